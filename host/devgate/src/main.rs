@@ -1,0 +1,2 @@
+//! devgate
+fn main() {}

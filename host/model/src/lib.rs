@@ -1,0 +1,20 @@
+//! The words that every part of devgate shares: names, handles, the records that cross the contract, limits and the
+//! three families of error.
+//!
+//! Plain data only. This crate opens nothing, knows neither WebAssembly nor gRPC nor the policy's file format, and
+//! depends on nothing but `thiserror`, so that every other crate can depend on it.
+#![forbid(unsafe_code)]
+
+mod contract;
+mod fault;
+mod limits;
+mod name;
+mod node;
+mod text;
+
+pub use contract::{DeviceHandle, Edits, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
+pub use fault::{CallError, GuestFault, HostFault, Limit};
+pub use limits::{ByteSize, Limits};
+pub use name::{InvalidName, PluginName, ResourceName, UnitId};
+pub use node::{Access, InvalidAccess, NodeKind, NodeNumber};
+pub use text::{GuestText, escape};

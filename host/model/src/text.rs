@@ -1,0 +1,77 @@
+//! Text that somebody else wrote: a component, a policy, a device's firmware.
+
+use std::fmt;
+
+/// `text` with every control, format and private character escaped, cut after `most` characters.
+///
+/// Nothing that a component, a file or a device says may move a terminal's cursor, start a new log line or fill a disk.
+#[must_use]
+pub fn escape(text: &str, most: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(most * 2));
+    for (n, c) in text.chars().enumerate() {
+        if n == most {
+            out.push('…');
+            break;
+        }
+        // Letters of any script are left as they are; what `escape_debug` escapes is what could not be seen or would act.
+        match c {
+            '"' | '\'' => out.push(c),
+            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
+            c if is_direction(c) => out.extend(c.escape_unicode()),
+            c => out.extend(c.escape_debug()),
+        }
+    }
+    out
+}
+
+/// Whether a character re-orders the text around it (bidirectional controls), which hides what a name really says.
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{061c}')
+}
+
+/// Text made by a component, escaped and cut when it is made: what is logged, shown or returned is always this.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct GuestText(String);
+
+impl GuestText {
+    /// The most characters of one component's message that anybody is shown.
+    pub const MOST: usize = 256;
+
+    /// Escapes `text` and cuts it after [`Self::MOST`] characters.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(escape(text, Self::MOST))
+    }
+
+    /// The escaped text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for GuestText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guest_text_cannot_act_on_a_terminal_or_a_log() {
+        assert_eq!(escape("a\nb\x1b[31m\0", 80), "a\\nb\\u{1b}[31m\\0");
+        assert_eq!(escape("safe\u{202e}txt", 80), "safe\\u{202e}txt");
+        assert_eq!(escape("grüße 漢", 80), "grüße 漢");
+        assert_eq!(escape("\"quoted\"", 80), "\"quoted\"");
+    }
+
+    #[test]
+    fn guest_text_is_cut_by_characters() {
+        assert_eq!(escape("ééééé", 3), "ééé…");
+        assert_eq!(escape("abc", 3), "abc");
+        assert!(GuestText::new(&"x".repeat(10_000)).as_str().chars().count() == GuestText::MOST + 1);
+    }
+}
