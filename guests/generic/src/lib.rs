@@ -1,0 +1,72 @@
+//! Offers kernel devices as resources by configuration alone: serial adapters, cameras, sound cards, FUSE, and groups
+//! of several devices as one unit. What it may offer is the policy's grant; the configuration only sorts that into
+//! resources. See README.md for both.
+#![forbid(unsafe_code)]
+
+mod config;
+mod env;
+mod fields;
+mod glob;
+mod health;
+mod id;
+mod machine;
+mod matching;
+mod survey;
+
+use config::Config;
+use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
+use machine::Host;
+use survey::{Candidate, Survey};
+
+struct Generic;
+
+impl Plugin for Generic {
+    fn enumerate() -> Result<Vec<Pool>, Error> {
+        let config = configured()?;
+        let mut pools = Vec::new();
+        for resource in config.resources() {
+            let survey = Survey::of(&Host, &config, resource)?;
+            for note in &survey.notes {
+                log::warn(note);
+            }
+            let complete = survey.candidates.into_iter().filter(Candidate::is_offered);
+            pools.push(Pool::new(resource, complete.map(unit).collect()));
+        }
+        Ok(pools)
+    }
+
+    fn health(resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
+        let survey = Survey::of(&Host, &configured()?, &resource)?;
+        Ok(units
+            .iter()
+            .map(|unit| health::of(&survey, &unit.id, &unit.nodes))
+            .collect())
+    }
+
+    fn allocate(resource: String, units: Vec<Unit>) -> Result<Edits, Error> {
+        let ids: Vec<&str> = units.iter().map(|unit| unit.id.as_str()).collect();
+        let config = configured()?;
+        let env = config.env(&resource).into_iter();
+        let set = |edits: Edits, (name, rule): (&str, &str)| edits.with_env(name, env::fill(rule, &ids));
+        Ok(env.fold(Edits::none(), set))
+    }
+}
+
+fn configured() -> Result<Config, Error> {
+    config::parse(&devgate_sdk::config::json(), cfg!(feature = "host-paths"))
+}
+
+fn unit(candidate: Candidate<Host>) -> Unit {
+    let properties = candidate.properties();
+    let unit = Unit {
+        id: candidate.id,
+        backing: candidate.devices,
+        nodes: candidate.nodes,
+        properties: Vec::new(),
+    };
+    properties
+        .into_iter()
+        .fold(unit, |unit, (name, value)| unit.with(name, value))
+}
+
+devgate_sdk::export!(Generic);

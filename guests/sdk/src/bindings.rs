@@ -1,0 +1,57 @@
+//! What `wit-bindgen` makes of the contract. One world for each export, because a world's exports are all or nothing and
+//! a component may leave the optional ones out; the imports and types are made once.
+
+wit_bindgen::generate!({
+    path: "../../wit",
+    inline: "
+        package devgate:sdk;
+
+        world vendor {
+            include devgate:plugin/component@0.1.0;
+            include devgate:plugin/capabilities@0.1.0;
+        }
+    ",
+    world: "vendor",
+    generate_all,
+    generate_unused_types: true,
+    export_macro_name: "export_plugin",
+    pub_export_macro: true,
+});
+
+/// The optional export `preference`.
+pub mod with_preference {
+    wit_bindgen::generate!({
+        path: "../../wit",
+        inline: "
+            package devgate:sdk;
+
+            world with-preference {
+                export devgate:plugin/preference@0.1.0;
+            }
+        ",
+        world: "with-preference",
+        with: { "devgate:plugin/types@0.1.0": crate::bindings::devgate::plugin::types },
+        generate_all,
+        export_macro_name: "export_preference",
+        pub_export_macro: true,
+    });
+}
+
+/// The optional export `lifecycle`.
+pub mod with_lifecycle {
+    wit_bindgen::generate!({
+        path: "../../wit",
+        inline: "
+            package devgate:sdk;
+
+            world with-lifecycle {
+                export devgate:plugin/lifecycle@0.1.0;
+            }
+        ",
+        world: "with-lifecycle",
+        with: { "devgate:plugin/types@0.1.0": crate::bindings::devgate::plugin::types },
+        generate_all,
+        export_macro_name: "export_lifecycle",
+        pub_export_macro: true,
+    });
+}

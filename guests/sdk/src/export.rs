@@ -1,0 +1,53 @@
+//! Turning a type into a component's exports.
+
+/// Exports a type as this crate's component: `export!(Gpu)`, or with the optional interfaces `export!(Gpu: preference)`,
+/// `export!(Gpu: lifecycle)`, `export!(Gpu: preference, lifecycle)`.
+///
+/// The type implements [`Plugin`](crate::Plugin), and [`Preference`](crate::Preference) or
+/// [`Lifecycle`](crate::Lifecycle) where it names them; what it does not name, the host does for it (closeness in the
+/// device tree) or leaves out. Call it once, in a crate with `crate-type = ["cdylib"]`. On any other target than
+/// WebAssembly it only checks that the traits are there, so that `cargo test` runs a component's unit tests on the
+/// machine at hand.
+#[macro_export]
+macro_rules! export {
+    ($component:ident $(: $($optional:ident),+ $(,)?)?) => {
+        $crate::__export_one!(plugin $component);
+        $($($crate::__export_one!($optional $component);)+)?
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __export_one {
+    (plugin $component:ident) => {
+        const _: fn() = $crate::export::implements_plugin::<$component>;
+        #[cfg(target_family = "wasm")]
+        $crate::bindings::export_plugin!($component with_types_in $crate::bindings);
+    };
+    (preference $component:ident) => {
+        const _: fn() = $crate::export::implements_preference::<$component>;
+        #[cfg(target_family = "wasm")]
+        $crate::bindings::with_preference::export_preference!(
+            $component with_types_in $crate::bindings::with_preference
+        );
+    };
+    (lifecycle $component:ident) => {
+        const _: fn() = $crate::export::implements_lifecycle::<$component>;
+        #[cfg(target_family = "wasm")]
+        $crate::bindings::with_lifecycle::export_lifecycle!(
+            $component with_types_in $crate::bindings::with_lifecycle
+        );
+    };
+    ($other:ident $component:ident) => {
+        compile_error!(concat!("export!: no interface `", stringify!($other), "`; there are preference and lifecycle"));
+    };
+}
+
+#[doc(hidden)]
+pub fn implements_plugin<T: crate::Plugin>() {}
+
+#[doc(hidden)]
+pub fn implements_preference<T: crate::Preference>() {}
+
+#[doc(hidden)]
+pub fn implements_lifecycle<T: crate::Lifecycle>() {}

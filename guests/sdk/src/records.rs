@@ -1,0 +1,105 @@
+//! Building the contract's records.
+
+use crate::{Device, Edits, Node, Pool, Property, Unit};
+
+impl Property {
+    /// One named value; the name is at most 128 bytes, the value at most 4,096.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+}
+
+impl Unit {
+    /// A unit of this id, made of one device and handing out these nodes.
+    pub fn of(id: impl Into<String>, device: Device, nodes: Vec<Node>) -> Self {
+        Self {
+            id: id.into(),
+            backing: vec![device],
+            nodes,
+            properties: Vec::new(),
+        }
+    }
+
+    /// The same with one more property.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.properties.push(Property::new(name, value));
+        self
+    }
+
+    /// The value of one of its properties.
+    #[must_use]
+    pub fn property(&self, name: &str) -> Option<&str> {
+        self.properties
+            .iter()
+            .find(|p| p.name == name)
+            .map(|p| p.value.as_str())
+    }
+}
+
+impl Pool {
+    /// A resource and its units, without shared nodes.
+    pub fn new(resource: impl Into<String>, units: Vec<Unit>) -> Self {
+        Self {
+            resource: resource.into(),
+            units,
+            shared_nodes: Vec::new(),
+            properties: Vec::new(),
+        }
+    }
+}
+
+impl Edits {
+    /// Nothing besides the nodes of the units, which the host hands out by itself.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            env: Vec::new(),
+            mounts: Vec::new(),
+            annotations: Vec::new(),
+            cdi: Vec::new(),
+            properties: Vec::new(),
+        }
+    }
+
+    /// The same with one more environment variable.
+    #[must_use]
+    pub fn with_env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push(Property::new(name, value));
+        self
+    }
+}
+
+impl Default for Edits {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_knows_its_properties() {
+        let unit = Unit {
+            id: "a".to_owned(),
+            backing: vec![],
+            nodes: vec![],
+            properties: vec![],
+        };
+        let unit = unit.with("uuid", "GPU-1").with("model", "x");
+        assert_eq!((unit.property("uuid"), unit.property("serial")), (Some("GPU-1"), None));
+    }
+
+    #[test]
+    fn edits_start_empty() {
+        let edits = Edits::default().with_env("A", "1");
+        let env: Vec<_> = edits.env.iter().map(|p| (p.name.as_str(), p.value.as_str())).collect();
+        assert_eq!(env, [("A", "1")]);
+        assert!(edits.mounts.is_empty() && edits.annotations.is_empty() && edits.cdi.is_empty());
+    }
+}
