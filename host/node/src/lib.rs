@@ -1,1 +1,32 @@
-//! devgate-node
+//! What the host reads of a computer: the kernel's device tree and the nodes under `/dev`, live or recorded.
+//!
+//! Everything goes through [`Node`], rooted at a directory (`/` in production) or at a recording in umockdev's
+//! description format. It is asked about devices, never about paths of the host's own making:
+//!
+//! ```text
+//!   Node: devices, attributes, links, nodes        one set of rules
+//!     └── Tree: read, list, link, stat             no link is ever followed by the kernel
+//!          ├── live      openat2 beneath the root, or the same step by step
+//!          └── recorded  a description in memory, which scripts may change
+//! ```
+//!
+//! It knows no policy, no component and no kubelet: it tells what is there, others decide what may be seen.
+#![forbid(unsafe_code)]
+
+mod block;
+mod device;
+mod error;
+mod files;
+mod live;
+mod node;
+mod nodes;
+mod path;
+mod recorded;
+mod tree;
+mod vfio;
+
+pub use device::{DevicePath, Subsystem};
+pub use error::{NodeChanged, NodeError, ReadError};
+pub use node::Node;
+pub use nodes::DeviceNode;
+pub use recorded::Change;

@@ -1,0 +1,184 @@
+//! A live node: the kernel's own file systems beneath one directory.
+
+mod open;
+#[cfg(test)]
+mod tests;
+
+use crate::ReadError;
+use crate::tree::{
+    IS_DIRECTORY, IS_NO_FILE, IS_NO_LINK, Kind, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers, Tree,
+};
+use devgate_model::{NodeKind, NodeNumber};
+use open::Root;
+use rustix::buffer::spare_capacity;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, Stat, fstat, major, minor, readlinkat, statat};
+use rustix::io::{Errno, retry_on_intr};
+use std::mem::MaybeUninit;
+
+/// A directory, and everything beneath it.
+pub(crate) struct Live {
+    root: Root,
+}
+
+impl Live {
+    /// Everything beneath `directory`.
+    pub(crate) fn new(directory: OwnedFd) -> Self {
+        Self {
+            root: Root::new(directory),
+        }
+    }
+
+    /// The same without `openat2`, as on a kernel before 5.6 or behind a seccomp filter that does not know it.
+    #[cfg(test)]
+    pub(crate) fn stepwise(directory: OwnedFd) -> Self {
+        Self {
+            root: Root::stepwise(directory),
+        }
+    }
+
+    fn directory(&self, path: &str) -> Result<OwnedFd, ReadError> {
+        Ok(self.root.open(path, OFlags::RDONLY | OFlags::DIRECTORY)?)
+    }
+
+    /// Calls `visit` with each entry's name and type until it fails.
+    fn visit(
+        directory: &OwnedFd,
+        mut visit: impl FnMut(&str, FileType) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        let mut buffer = [MaybeUninit::uninit(); 8192];
+        let mut entries = RawDir::new(directory, &mut buffer);
+        let mut seen = 0;
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            // A device's name is ASCII; what is not text cannot be asked for and is not there.
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if name == "." || name == ".." {
+                continue;
+            }
+            seen += 1;
+            if seen > MOST_ENTRIES {
+                return Err(ReadError::TooLarge { most: MOST_ENTRIES });
+            }
+            visit(name, entry.file_type())?;
+        }
+        Ok(())
+    }
+}
+
+impl Tree for Live {
+    fn read(&self, path: &str, offset: u64, length: usize, readers: Readers) -> Result<Vec<u8>, ReadError> {
+        // Without O_NONBLOCK, a FIFO that somebody put there would hold the thread until a writer came.
+        let file = self
+            .root
+            .open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let stat = fstat(&file)?;
+        match kind(&stat) {
+            Kind::File => {}
+            Kind::Directory => return Err(IS_DIRECTORY),
+            _ => return Err(IS_NO_FILE),
+        }
+        if readers == Readers::World && !Mode::from_raw_mode(stat.st_mode).contains(Mode::ROTH) {
+            return Err(NOT_FOR_ALL);
+        }
+        read_from(&file, offset, length.min(MOST_READ_BYTES))
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<(String, Kind)>, ReadError> {
+        let directory = self.directory(path)?;
+        let mut found = Vec::new();
+        Self::visit(&directory, |name, file_type| {
+            let kind = match file_type {
+                FileType::Directory => Kind::Directory,
+                FileType::RegularFile => Kind::File,
+                FileType::Symlink => Kind::Link,
+                FileType::Fifo | FileType::Socket => Kind::Other,
+                // Nodes need their number, and some file systems do not say the type at all.
+                _ => match statat(&directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => kind(&stat),
+                    Err(Errno::NOENT) => return Ok(()),
+                    Err(error) => return Err(error.into()),
+                },
+            };
+            found.push((name.to_owned(), kind));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn link(&self, path: &str) -> Result<String, ReadError> {
+        // With O_PATH and O_NOFOLLOW this opens the link itself, and still none on the way.
+        let link = self.root.open(path, OFlags::PATH)?;
+        match readlinkat(&link, "", Vec::new()) {
+            Ok(text) => text
+                .into_string()
+                .map_err(|_| ReadError::Invalid("a link that is not text")),
+            // The kernel says ENOENT of an empty path that is not a link; older ones EINVAL.
+            Err(Errno::NOENT | Errno::INVAL) => Err(IS_NO_LINK),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn links(&self, path: &str) -> Result<Vec<(String, String)>, ReadError> {
+        let directory = self.directory(path)?;
+        let mut found = Vec::new();
+        Self::visit(&directory, |name, file_type| {
+            if matches!(file_type, FileType::Symlink | FileType::Unknown) {
+                // Gone since it was listed, not a link, or not text: not a device either.
+                if let Ok(Ok(text)) = readlinkat(&directory, name, Vec::new()).map(std::ffi::CString::into_string) {
+                    found.push((name.to_owned(), text));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn stat(&self, path: &str) -> Result<Kind, ReadError> {
+        let at = self.root.open(path, OFlags::PATH)?;
+        Ok(kind(&fstat(&at)?))
+    }
+}
+
+/// At most `length` bytes from `offset`.
+fn read_from(file: impl AsFd, offset: u64, length: usize) -> Result<Vec<u8>, ReadError> {
+    if offset
+        .checked_add(length as u64)
+        .is_none_or(|end| i64::try_from(end).is_err())
+    {
+        return Err(ReadError::Invalid("offset is beyond what a file can have"));
+    }
+    let mut bytes: Vec<u8> = Vec::new();
+    while bytes.len() < length {
+        let at = bytes.len();
+        // One page holds any text attribute; only what fills it is read on in larger steps.
+        bytes.reserve_exact((length - at).min(if at == 0 { 4097 } else { 1 << 16 }));
+        // What can be read but not sought (some files of /proc) is read from where it stands.
+        let count = if offset == 0 {
+            retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)))?
+        } else {
+            retry_on_intr(|| rustix::io::pread(&file, spare_capacity(&mut bytes), offset + at as u64))?
+        };
+        if count == 0 {
+            break;
+        }
+    }
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+fn kind(stat: &Stat) -> Kind {
+    let number = |kind| NodeNumber {
+        kind,
+        major: major(stat.st_rdev),
+        minor: minor(stat.st_rdev),
+    };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => Kind::Directory,
+        FileType::RegularFile => Kind::File,
+        FileType::Symlink => Kind::Link,
+        FileType::CharacterDevice => Kind::Node(number(NodeKind::Character)),
+        FileType::BlockDevice => Kind::Node(number(NodeKind::Block)),
+        _ => Kind::Other,
+    }
+}

@@ -1,0 +1,116 @@
+//! The node as a whole: where it comes from.
+
+use crate::NodeError;
+use crate::live::Live;
+use crate::recorded::{Change, MOST_RECORDING_BYTES, Recorded};
+use crate::tree::Tree;
+use devgate_model::escape;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A computer as the host sees it. Cheap to clone; clones of a recorded node share its changes.
+#[derive(Clone)]
+pub struct Node {
+    source: Source,
+}
+
+#[derive(Clone)]
+enum Source {
+    Live(Arc<Live>),
+    Recorded(Arc<Recorded>),
+}
+
+impl Node {
+    /// A directory is a live node rooted there (it has `sys/` and `dev/`), a regular file a recorded one.
+    ///
+    /// # Errors
+    /// Where it cannot be opened, is neither, or is a recording that cannot be understood.
+    pub fn open(root: &Path) -> Result<Self, NodeError> {
+        let failed = |source: io::Error| NodeError::Open {
+            path: root.to_owned(),
+            source,
+        };
+        // A FIFO must not hold the host. Only here is a link followed: the root is the admin's word.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = openat(CWD, root, flags, Mode::empty()).map_err(|errno| failed(errno.into()))?;
+        let stat = fstat(&opened).map_err(|errno| failed(errno.into()))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Ok(Self::live(Live::new(opened))),
+            FileType::RegularFile => {
+                let name = root
+                    .file_name()
+                    .map(|name| name.to_string_lossy().into_owned())
+                    .unwrap_or_default();
+                let mut bytes = Vec::new();
+                let most = MOST_RECORDING_BYTES as u64 + 1;
+                File::from(opened).take(most).read_to_end(&mut bytes).map_err(failed)?;
+                Self::recorded_bytes(&name, bytes)
+            }
+            _ => Err(NodeError::NotARoot { path: root.to_owned() }),
+        }
+    }
+
+    /// A recorded node, from a description of its devices. `name` stands in the messages of errors.
+    ///
+    /// The text is umockdev's device description, and two lines that it has no word for: see [`Change::AddDevices`].
+    ///
+    /// # Errors
+    /// With the line where the text cannot be understood.
+    pub fn recorded(name: &str, text: &str) -> Result<Self, NodeError> {
+        Ok(Self {
+            source: Source::Recorded(Arc::new(Recorded::parse(name, text)?)),
+        })
+    }
+
+    fn recorded_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, NodeError> {
+        if bytes.len() > MOST_RECORDING_BYTES {
+            return Err(NodeError::TooLarge {
+                name: escape(name, 256),
+                most: MOST_RECORDING_BYTES,
+            });
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+            NodeError::Malformed {
+                name: escape(name, 256),
+                line: 1 + good.filter(|byte| **byte == b'\n').count(),
+                problem: "not UTF-8; write other bytes as \\ooo in an A: line, or use an H: line".to_owned(),
+            }
+        })?;
+        Self::recorded(name, &text)
+    }
+
+    pub(crate) fn live(live: Live) -> Self {
+        Self {
+            source: Source::Live(Arc::new(live)),
+        }
+    }
+
+    /// Whether this is a recording.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        matches!(self.source, Source::Recorded(_))
+    }
+
+    /// Changes a recorded node, for all its clones at once.
+    ///
+    /// # Errors
+    /// [`NodeError::Live`] on a live node; [`NodeError::Change`] where the change names what is not there, and nothing
+    /// is changed then.
+    pub fn apply(&self, change: Change) -> Result<(), NodeError> {
+        match &self.source {
+            Source::Live(_) => Err(NodeError::Live),
+            Source::Recorded(recorded) => recorded.apply(change),
+        }
+    }
+
+    pub(crate) fn tree(&self) -> &dyn Tree {
+        match &self.source {
+            Source::Live(live) => &**live,
+            Source::Recorded(recorded) => &**recorded,
+        }
+    }
+}

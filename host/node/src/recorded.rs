@@ -1,0 +1,103 @@
+//! A recorded node: a description of devices, as a small file system in memory.
+
+mod change;
+mod description;
+mod escapes;
+mod world;
+
+pub use change::Change;
+pub(crate) use description::MOST_RECORDING_BYTES;
+
+use crate::tree::{
+    IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers, Tree,
+};
+use crate::{NodeError, ReadError};
+use std::sync::{PoisonError, RwLock};
+use world::{Entry, World};
+
+/// A world that scripts and tests may change while it is read.
+pub(crate) struct Recorded {
+    world: RwLock<World>,
+}
+
+impl Recorded {
+    /// From the text of a description; `name` is for messages.
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, NodeError> {
+        let mut world = World::new();
+        description::add(&mut world, name, text)?;
+        Ok(Self {
+            world: RwLock::new(world),
+        })
+    }
+
+    /// Applies a change as a whole or not at all.
+    pub(crate) fn apply(&self, change: Change) -> Result<(), NodeError> {
+        // Only ever replaced by a whole one: a panic elsewhere cannot have left half a change behind.
+        let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = world.clone();
+        change::apply(&mut changed, change)?;
+        *world = changed;
+        Ok(())
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(&World) -> Result<T, ReadError>) -> Result<T, ReadError> {
+        ask(&self.world.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Tree for Recorded {
+    fn read(&self, path: &str, offset: u64, length: usize, readers: Readers) -> Result<Vec<u8>, ReadError> {
+        self.with(|world| match world.get(path)? {
+            Entry::File { for_all: false, .. } if readers == Readers::World => Err(NOT_FOR_ALL),
+            Entry::File { content, .. } => {
+                if offset
+                    .checked_add(length as u64)
+                    .is_none_or(|end| i64::try_from(end).is_err())
+                {
+                    return Err(ReadError::Invalid("offset is beyond what a file can have"));
+                }
+                let from = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
+                let to = from.saturating_add(length.min(MOST_READ_BYTES)).min(content.len());
+                Ok(content.get(from..to).unwrap_or_default().to_vec())
+            }
+            Entry::Directory => Err(IS_DIRECTORY),
+            Entry::Link(_) => Err(IS_LINK),
+            Entry::Node(_) => Err(IS_NO_FILE),
+        })
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<(String, Kind)>, ReadError> {
+        self.with(|world| {
+            let entries = world.directory(path)?;
+            if entries.len() > MOST_ENTRIES {
+                return Err(ReadError::TooLarge { most: MOST_ENTRIES });
+            }
+            Ok(entries
+                .iter()
+                .map(|(name, entry)| (name.clone(), entry.kind()))
+                .collect())
+        })
+    }
+
+    fn link(&self, path: &str) -> Result<String, ReadError> {
+        self.with(|world| match world.get(path)? {
+            Entry::Link(text) => Ok(text.clone()),
+            _ => Err(IS_NO_LINK),
+        })
+    }
+
+    fn links(&self, path: &str) -> Result<Vec<(String, String)>, ReadError> {
+        self.with(|world| {
+            let entries = world.directory(path)?.iter();
+            let link = |(name, entry): (&String, &Entry)| match entry {
+                Entry::Link(text) => Some((name.clone(), text.clone())),
+                _ => None,
+            };
+            Ok(entries.filter_map(link).collect())
+        })
+    }
+
+    fn stat(&self, path: &str) -> Result<Kind, ReadError> {
+        self.with(|world| Ok(world.get(path)?.kind()))
+    }
+}

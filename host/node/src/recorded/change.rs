@@ -1,0 +1,193 @@
+//! What happens to a recorded node in a script or a test: what the kernel would show afterwards.
+
+use super::description;
+use super::world::{Entry, World};
+use crate::NodeError;
+use crate::nodes::parse_number;
+use crate::path::{base, follow, problem};
+use devgate_model::{NodeKind, NodeNumber};
+
+/// One change to a recorded node. Locations are those of [`crate::DevicePath::location`], paths under `/dev` and of
+/// files are absolute, paths of attributes are relative to their device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// Adds what a text describes. Each device is a paragraph of lines, ended by an empty one:
+    ///
+    /// - `P: /devices/pci0000:00/0000:00:02.0`: where it is; always first.
+    /// - `E: KEY=value`: a property; `SUBSYSTEM` is required, `DRIVER`, `MAJOR` and `MINOR` have the kernel's meaning.
+    /// - `N: dri/card0`: its node, below `/dev`; a block device if its subsystem is `block`. Content after `=` is
+    ///   ignored.
+    /// - `A: path=text`: an attribute, with C escapes; `H: path=0aff`: one in hexadecimal.
+    /// - `L: path=../../..`: a link.
+    /// - `S:` lines and lines that start with `#` are ignored.
+    ///
+    /// So far this is umockdev's description (but for `#`), as `umockdev-record` writes it. Three more lines say what
+    /// that has no word for; the last two stand anywhere:
+    ///
+    /// - `R: path=text`: an attribute that only root may read.
+    /// - `F: /proc/driver/nvidia/version=text`: a file outside the device tree, with C escapes.
+    /// - `D: /dev/nvidia0=c 195:0`: a node that belongs to no device.
+    AddDevices(String),
+    /// Removes a device with all devices beneath it, their nodes, and the links to them.
+    RemoveDevice(String),
+    /// Adds a node, or makes the one there another.
+    AddNode {
+        /// Absolute.
+        path: String,
+        /// What it is.
+        number: NodeNumber,
+    },
+    /// Removes a node.
+    RemoveNode(String),
+    /// Sets an attribute that everybody may read, or adds one.
+    SetAttribute {
+        /// The device's location.
+        location: String,
+        /// The attribute's path.
+        path: String,
+        /// All of it.
+        value: Vec<u8>,
+    },
+    /// Removes an attribute, a link, or a directory of either.
+    RemoveAttribute {
+        /// The device's location.
+        location: String,
+        /// The attribute's path.
+        path: String,
+    },
+    /// Sets a link of a device, or adds one.
+    SetLink {
+        /// The device's location.
+        location: String,
+        /// The link's path.
+        path: String,
+        /// Where it leads, as the link says it.
+        target: String,
+    },
+    /// Sets a file outside the device tree, or adds one.
+    SetFile {
+        /// Absolute.
+        path: String,
+        /// All of it.
+        value: Vec<u8>,
+    },
+    /// Removes a file outside the device tree.
+    RemoveFile(String),
+}
+
+/// Applies a change to a world, which is no good any more after an error.
+pub(super) fn apply(world: &mut World, change: Change) -> Result<(), NodeError> {
+    let (what, result) = match change {
+        Change::AddDevices(text) => return description::add(world, "of a change", &text),
+        Change::RemoveDevice(location) => {
+            let result = device(world, &location).map(|path| remove_device(world, &path));
+            (location, result)
+        }
+        Change::AddNode { path, number } => {
+            let result = beneath_dev(&path).and_then(|path| world.put(path, Entry::Node(number)));
+            (path, result)
+        }
+        Change::RemoveNode(path) => {
+            let result = beneath_dev(&path).and_then(|path| remove(world, path));
+            (path, result)
+        }
+        Change::SetAttribute { location, path, value } => {
+            let result = beneath_device(world, &location, &path).and_then(|path| world.put(&path, Entry::file(value)));
+            (location, result)
+        }
+        Change::RemoveAttribute { location, path } => {
+            let result = beneath_device(world, &location, &path).and_then(|path| remove(world, &path));
+            (location, result)
+        }
+        Change::SetLink { location, path, target } => {
+            let result = beneath_device(world, &location, &path).and_then(|path| world.put(&path, Entry::Link(target)));
+            (location, result)
+        }
+        Change::SetFile { path, value } => {
+            let result = outside(&path).and_then(|path| world.put(path, Entry::file(value)));
+            (path, result)
+        }
+        Change::RemoveFile(path) => {
+            let result = outside(&path).and_then(|path| remove(world, path));
+            (path, result)
+        }
+    };
+    result.map_err(|problem| NodeError::Change { what, problem })
+}
+
+fn remove(world: &mut World, path: &str) -> Result<(), String> {
+    if world.remove(path) {
+        Ok(())
+    } else {
+        Err("is not there".to_owned())
+    }
+}
+
+/// The directory of a device that is there.
+fn device(world: &World, location: &str) -> Result<String, String> {
+    let path = format!("sys/devices/{location}");
+    match problem(location) {
+        Some(problem) => Err(problem.to_owned()),
+        None if world.get(&format!("{path}/uevent")).is_ok() => Ok(path),
+        None => Err("no such device".to_owned()),
+    }
+}
+
+fn beneath_device(world: &World, location: &str, path: &str) -> Result<String, String> {
+    let directory = device(world, location)?;
+    match problem(path) {
+        Some(problem) => Err(problem.to_owned()),
+        None => Ok(format!("{directory}/{path}")),
+    }
+}
+
+fn beneath_dev(path: &str) -> Result<&str, String> {
+    let relative = path.strip_prefix('/').filter(|path| path.starts_with("dev/"));
+    relative.ok_or_else(|| "path must be absolute and under /dev".to_owned())
+}
+
+fn outside(path: &str) -> Result<&str, String> {
+    let relative = path.strip_prefix('/').ok_or("path must be absolute")?;
+    match problem(relative) {
+        Some(problem) => Err(problem.to_owned()),
+        None if relative.starts_with("sys/devices/") || relative.starts_with("dev/") => {
+            Err("path must be outside of /sys/devices and /dev".to_owned())
+        }
+        None => Ok(relative),
+    }
+}
+
+/// What the kernel does when a device goes: its directory, every link to it, and with devtmpfs its node.
+fn remove_device(world: &mut World, path: &str) {
+    for directory in world.directories_at(path) {
+        if let Some((node, number)) = node_of(world, &directory)
+            && world.get(&node) == Ok(&Entry::Node(number))
+        {
+            world.remove(&node);
+        }
+    }
+    world.remove(path);
+    world.remove_links_to("sys", path);
+}
+
+/// Path and number of the node of the device in a directory.
+fn node_of(world: &World, directory: &str) -> Option<(String, NodeNumber)> {
+    let text = |name: &str| match world.get(&format!("{directory}/{name}")) {
+        Ok(Entry::File { content, .. }) => std::str::from_utf8(content).ok(),
+        _ => None,
+    };
+    let (major, minor) = parse_number(text("dev")?.trim())?;
+    let name = text("uevent")?.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    let name = name.unwrap_or(base(directory)).replace('!', "/");
+    let subsystem = match world.get(&format!("{directory}/subsystem")) {
+        Ok(Entry::Link(target)) => follow(directory, target)?,
+        _ => return None,
+    };
+    let kind = if subsystem == "sys/class/block" {
+        NodeKind::Block
+    } else {
+        NodeKind::Character
+    };
+    Some((format!("dev/{name}"), NodeNumber { kind, major, minor }))
+}

@@ -1,0 +1,149 @@
+//! The text of a recorded node: umockdev's device description, line by line.
+//!
+//! The format is that of umockdev's `umockdev_testbed_add_from_string`; what a line means is said at
+//! [`crate::Change::AddDevices`].
+
+mod device;
+mod subsystem;
+
+use super::escapes::{unescape, unhex};
+use super::world::{Entry, World};
+use crate::NodeError;
+use crate::nodes::parse_number;
+use crate::path::problem;
+use devgate_model::{NodeKind, NodeNumber, escape};
+use device::Description;
+
+/// The largest recording, in bytes.
+pub(crate) const MOST_RECORDING_BYTES: usize = 64 << 20;
+/// The longest line, in bytes.
+const MOST_LINE_BYTES: usize = 1 << 20;
+
+/// What is wrong with a line, for people; the line's number is added on the way out.
+struct Problem {
+    line: usize,
+    text: String,
+}
+
+/// Adds what `text` describes to a world, which is no good any more after an error.
+pub(crate) fn add(world: &mut World, name: &str, text: &str) -> Result<(), NodeError> {
+    let name = escape(name, 256);
+    if text.len() > MOST_RECORDING_BYTES {
+        return Err(NodeError::TooLarge {
+            name,
+            most: MOST_RECORDING_BYTES,
+        });
+    }
+    parse(world, text).map_err(|Problem { line, text }| NodeError::Malformed {
+        name,
+        line,
+        problem: text,
+    })
+}
+
+fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
+    let mut open: Option<Description> = None;
+    for (index, line) in text.split('\n').enumerate() {
+        let number = index + 1;
+        let at = |text: String| Problem { line: number, text };
+        if line.len() > MOST_LINE_BYTES {
+            return Err(at(format!("longer than {MOST_LINE_BYTES} bytes")));
+        }
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.is_empty() {
+            if let Some(description) = open.take() {
+                description.put(world)?;
+            }
+            continue;
+        }
+        if line.starts_with('#') {
+            continue;
+        }
+        let Some((kind, rest)) = line.split_once(": ") else {
+            return Err(at(format!(
+                "\"{}\" is not a letter, a colon, a space and a value",
+                escape(line, 64)
+            )));
+        };
+        match (kind, &mut open) {
+            ("F", _) => file(world, rest).map_err(at)?,
+            ("D", _) => node(world, rest).map_err(at)?,
+            ("P", None) => open = Some(Description::new(number, rest).map_err(at)?),
+            ("P", Some(_)) => {
+                return Err(at(
+                    "a description must end with an empty line before the next P:".to_owned()
+                ));
+            }
+            ("N" | "S" | "E" | "A" | "H" | "L" | "R", None) => {
+                return Err(at("a description must start with a P: line".to_owned()));
+            }
+            (_, Some(description)) => description.line(number, kind, rest).map_err(at)?,
+            (_, None) => return Err(at(unknown(kind))),
+        }
+    }
+    open.map_or(Ok(()), |description| description.put(world))
+}
+
+fn unknown(kind: &str) -> String {
+    format!("\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D", escape(kind, 16))
+}
+
+/// `key=value`, with a key.
+fn pair(rest: &str) -> Result<(&str, &str), String> {
+    match rest.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key, value)),
+        _ => Err("must be a name, \"=\" and a value".to_owned()),
+    }
+}
+
+/// `F: /proc/driver/nvidia/version=text`: a file outside the device tree.
+fn file(world: &mut World, rest: &str) -> Result<(), String> {
+    let (path, value) = pair(rest)?;
+    let relative = path.strip_prefix('/').ok_or("path must be absolute")?;
+    if relative.starts_with("dev/") || relative.starts_with("sys/devices/") {
+        return Err("what is under /dev is a D: line, what is under /sys/devices part of a device".to_owned());
+    }
+    world.put(relative, Entry::file(unescape(value)?))
+}
+
+/// `D: /dev/nvidia0=c 195:0`: a node that no described device has.
+fn node(world: &mut World, rest: &str) -> Result<(), String> {
+    let (path, value) = pair(rest)?;
+    let relative = path
+        .strip_prefix('/')
+        .filter(|path| path.starts_with("dev/"))
+        .ok_or("path must be under /dev")?;
+    let (kind, number) = value.split_once(' ').unwrap_or_default();
+    let kind = match kind {
+        "c" => NodeKind::Character,
+        "b" => NodeKind::Block,
+        _ => return Err("must be c or b, a space, and major:minor".to_owned()),
+    };
+    let (major, minor) = parse_number(number).ok_or("must be c or b, a space, and major:minor")?;
+    put_node(world, relative, NodeNumber { kind, major, minor })
+}
+
+/// Puts a node where none is, or the same.
+pub(crate) fn put_node(world: &mut World, path: &str, number: NodeNumber) -> Result<(), String> {
+    match world.get(path) {
+        Ok(Entry::Node(there)) if *there == number => Ok(()),
+        Ok(_) => Err(format!("/{} is there already as something else", escape(path, 128))),
+        Err(_) => world.put(path, Entry::Node(number)),
+    }
+}
+
+/// The value of an attribute's line: its path and bytes.
+fn attribute(kind: &str, rest: &str) -> Result<(String, Entry), String> {
+    let (path, value) = pair(rest)?;
+    if let Some(problem) = problem(path) {
+        return Err(problem.to_owned());
+    }
+    let content = if kind == "H" { unhex(value)? } else { unescape(value)? };
+    Ok((
+        path.to_owned(),
+        Entry::File {
+            content: content.into(),
+            for_all: kind != "R",
+        },
+    ))
+}

@@ -1,0 +1,65 @@
+//! What a source of a node must answer. Everything else (devices, subsystems, nodes) is made of these four questions,
+//! once, for live and recorded nodes alike.
+
+use crate::ReadError;
+use devgate_model::NodeNumber;
+
+/// The most entries of one directory that are looked at. `/sys/class/block` of a large storage server has some ten
+/// thousand.
+pub(crate) const MOST_ENTRIES: usize = 262_144;
+
+/// The most bytes that one read returns, whatever the caller asks for.
+pub(crate) const MOST_READ_BYTES: usize = 16 << 20;
+
+/// A file system, asked by paths relative to its root that [`crate::path::problem`] finds nothing wrong with.
+///
+/// No link is followed, neither on the way nor at the end: a path through one is [`ReadError::Invalid`].
+pub(crate) trait Tree: Send + Sync {
+    /// At most `length` bytes of a regular file from `offset`; fewer only at its end. Refuses anything else than a
+    /// regular file, without blocking on it.
+    fn read(&self, path: &str, offset: u64, length: usize, readers: Readers) -> Result<Vec<u8>, ReadError>;
+    /// The entries of a directory, in any order; without `.`, `..` and names that are not UTF-8. The empty path is the
+    /// root.
+    fn list(&self, path: &str) -> Result<Vec<(String, Kind)>, ReadError>;
+    /// The text of a link.
+    fn link(&self, path: &str) -> Result<String, ReadError>;
+    /// Names and texts of all links in a directory, in any order.
+    fn links(&self, path: &str) -> Result<Vec<(String, String)>, ReadError>;
+    /// What something is.
+    fn stat(&self, path: &str) -> Result<Kind, ReadError>;
+}
+
+/// For whom a file must be readable for the host to read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Everybody: the kernel itself sees no harm in the content, nor in the reading.
+    World,
+    /// The host alone is enough.
+    Host,
+}
+
+/// What an entry of a directory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A device node.
+    Node(NodeNumber),
+    /// A FIFO, a socket.
+    Other,
+}
+
+/// That a file is not for everybody, in one wording for both sources.
+pub(crate) const NOT_FOR_ALL: ReadError = ReadError::Denied("only root may read it");
+/// That a directory was asked for as a file.
+pub(crate) const IS_DIRECTORY: ReadError = ReadError::Invalid("a directory");
+/// That something was asked for as a file that is none.
+pub(crate) const IS_NO_FILE: ReadError = ReadError::Invalid("not a regular file");
+/// That something else was asked for as a link.
+pub(crate) const IS_NO_LINK: ReadError = ReadError::Invalid("not a link");
+/// That a link is in the way.
+pub(crate) const IS_LINK: ReadError = ReadError::Invalid("a link, or one on the way");
