@@ -1,1 +1,73 @@
-//! devgate-policy
+//! The policy: what the admin grants to each vendor's component.
+//!
+//! YAML text goes in, a [`Policy`] comes out, or every mistake at once with file, line and column. The rest of the host
+//! asks it: may this plugin import that interface, does that selector match this device, how may that node be handed
+//! out, may a container get this value. What the policy does not say is not granted.
+//!
+//! Pure: this crate opens no file, knows neither WebAssembly nor the kubelet, and never waits.
+//!
+//! ```text
+//! files ── yaml (a tree with places) ── fields (strict) ── Policy ── PluginPolicy ─┬─ Selector    × DeviceFacts
+//!                                                                                  ├─ HostNodes   × path
+//!                                                                                  ├─ Containers  × Record
+//!                                                                                  └─ grants      × interface
+//! ```
+#![forbid(unsafe_code)]
+
+mod attribute;
+mod component;
+mod containers;
+mod dangerous;
+mod error;
+mod fields;
+mod grant;
+mod health;
+mod key;
+mod limits;
+mod nodes;
+mod parse;
+mod pattern;
+mod plugin;
+mod selector;
+#[cfg(test)]
+mod tests;
+mod time;
+mod value_rule;
+mod yaml;
+
+pub use attribute::attribute_rule;
+pub use component::ComponentSource;
+pub use containers::Containers;
+pub use dangerous::dangerous_node;
+pub use error::{PolicyError, PolicyErrors};
+pub use grant::Grant;
+pub use health::Health;
+pub use nodes::{HostNodes, NodeGrant, NodeOffer};
+pub use parse::parse;
+pub use plugin::{Origin, PluginPolicy};
+pub use selector::{DeviceFacts, Selector, Use};
+pub use value_rule::{Record, Template, ValueRule};
+
+use devgate_model::PluginName;
+use indexmap::IndexMap;
+
+/// The format's version: `apiVersion` of every file.
+pub const API_VERSION: &str = "devgate.dev/v1alpha1";
+/// `kind` of every file.
+pub const KIND: &str = "Policy";
+
+/// One file of a policy, already read.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyFile<'a> {
+    /// How to name it in messages.
+    pub name: &'a str,
+    /// Its text, at most 1 MiB.
+    pub text: &'a str,
+}
+
+/// What the admin grants, to all plugins.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Policy {
+    /// In the order of the files, then of the entries in a file: the earlier one keeps what two claim.
+    pub plugins: IndexMap<PluginName, PluginPolicy>,
+}

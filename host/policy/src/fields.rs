@@ -1,0 +1,266 @@
+//! Reading one mapping strictly: every key known, every value of its kind, every mistake reported and none fatal.
+
+use crate::error::Report;
+use crate::key::{Section, nearest};
+use crate::time;
+use crate::yaml::{At, Node, Value};
+use devgate_model::{ByteSize, escape};
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// The longest text that a policy needs anywhere but in `config`.
+const MOST_TEXT: usize = 4_096;
+/// What to do where YAML sees a number in what should be text.
+const QUOTES: &str = "put it in quotes";
+
+/// One mapping of the policy, its unknown keys already reported.
+pub(crate) struct Fields<'a> {
+    at: At,
+    place: &'a str,
+    known: Vec<(&'static str, At, &'a Node)>,
+}
+
+impl<'a> Fields<'a> {
+    /// Opens a mapping; reports and gives nothing where it is something else. `place` says where the keys are, for
+    /// messages: `plugin "nvidia"`.
+    pub(crate) fn open(node: &'a Node, place: &'a str, section: &Section, report: &mut Report) -> Option<Self> {
+        let Value::Map(entries) = &node.value else {
+            report.error(node.at, format!("{place} must be a mapping, not {}", node.value.kind()));
+            return None;
+        };
+        let mut known = Vec::with_capacity(entries.len());
+        for (key, value) in entries {
+            let shown = escape(&key.text, 80);
+            if let Some(name) = section.served.iter().find(|name| **name == key.text) {
+                known.push((*name, key.at, value));
+            } else if section.later.contains(&key.text.as_str()) {
+                report.error(
+                    key.at,
+                    format!("\"{shown}\" in {place} is not served by this version yet"),
+                );
+            } else {
+                let message = format!("unknown key \"{shown}\" in {place}");
+                match nearest(&key.text, section.served.iter().copied()) {
+                    Some(name) => report.error_with_hint(key.at, message, format!("did you mean \"{name}\"?")),
+                    None => report.error(key.at, message),
+                }
+            }
+        }
+        Some(Self {
+            at: node.at,
+            place,
+            known,
+        })
+    }
+
+    /// The value of one key.
+    pub(crate) fn get(&self, name: &'static str) -> Option<Item<'a>> {
+        let (key, key_at, node) = self.known.iter().find(|(key, ..)| *key == name)?;
+        Some(Item {
+            key,
+            key_at: *key_at,
+            place: self.place,
+            node,
+        })
+    }
+
+    /// The value of one key that must be there.
+    pub(crate) fn need(&self, name: &'static str, report: &mut Report) -> Option<Item<'a>> {
+        let item = self.get(name);
+        if item.is_none() {
+            report.error(self.at, format!("{} has no \"{name}\"", self.place));
+        }
+        item
+    }
+
+    /// Reads a duration into `into`, if the key is there.
+    pub(crate) fn duration(
+        &self,
+        name: &'static str,
+        range: RangeInclusive<Duration>,
+        into: &mut Duration,
+        report: &mut Report,
+    ) {
+        let Some(item) = self.get(name) else { return };
+        let Some(text) = item.text_in("a duration such as 500ms, 2s or 5m", "add a unit", report) else {
+            return;
+        };
+        match time::parse(text) {
+            Some(value) if range.contains(&value) => *into = value,
+            Some(_) => {
+                let (least, most) = (time::show(*range.start()), time::show(*range.end()));
+                item.error(
+                    report,
+                    format!("must be between {least} and {most}, not {}", escape(text, 40)),
+                );
+            }
+            None => {
+                let shown = escape(text, 40);
+                item.error(
+                    report,
+                    format!("must be a whole number and us, ms, s, m or h, such as 500ms, not \"{shown}\""),
+                );
+            }
+        }
+    }
+
+    /// Reads a size into `into`, if the key is there.
+    pub(crate) fn size(
+        &self,
+        name: &'static str,
+        range: RangeInclusive<ByteSize>,
+        into: &mut ByteSize,
+        report: &mut Report,
+    ) {
+        let Some(item) = self.get(name) else { return };
+        let Some(text) = item.text_in("a size such as 64KiB or 16MiB", "add a unit", report) else {
+            return;
+        };
+        match text.parse::<ByteSize>() {
+            Ok(value) if range.contains(&value) => *into = value,
+            Ok(value) => {
+                item.error(
+                    report,
+                    format!("must be between {} and {}, not {value}", range.start(), range.end()),
+                );
+            }
+            Err(_) => {
+                let shown = escape(text, 40);
+                item.error(
+                    report,
+                    format!("must be a whole number and B, KiB, MiB or GiB, such as 16MiB, not \"{shown}\""),
+                );
+            }
+        }
+    }
+
+    /// Reads a number into `into`, if the key is there.
+    pub(crate) fn number(&self, name: &'static str, range: RangeInclusive<u32>, into: &mut u32, report: &mut Report) {
+        let Some(item) = self.get(name) else { return };
+        let value = match &item.node.value {
+            Value::Number(number) => number.as_u64().and_then(|n| u32::try_from(n).ok()),
+            other => {
+                item.error(report, format!("must be a whole number, not {}", other.kind()));
+                return;
+            }
+        };
+        match value.filter(|value| range.contains(value)) {
+            Some(value) => *into = value,
+            None => item.error(
+                report,
+                format!("must be a whole number between {} and {}", range.start(), range.end()),
+            ),
+        }
+    }
+
+    /// Reads `true` or `false` into `into`, if the key is there.
+    pub(crate) fn flag(&self, name: &'static str, into: &mut bool, report: &mut Report) {
+        let Some(item) = self.get(name) else { return };
+        match item.node.value {
+            Value::Bool(value) => *into = value,
+            ref other => item.error(report, format!("must be true or false, not {}", other.kind())),
+        }
+    }
+}
+
+/// A key's value, or one entry of it where it is a list.
+#[derive(Clone, Copy)]
+pub(crate) struct Item<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) key_at: At,
+    place: &'a str,
+    pub(crate) node: &'a Node,
+}
+
+impl<'a> Item<'a> {
+    /// Reports `"key" in place <problem>` where the value is.
+    pub(crate) fn error(&self, report: &mut Report, problem: impl fmt::Display) {
+        report.error(self.node.at, self.message(problem));
+    }
+
+    /// The same with a hint.
+    pub(crate) fn error_with_hint(&self, report: &mut Report, problem: impl fmt::Display, hint: impl Into<String>) {
+        report.error_with_hint(self.node.at, self.message(problem), hint);
+    }
+
+    fn message(&self, problem: impl fmt::Display) -> String {
+        format!("\"{}\" in {} {problem}", escape(self.key, 80), self.place)
+    }
+
+    /// A text that is neither empty nor longer than anybody needs.
+    pub(crate) fn text(&self, report: &mut Report) -> Option<&'a str> {
+        self.text_in("text", QUOTES, report)
+    }
+
+    fn text_in(&self, what: &str, hint: &str, report: &mut Report) -> Option<&'a str> {
+        match &self.node.value {
+            Value::Text(text) if text.is_empty() => self.error(report, "must not be empty"),
+            Value::Text(text) if text.len() > MOST_TEXT => {
+                self.error(report, format!("must have at most {MOST_TEXT} bytes"));
+            }
+            Value::Text(text) => return Some(text),
+            _ => self.wrong_kind_with_hint(what, hint, report),
+        }
+        None
+    }
+
+    /// One text or a list of them; at least one. Those that are not texts are reported and left out.
+    pub(crate) fn texts(&self, report: &mut Report) -> Vec<(Self, &'a str)> {
+        match &self.node.value {
+            Value::List(_) => self
+                .list(report)
+                .into_iter()
+                .filter_map(|item| Some((item, item.text(report)?)))
+                .collect(),
+            Value::Text(_) => self.text(report).map(|text| (*self, text)).into_iter().collect(),
+            _ => {
+                self.wrong_kind("text or a list of texts", report);
+                Vec::new()
+            }
+        }
+    }
+
+    /// A list with at least one entry.
+    pub(crate) fn list(&self, report: &mut Report) -> Vec<Self> {
+        match &self.node.value {
+            Value::List(list) if list.is_empty() => self.error(report, "must not be empty"),
+            Value::List(list) => return list.iter().map(|node| Self { node, ..*self }).collect(),
+            other => self.error(report, format!("must be a list, not {}", other.kind())),
+        }
+        Vec::new()
+    }
+
+    /// A mapping with keys that are the admin's own.
+    pub(crate) fn map(&self, report: &mut Report) -> Vec<Item<'a>> {
+        match &self.node.value {
+            Value::Map(entries) => entries
+                .iter()
+                .map(|(key, node)| Item {
+                    key: &key.text,
+                    key_at: key.at,
+                    place: self.place,
+                    node,
+                })
+                .collect(),
+            other => {
+                self.error(report, format!("must be a mapping, not {}", other.kind()));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Reports that the value is not `what`.
+    pub(crate) fn wrong_kind(&self, what: &str, report: &mut Report) {
+        self.wrong_kind_with_hint(what, QUOTES, report);
+    }
+
+    fn wrong_kind_with_hint(&self, what: &str, hint: &str, report: &mut Report) {
+        let value = &self.node.value;
+        let problem = format!("must be {what}, not {}", value.kind());
+        match value {
+            Value::Number(_) | Value::Bool(_) => self.error_with_hint(report, problem, hint),
+            _ => self.error(report, problem),
+        }
+    }
+}

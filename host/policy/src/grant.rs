@@ -1,0 +1,42 @@
+//! Which of the contract's interfaces a plugin may import.
+
+use crate::PluginPolicy;
+
+/// Whether a plugin may import an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grant {
+    /// Every component may: it gives nothing by itself.
+    Always,
+    /// The policy grants it to this plugin.
+    Granted,
+    /// The policy does not grant it to this plugin.
+    NotGranted {
+        /// The policy's key that would, as it is written: `hardware:`.
+        key: &'static str,
+    },
+    /// The contract has it, but this version of the host does not.
+    NotServed,
+    /// The contract has no such interface.
+    Unknown,
+}
+
+impl PluginPolicy {
+    /// Whether this plugin may import an interface of the contract, by its bare name: `hardware`, `host-paths`.
+    #[must_use]
+    pub fn grants(&self, interface: &str) -> Grant {
+        let when = |granted, key| {
+            if granted {
+                Grant::Granted
+            } else {
+                Grant::NotGranted { key }
+            }
+        };
+        match interface {
+            "types" | "config" | "log" => Grant::Always,
+            "hardware" => when(!self.hardware.is_empty(), "hardware:"),
+            "host-paths" => when(!self.host_nodes.is_empty(), "host-nodes:"),
+            "files" | "kernel-log" | "control" | "state" => Grant::NotServed,
+            _ => Grant::Unknown,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! When a device's state counts as changed, and how often the host looks.
+
+use crate::error::Report;
+use crate::fields::{Fields, Item};
+use crate::key;
+use std::time::Duration;
+
+/// `health:` of a plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Health {
+    /// How long a device must be found unhealthy before it is reported so. Default 0: at once.
+    pub unhealthy_after: Duration,
+    /// How long a device must be found healthy again before it is reported so. Default 0.
+    pub healthy_after: Duration,
+    /// How long the last good list stands while the component fails. Default 60 s.
+    pub stale_after: Duration,
+    /// How often `health` is called. Default 1 s.
+    pub check_every: Duration,
+    /// How often `enumerate` is called where no event asks for it earlier. Default 5 s.
+    pub enumerate_every: Duration,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self {
+            unhealthy_after: Duration::ZERO,
+            healthy_after: Duration::ZERO,
+            stale_after: Duration::from_secs(60),
+            check_every: Duration::from_secs(1),
+            enumerate_every: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Health {
+    pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Self {
+        let mut health = Self::default();
+        let place = format!("health of {plugin}");
+        let Some(fields) = Fields::open(item.node, &place, &key::HEALTH, report) else {
+            return health;
+        };
+        let day = Duration::from_secs(24 * 3_600);
+        let hour = Duration::from_secs(3_600);
+        let tick = Duration::from_millis(100);
+        fields.duration(
+            "unhealthy-after",
+            Duration::ZERO..=hour,
+            &mut health.unhealthy_after,
+            report,
+        );
+        fields.duration("healthy-after", Duration::ZERO..=day, &mut health.healthy_after, report);
+        fields.duration("stale-after", Duration::ZERO..=day, &mut health.stale_after, report);
+        fields.duration("check-every", tick..=hour, &mut health.check_every, report);
+        fields.duration("enumerate-every", tick..=hour, &mut health.enumerate_every, report);
+        health
+    }
+}

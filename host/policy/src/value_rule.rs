@@ -1,0 +1,296 @@
+//! What a value in an allocation's answer may be: a rule over the records that were allocated.
+
+use devgate_model::{ResourceName, escape};
+
+/// One allocated unit, as the component described it when it was enumerated.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    /// The unit's id, without a replica's suffix.
+    pub id: &'a str,
+    /// Its properties, by name and value.
+    pub properties: &'a [(String, String)],
+}
+
+/// What a value may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ValueRule {
+    /// Whatever the component says.
+    Any,
+    /// One of these.
+    OneOf(Vec<String>),
+    /// What a template makes of the allocated records.
+    Template(Template),
+}
+
+/// Text with placeholders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    text: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Ids,
+    Property(String),
+}
+
+impl ValueRule {
+    /// Holds a value against the rule. `allocated` has each unit once; its order does not matter.
+    ///
+    /// What a component chose itself, an id or a property, never stands for a word that means more than one device:
+    /// `all` and `none` pass only where the policy writes them out.
+    ///
+    /// # Errors
+    /// What was expected, for people: escaped and cut.
+    pub fn check(&self, value: &str, allocated: &[Record<'_>]) -> Result<(), String> {
+        match self {
+            Self::Any if value.contains('\0') => Err("text without NUL".to_owned()),
+            Self::Any => Ok(()),
+            Self::OneOf(values) if values.iter().any(|one| one == value) => Ok(()),
+            Self::OneOf(values) => {
+                let values: Vec<String> = values.iter().map(|one| format!("\"{}\"", escape(one, 80))).collect();
+                Err(escape(&values.join(" or "), 256))
+            }
+            Self::Template(template) => {
+                let expected = template.expand(allocated)?;
+                if expected == value {
+                    return Ok(());
+                }
+                Err(format!(
+                    "\"{}\" (from \"{}\")",
+                    escape(&expected, 256),
+                    escape(&template.text, 80)
+                ))
+            }
+        }
+    }
+
+    /// Whether a component has a say in the value.
+    pub(crate) fn is_free(&self) -> bool {
+        match self {
+            Self::Any => true,
+            Self::OneOf(_) => false,
+            Self::Template(template) => template.parts.iter().any(|part| !matches!(part, Part::Literal(_))),
+        }
+    }
+}
+
+impl Template {
+    /// Reads `{ids}`, `{property.NAME}` and `{resource}`; `{{` and `}}` stand for braces.
+    pub(crate) fn parse(text: &str, resource: &ResourceName) -> Result<Self, String> {
+        let refuse = || {
+            format!(
+                "must be a template with {{ids}}, {{property.NAME}} and {{resource}}, and {{{{ or }}}} for a brace, not \"{}\"",
+                escape(text, 80)
+            )
+        };
+        let mut parts = Vec::new();
+        let mut literal = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, from) = rest.split_at(at);
+            literal.push_str(before);
+            let doubled = ["{{", "}}"].into_iter().find_map(|brace| from.strip_prefix(brace));
+            if let Some(after) = doubled {
+                literal.push_str(from.get(..1).unwrap_or_default());
+                rest = after;
+                continue;
+            }
+            let (name, after) = from
+                .strip_prefix('{')
+                .and_then(|inner| inner.split_once('}'))
+                .ok_or_else(refuse)?;
+            let part = match name {
+                "ids" => Some(Part::Ids),
+                "resource" => {
+                    literal.push_str(resource.as_str());
+                    None
+                }
+                _ => match name.strip_prefix("property.") {
+                    Some(property) if is_property(property) => Some(Part::Property(property.to_owned())),
+                    _ => return Err(refuse()),
+                },
+            };
+            if let Some(part) = part {
+                push_literal(&mut parts, &mut literal);
+                parts.push(part);
+            }
+            rest = after;
+        }
+        literal.push_str(rest);
+        push_literal(&mut parts, &mut literal);
+        Ok(Self {
+            text: text.to_owned(),
+            parts,
+        })
+    }
+
+    fn expand(&self, allocated: &[Record<'_>]) -> Result<String, String> {
+        let mut records: Vec<&Record<'_>> = allocated.iter().collect();
+        records.sort_by_key(|record| record.id);
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => out.push_str(text),
+                Part::Ids => join(
+                    &mut out,
+                    records.iter().map(|record| plain("the id", record.id, record.id)),
+                )?,
+                Part::Property(name) => join(&mut out, records.iter().map(|record| property(record, name)))?,
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn push_literal(parts: &mut Vec<Part>, literal: &mut String) {
+    if !literal.is_empty() {
+        parts.push(Part::Literal(std::mem::take(literal)));
+    }
+}
+
+fn is_property(name: &str) -> bool {
+    let ok = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
+    (1..=128).contains(&name.len()) && name.bytes().all(ok)
+}
+
+fn join<'a>(out: &mut String, values: impl Iterator<Item = Result<&'a str, String>>) -> Result<(), String> {
+    for (n, value) in values.enumerate() {
+        if n != 0 {
+            out.push(',');
+        }
+        out.push_str(value?);
+    }
+    Ok(())
+}
+
+fn property<'a>(record: &Record<'a>, name: &str) -> Result<&'a str, String> {
+    match record.properties.iter().find(|(key, _)| key == name) {
+        Some((_, value)) => plain(&format!("property \"{name}\""), value, record.id),
+        None => Err(format!(
+            "a value from property \"{name}\", which \"{}\" does not have",
+            escape(record.id, 80)
+        )),
+    }
+}
+
+/// One value that a component chose, if it stands for one device: several joined by `,` must not look like others.
+fn plain<'a>(what: &str, value: &'a str, id: &str) -> Result<&'a str, String> {
+    let word = value.eq_ignore_ascii_case("all") || value.eq_ignore_ascii_case("none");
+    if word || value.is_empty() || value.contains(',') || value.contains(char::is_control) {
+        let (value, id) = (escape(value, 80), escape(id, 80));
+        return Err(format!("a value for one device, but {what} of \"{id}\" is \"{value}\""));
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn template(text: &str) -> ValueRule {
+        let resource = ResourceName::try_new("v.com/gpu").unwrap();
+        ValueRule::Template(Template::parse(text, &resource).unwrap())
+    }
+
+    fn properties(value: &str) -> Vec<(String, String)> {
+        vec![("uuid".to_owned(), value.to_owned())]
+    }
+
+    #[test]
+    fn a_template_is_met_by_its_expansion_alone() {
+        let (one, two) = (properties("U1"), properties("U2"));
+        let records = [
+            Record {
+                id: "b",
+                properties: &two,
+            },
+            Record {
+                id: "a",
+                properties: &one,
+            },
+        ];
+        template("{ids}").check("a,b", &records).unwrap();
+        template("{property.uuid}").check("U1,U2", &records).unwrap();
+        template("x={{{ids}}}@{resource}")
+            .check("x={a,b}@v.com/gpu", &records)
+            .unwrap();
+        template("fixed").check("fixed", &records).unwrap();
+        template("{ids}").check("", &[]).unwrap();
+        for wrong in ["b,a", "a", "a,b,c", "all", "", "a,b "] {
+            assert!(template("{ids}").check(wrong, &records).is_err(), "{wrong}");
+        }
+        insta::assert_snapshot!(template("{ids}").check("all", &records).unwrap_err(), @r#""a,b" (from "{ids}")"#);
+        insta::assert_snapshot!(template("{property.bus}").check("", &records).unwrap_err(), @r#"a value from property "bus", which "a" does not have"#);
+    }
+
+    #[test]
+    fn a_component_cannot_name_more_than_was_allocated() {
+        for value in ["all", "ALL", "None", "U1,U2", "", "U1\n"] {
+            let chosen = properties(value);
+            let records = [Record {
+                id: "a",
+                properties: &chosen,
+            }];
+            assert!(template("{property.uuid}").check(value, &records).is_err(), "{value:?}");
+        }
+        let records = [Record {
+            id: "all",
+            properties: &[],
+        }];
+        insta::assert_snapshot!(template("{ids}").check("all", &records).unwrap_err(), @r#"a value for one device, but the id of "all" is "all""#);
+        template("all").check("all", &records).unwrap();
+    }
+
+    #[test]
+    fn literals_and_any() {
+        let list = ValueRule::OneOf(vec!["all".to_owned(), "none".to_owned()]);
+        list.check("all", &[]).unwrap();
+        insta::assert_snapshot!(list.check("some", &[]).unwrap_err(), @r#""all" or "none""#);
+        ValueRule::Any.check("whatever", &[]).unwrap();
+        assert!(ValueRule::Any.check("what\0ever", &[]).is_err());
+    }
+
+    #[test]
+    fn templates_with_mistakes_are_refused() {
+        let resource = ResourceName::try_new("v.com/gpu").unwrap();
+        for bad in [
+            "{",
+            "}",
+            "{id}",
+            "{ids",
+            "ids}",
+            "{property.}",
+            "{property.a b}",
+            "{{ids}",
+            "{}",
+            "{ids}}",
+        ] {
+            assert!(Template::parse(bad, &resource).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_template_panics(text in "\\PC{0,40}", id in "\\PC{0,10}", value in "\\PC{0,10}") {
+            let resource = ResourceName::try_new("v.com/gpu").unwrap();
+            if let Ok(template) = Template::parse(&text, &resource) {
+                let chosen = properties(&value);
+                let _ = ValueRule::Template(template).check(&value, &[Record { id: &id, properties: &chosen }]);
+            }
+        }
+
+        #[test]
+        fn a_list_of_ids_names_exactly_the_allocated(ids in proptest::collection::btree_set("[a-z0-9]{1,6}", 1..6)) {
+            prop_assume!(!ids.contains("all") && !ids.contains("none"));
+            let records: Vec<Record<'_>> = ids.iter().rev().map(|id| Record { id, properties: &[] }).collect();
+            let value = ids.iter().cloned().collect::<Vec<_>>().join(",");
+            let rule = template("{ids}");
+            prop_assert!(rule.check(&value, &records).is_ok());
+            prop_assert!(rule.check(&value, &records[1..]).is_err());
+        }
+    }
+}
