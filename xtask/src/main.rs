@@ -1,2 +1,81 @@
-//! xtask
-fn main() {}
+//! The repository's own commands: `cargo xtask <command>`. Builds and checks; knows nothing of what devgate does, and never
+//! links the runtime, so that it is there in seconds.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    reason = "a command line tool says what it does on its standard output"
+)]
+
+mod bench;
+mod components;
+mod demo;
+mod dependencies;
+mod process;
+mod setup;
+mod test;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Builds, checks and shows devgate.
+///
+/// On a fresh clone: `cargo xtask demo` shows it, `cargo xtask test` checks everything that CI checks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Finds or installs what building components needs: a standard library for WebAssembly, and a linker
+    ///
+    /// Tries in this order, and says what each step found: the toolchain as it is; `rustup target add
+    /// wasm32-unknown-unknown`; as root on Debian, the packages rustc-web and rust-web-src. The other commands do the same
+    /// by themselves where nothing is installed.
+    Setup,
+    /// Builds the components in guests/ into target/components/
+    ///
+    /// Each is a finished WebAssembly component. Prints size and SHA-256 (which a policy names), and fails for one that
+    /// imports anything of WASI: it would need what no component of this project needs.
+    Components,
+    /// Runs everything that CI runs, in order, with the time of each stage
+    ///
+    /// Stops at the first stage that fails, and names it. What cannot run on this machine is skipped and says why.
+    Test(test::Options),
+    /// Builds devgate and its components, and runs `devgate demo`
+    ///
+    /// Arguments after `--` go to it: `cargo xtask demo -- --help`.
+    Demo(Passed),
+    /// Builds and runs the benchmark
+    ///
+    /// Arguments after `--` go to it: `cargo xtask bench -- --help`. Use an idle machine.
+    Bench(Passed),
+}
+
+/// What is handed on to another program.
+#[derive(clap::Args)]
+struct Passed {
+    /// Handed on as they are
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Setup => setup::run(),
+        Command::Components => components::run(),
+        Command::Test(options) => test::run(&options),
+        Command::Demo(passed) => demo::run(&passed.arguments),
+        Command::Bench(passed) => bench::run(&passed.arguments),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            println!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

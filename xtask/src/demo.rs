@@ -1,0 +1,27 @@
+//! Showing devgate.
+
+use crate::workspace::{cargo, target};
+use crate::{components, process};
+use anyhow::{Result, anyhow};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+/// Builds the host and the components, and becomes `devgate demo`.
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
+    components::build()?;
+    println!("Building devgate (minutes the first time: it contains a compiler) …");
+    process::run(cargo().args(["build", "--locked", "--package", "devgate"]))?;
+    let mut devgate = Command::new(target()?.join("debug/devgate"));
+    devgate
+        .arg("demo")
+        .arg("--components")
+        .arg(components::folder()?)
+        .args(arguments);
+    become_it(&mut devgate)
+}
+
+/// Goes on as another program, so that signals and the exit status are its own. Returns only if it cannot be started.
+pub(crate) fn become_it(command: &mut Command) -> Result<ExitCode> {
+    let error = command.exec();
+    Err(anyhow!(error).context(format!("start {}", process::shown(command))))
+}

@@ -1,0 +1,194 @@
+//! The order of this workspace's crates: model ← policy, node ← plugin ← sandbox, kubelet ← devgate, and never back.
+
+use cargo_metadata::{Metadata, Package};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Each crate, and those of the workspace that it may depend on, in its tests too.
+const BELOW: &[(&str, &[&str])] = &[
+    ("devgate-model", &[]),
+    ("devgate-policy", &["devgate-model"]),
+    ("devgate-node", &["devgate-model"]),
+    ("devgate-plugin", &["devgate-model", "devgate-policy", "devgate-node"]),
+    (
+        "devgate-sandbox",
+        &["devgate-model", "devgate-policy", "devgate-node", "devgate-plugin"],
+    ),
+    (
+        "devgate-kubelet",
+        &["devgate-model", "devgate-policy", "devgate-node", "devgate-plugin"],
+    ),
+    ("devgate", ALL),
+    ("devgate-tests", ALL),
+    ("xtask", &[]),
+];
+
+const ALL: &[&str] = &[
+    "devgate",
+    "devgate-kubelet",
+    "devgate-model",
+    "devgate-node",
+    "devgate-plugin",
+    "devgate-policy",
+    "devgate-sandbox",
+];
+
+/// Crates of others, by how their names start, and the only crates that may name them.
+const RESERVED: &[(&str, &[&str])] = &[
+    ("wasmtime", &["devgate-sandbox"]),
+    ("cranelift", &[]),
+    // The benchmark measures against an empty call of tonic.
+    ("tonic", &["devgate-kubelet", "devgate-tests"]),
+    ("prost", &["devgate-kubelet", "devgate-tests"]),
+];
+
+/// Crates that must be pinned exactly: their versions belong together, and change with care.
+const PINNED: &[&str] = &["wasmtime", "wasmtime-wasi"];
+
+/// What the workspace's own crates do against the rules.
+pub(super) fn problems(metadata: &Metadata) -> Vec<String> {
+    let own: Vec<&Package> = metadata.workspace_packages();
+    let members: BTreeSet<&str> = own.iter().map(|package| package.name.as_str()).collect();
+    let mut problems = Vec::new();
+    for package in &own {
+        let direct = package
+            .dependencies
+            .iter()
+            .map(|dependency| (dependency.name.as_str(), dependency.req.to_string()));
+        problems.extend(of_crate(&package.name, direct, &members));
+    }
+    if reaches(metadata, "xtask", "wasmtime") {
+        problems.push("xtask: reaches wasmtime, and would take minutes to build".to_owned());
+    }
+    problems
+}
+
+/// What one crate does against them: its name, and the names and versions that it asks for.
+fn of_crate<'a>(
+    name: &str,
+    direct: impl IntoIterator<Item = (&'a str, String)>,
+    members: &BTreeSet<&str>,
+) -> Vec<String> {
+    let Some((_, below)) = BELOW.iter().find(|(known, _)| *known == name) else {
+        return vec![format!(
+            "{name}: has no place in the order of crates; give it one in xtask/src/dependencies/layers.rs"
+        )];
+    };
+    let mut problems = Vec::new();
+    for (dependency, version) in direct {
+        if members.contains(dependency) && !below.contains(&dependency) {
+            problems.push(format!(
+                "{name}: must not depend on {dependency}, which is not below it"
+            ));
+        }
+        let reserved = RESERVED.iter().find(|(start, _)| dependency.starts_with(start));
+        if let Some((_, users)) = reserved.filter(|(_, users)| !users.contains(&name)) {
+            let only = if users.is_empty() {
+                "no crate".to_owned()
+            } else {
+                format!("only {}", users.join(", "))
+            };
+            problems.push(format!("{name}: must not depend on {dependency}; {only} may"));
+        }
+        if PINNED.contains(&dependency) && !version.starts_with('=') {
+            problems.push(format!(
+                "{name}: {dependency} must be pinned exactly, and asks for {version}"
+            ));
+        }
+    }
+    problems
+}
+
+/// Whether a crate depends on another one over any number of steps.
+fn reaches(metadata: &Metadata, from: &str, to: &str) -> bool {
+    let names: BTreeMap<_, _> = metadata
+        .packages
+        .iter()
+        .map(|package| (&package.id, package.name.as_str()))
+        .collect();
+    let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    let edges: BTreeMap<_, _> = nodes.map(|node| (&node.id, &node.dependencies)).collect();
+    let mut waiting: Vec<_> = names
+        .iter()
+        .filter(|(_, name)| **name == from)
+        .map(|(id, _)| *id)
+        .collect();
+    let mut seen = BTreeSet::new();
+    while let Some(id) = waiting.pop() {
+        if names.get(id).is_some_and(|name| *name == to) {
+            return true;
+        }
+        if seen.insert(id) {
+            waiting.extend(edges.get(id).into_iter().flat_map(|next| next.iter()));
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::{host, metadata_for, root};
+
+    fn members() -> BTreeSet<&'static str> {
+        BELOW.iter().map(|(name, _)| *name).collect()
+    }
+
+    fn of(name: &str, dependency: &'static str, version: &str) -> Vec<String> {
+        of_crate(name, [(dependency, version.to_owned())], &members())
+    }
+
+    #[test]
+    fn dependencies_point_down() {
+        for (one, other) in [
+            ("devgate-plugin", "devgate-model"),
+            ("devgate-kubelet", "devgate-plugin"),
+            ("devgate", "devgate-sandbox"),
+            ("devgate-model", "thiserror"),
+        ] {
+            assert_eq!(of(one, other, "^1"), Vec::<String>::new());
+        }
+        for (one, other) in [
+            ("devgate-model", "devgate-node"),
+            ("devgate-policy", "devgate-node"),
+            ("devgate-plugin", "devgate-kubelet"),
+            ("devgate-kubelet", "devgate-sandbox"),
+            ("devgate-sandbox", "devgate-kubelet"),
+            ("devgate-sandbox", "devgate"),
+            ("xtask", "devgate-model"),
+        ] {
+            assert_eq!(
+                of(one, other, "^1"),
+                [format!("{one}: must not depend on {other}, which is not below it")]
+            );
+        }
+        assert!(of("devgate-new", "thiserror", "^1")[0].contains("has no place in the order of crates"));
+    }
+
+    #[test]
+    fn the_runtime_and_the_wire_have_one_user_each() {
+        assert_eq!(of("devgate-sandbox", "wasmtime", "=48.0.8"), Vec::<String>::new());
+        assert_eq!(
+            of("devgate-kubelet", "tonic-prost-build", "^0.14"),
+            Vec::<String>::new()
+        );
+        let expected = "devgate: must not depend on wasmtime-wasi; only devgate-sandbox may";
+        assert_eq!(of("devgate", "wasmtime-wasi", "=48.0.8"), [expected]);
+        let expected = "devgate-sandbox: must not depend on tonic; only devgate-kubelet, devgate-tests may";
+        assert_eq!(of("devgate-sandbox", "tonic", "^0.14"), [expected]);
+        let expected = "devgate-sandbox: must not depend on cranelift-codegen; no crate may";
+        assert_eq!(of("devgate-sandbox", "cranelift-codegen", "^0.120"), [expected]);
+    }
+
+    #[test]
+    fn the_runtime_is_pinned() {
+        let expected = "devgate-sandbox: wasmtime must be pinned exactly, and asks for ^48";
+        assert_eq!(of("devgate-sandbox", "wasmtime", "^48"), [expected]);
+    }
+
+    #[test]
+    fn reaching_follows_every_step() {
+        let metadata = metadata_for(&root(), &host().unwrap()).unwrap();
+        assert!(reaches(&metadata, "devgate", "wasmtime") && reaches(&metadata, "xtask", "xtask"));
+        assert!(!reaches(&metadata, "devgate-model", "wasmtime") && !reaches(&metadata, "none", "wasmtime"));
+    }
+}

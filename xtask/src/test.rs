@@ -1,0 +1,166 @@
+//! Everything that CI checks.
+
+mod spelling;
+mod stages;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How to test.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Leave out what takes long and seldom fails: clippy, documentation, doc tests, spelling
+    #[arg(long)]
+    quick: bool,
+    /// Go on after a stage that fails, and fail at the end
+    #[arg(long)]
+    keep_going: bool,
+    /// Only this stage (may be repeated); the names are those in the table at the end
+    #[arg(long, value_name = "STAGE")]
+    only: Vec<String>,
+}
+
+/// One thing to check.
+struct Stage {
+    name: &'static str,
+    /// Left out with `--quick`.
+    slow: bool,
+    check: fn() -> Result<Outcome>,
+}
+
+/// How a stage ended, if not with an error.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Passed,
+    /// It cannot run here, and why.
+    Skipped(String),
+}
+
+/// A line of the table.
+struct Line {
+    name: &'static str,
+    time: Duration,
+    result: Result<Outcome>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let chosen = choose(stages::ALL, options)?;
+    let mut lines = Vec::new();
+    for stage in chosen {
+        println!("\n== {} ==", stage.name);
+        let start = Instant::now();
+        let result = (stage.check)();
+        let failed = result.is_err();
+        if let Err(error) = &result {
+            println!("{}: {error:#}", stage.name);
+        }
+        lines.push(Line {
+            name: stage.name,
+            time: start.elapsed(),
+            result,
+        });
+        if failed && !options.keep_going {
+            break;
+        }
+    }
+    print!("\n{}", table(&lines));
+    let failed: Vec<&str> = lines
+        .iter()
+        .filter(|line| line.result.is_err())
+        .map(|line| line.name)
+        .collect();
+    if failed.is_empty() {
+        println!("All stages passed.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    bail!(
+        "failed: {}; again by itself: cargo xtask test --only {}",
+        failed.join(", "),
+        failed.join(" --only ")
+    );
+}
+
+fn choose<'a>(all: &'a [Stage], options: &Options) -> Result<Vec<&'a Stage>> {
+    if let Some(unknown) = options
+        .only
+        .iter()
+        .find(|name| all.iter().all(|stage| stage.name != **name))
+    {
+        let names: Vec<&str> = all.iter().map(|stage| stage.name).collect();
+        bail!("no stage {unknown}; there are {}", names.join(", "));
+    }
+    let wanted = |stage: &&Stage| {
+        if options.only.is_empty() {
+            !(options.quick && stage.slow)
+        } else {
+            options.only.iter().any(|n| n == stage.name)
+        }
+    };
+    Ok(all.iter().filter(wanted).collect())
+}
+
+fn table(lines: &[Line]) -> String {
+    let row = |line: &Line| {
+        let result = match &line.result {
+            Ok(Outcome::Passed) => "passed".to_owned(),
+            Ok(Outcome::Skipped(why)) => format!("skipped: {why}"),
+            Err(_) => "FAILED".to_owned(),
+        };
+        format!("{:<14} {:>7.1} s  {result}\n", line.name, line.time.as_secs_f64())
+    };
+    lines.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    fn names(options: &Options) -> Vec<&'static str> {
+        let pass = || Ok(Outcome::Passed);
+        let all = [("a", false), ("b", true), ("c", false)].map(|(name, slow)| Stage {
+            name,
+            slow,
+            check: pass,
+        });
+        choose(&all, options).unwrap().iter().map(|stage| stage.name).collect()
+    }
+
+    fn options(quick: bool, only: &[&str]) -> Options {
+        Options {
+            quick,
+            keep_going: false,
+            only: only.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn stages_are_chosen_in_order() {
+        assert_eq!(names(&options(false, &[])), ["a", "b", "c"]);
+        assert_eq!(names(&options(true, &[])), ["a", "c"]);
+        assert_eq!(names(&options(true, &["c", "b"])), ["b", "c"]);
+        let error = choose(stages::ALL, &options(false, &["tets"])).err().unwrap();
+        assert!(
+            error.to_string().starts_with("no stage tets; there are setup, "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_table_says_how_each_ended() {
+        let line = |name, result| Line {
+            name,
+            time: Duration::from_millis(1_250),
+            result,
+        };
+        let lines = [
+            line("tests", Ok(Outcome::Passed)),
+            line("spelling", Ok(Outcome::Skipped("no typos here".to_owned()))),
+            line("docs", Err(anyhow!("rustdoc failed"))),
+        ];
+        let expected = "tests              1.2 s  passed\nspelling           1.2 s  skipped: no typos here\n\
+                        docs               1.2 s  FAILED\n";
+        assert_eq!(table(&lines), expected);
+    }
+}

@@ -1,0 +1,188 @@
+//! The stages, cheapest first where nothing else decides.
+
+use super::{Outcome, Stage, spelling};
+use crate::setup::Toolchain;
+use crate::workspace::{cargo, guests, host, target};
+use crate::{components, dependencies, process, setup};
+use anyhow::Result;
+use std::process::Command;
+
+pub(super) const ALL: &[Stage] = &[
+    Stage {
+        name: "setup",
+        slow: false,
+        check: ready,
+    },
+    Stage {
+        name: "format",
+        slow: false,
+        check: format,
+    },
+    Stage {
+        name: "spelling",
+        slow: true,
+        check: spelling::check,
+    },
+    Stage {
+        name: "dependencies",
+        slow: false,
+        check: rules,
+    },
+    Stage {
+        name: "components",
+        slow: false,
+        check: built,
+    },
+    Stage {
+        name: "guest-tests",
+        slow: false,
+        check: guest_tests,
+    },
+    Stage {
+        name: "guest-clippy",
+        slow: true,
+        check: guest_clippy,
+    },
+    Stage {
+        name: "clippy",
+        slow: true,
+        check: clippy,
+    },
+    Stage {
+        name: "tests",
+        slow: false,
+        check: tests,
+    },
+    Stage {
+        name: "doc-tests",
+        slow: true,
+        check: doc_tests,
+    },
+    Stage {
+        name: "docs",
+        slow: true,
+        check: docs,
+    },
+];
+
+/// Runs cargo on the host's workspace.
+fn host_cargo(arguments: &[&str]) -> Result<()> {
+    process::run(cargo().args(arguments))
+}
+
+/// Cargo on the components' workspace, with its own target folder.
+fn guest_cargo(arguments: &[&str]) -> Result<Command> {
+    let mut command = cargo();
+    command
+        .current_dir(guests())
+        .args(arguments)
+        .arg("--target-dir")
+        .arg(target()?.join("guests"));
+    Ok(command)
+}
+
+fn ready() -> Result<Outcome> {
+    println!("{}", setup::ensure()?);
+    Ok(Outcome::Passed)
+}
+
+fn format() -> Result<Outcome> {
+    host_cargo(&["fmt", "--all", "--check"])?;
+    process::run(cargo().current_dir(guests()).args(["fmt", "--all", "--check"]))?;
+    Ok(Outcome::Passed)
+}
+
+fn rules() -> Result<Outcome> {
+    dependencies::check()?;
+    if !process::answers(cargo().args(["deny", "--version"])) {
+        println!(
+            "licences, sources, pinning and the order of crates were checked; known vulnerabilities need cargo-deny"
+        );
+        return Ok(Outcome::Passed);
+    }
+    host_cargo(&["deny", "check", "bans", "licenses", "sources"])?;
+    if !process::answers(cargo().args(["deny", "fetch", "db"])) {
+        println!("known vulnerabilities were not checked: their database cannot be reached");
+        return Ok(Outcome::Passed);
+    }
+    host_cargo(&["deny", "check", "--disable-fetch", "advisories"])?;
+    Ok(Outcome::Passed)
+}
+
+fn built() -> Result<Outcome> {
+    components::build()?;
+    Ok(Outcome::Passed)
+}
+
+fn guest_tests() -> Result<Outcome> {
+    process::run(&mut guest_cargo(&[
+        "test",
+        "--workspace",
+        "--locked",
+        "--target",
+        &host()?,
+    ])?)?;
+    Ok(Outcome::Passed)
+}
+
+fn guest_clippy() -> Result<Outcome> {
+    // On the host with the tests, and as a component for what exists only there.
+    let on_host = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+        "--target",
+        &host()?,
+    ];
+    process::run(guest_cargo(&on_host)?.args(["--", "-D", "warnings"]))?;
+    if setup::ensure()? == Toolchain::Installed {
+        let as_components = ["clippy", "--workspace", "--release", "--locked"];
+        process::run(guest_cargo(&as_components)?.args(["--", "-D", "warnings"]))?;
+    }
+    Ok(Outcome::Passed)
+}
+
+fn clippy() -> Result<Outcome> {
+    host_cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+        "--",
+        "-D",
+        "warnings",
+    ])?;
+    Ok(Outcome::Passed)
+}
+
+fn tests() -> Result<Outcome> {
+    let arguments: &[&str] = if process::answers(cargo().args(["nextest", "--version"])) {
+        &["nextest", "run", "--workspace", "--locked"]
+    } else {
+        &["test", "--workspace", "--all-targets", "--locked"]
+    };
+    process::run(cargo().args(arguments).env("DEVGATE_COMPONENTS", components::folder()?))?;
+    Ok(Outcome::Passed)
+}
+
+fn doc_tests() -> Result<Outcome> {
+    host_cargo(&["test", "--workspace", "--doc", "--locked"])?;
+    Ok(Outcome::Passed)
+}
+
+fn docs() -> Result<Outcome> {
+    let strict = |command: &mut Command| process::run(command.env("RUSTDOCFLAGS", "-D warnings"));
+    strict(cargo().args(["doc", "--workspace", "--no-deps", "--locked"]))?;
+    let sdk = [
+        "doc",
+        "--package",
+        "devgate-sdk",
+        "--no-deps",
+        "--locked",
+        "--target",
+        &host()?,
+    ];
+    strict(&mut guest_cargo(&sdk)?)?;
+    Ok(Outcome::Passed)
+}

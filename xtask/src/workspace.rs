@@ -1,0 +1,57 @@
+//! Where things are.
+
+use crate::process;
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The target that components are built for.
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+
+/// The repository's root.
+pub(crate) fn root() -> PathBuf {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let manifest = manifest.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).to_owned());
+    manifest.parent().map_or(manifest.clone(), Path::to_owned)
+}
+
+/// The workspace of the components.
+pub(crate) fn guests() -> PathBuf {
+    root().join("guests")
+}
+
+/// Where cargo builds, as the environment and its configuration say.
+pub(crate) fn target() -> Result<PathBuf> {
+    Ok(metadata(&root())?.target_directory.into_std_path_buf())
+}
+
+/// What cargo knows of the workspace in a folder, without its dependencies.
+pub(crate) fn metadata(folder: &Path) -> Result<Metadata> {
+    ask(MetadataCommand::new().no_deps(), folder)
+}
+
+/// The same with all dependencies as locked, for one platform.
+pub(crate) fn metadata_for(folder: &Path, platform: &str) -> Result<Metadata> {
+    let options = ["--locked", "--filter-platform", platform].map(str::to_owned);
+    ask(MetadataCommand::new().other_options(options), folder)
+}
+
+fn ask(command: &mut MetadataCommand, folder: &Path) -> Result<Metadata> {
+    command
+        .current_dir(folder)
+        .exec()
+        .with_context(|| format!("ask cargo about {}", folder.display()))
+}
+
+/// The cargo that runs this, in the repository's root.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// The host's target, such as `x86_64-unknown-linux-gnu`.
+pub(crate) fn host() -> Result<String> {
+    process::read(Command::new("rustc").args(["--print", "host-tuple"]))
+}
