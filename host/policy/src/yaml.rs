@@ -90,7 +90,7 @@ impl Node {
 }
 
 /// Reads one document, with everything refused that hides what a policy grants: duplicate keys, merge keys, anchors and
-/// aliases, tags that are not YAML's own, several documents in one file.
+/// aliases, tags of the admin's own, several documents in one file.
 pub(crate) fn read(text: &str) -> Result<Node, (At, String)> {
     let start = At { line: 1, column: 1 };
     if text.len() > MOST_BYTES {
@@ -146,7 +146,10 @@ fn explain(text: &str, error: &Error) -> (At, String) {
             BudgetBreach::Documents { .. } => "the file has several YAML documents, write one per file".to_owned(),
             _ => format!("the file has more entries than a policy may have ({MOST_NODES})"),
         },
-        other => format!("not YAML: {}", escape(&UserMessageFormatter.format_message(other), 200)),
+        other => format!(
+            "cannot be read as YAML: {}",
+            escape(&UserMessageFormatter.format_message(other), 200)
+        ),
     };
     let has_tab = |line: &str| line.len() != line.trim_start_matches([' ', '\t']).len() && indent(line).contains('\t');
     let line = usize::try_from(at.line).unwrap_or(usize::MAX);
@@ -155,11 +158,14 @@ fn explain(text: &str, error: &Error) -> (At, String) {
         .and_then(|n| text.lines().nth(n))
         .is_some_and(has_tab);
     // A pattern that starts with a star and has no quotes; the parser itself speaks of an anchor without a name.
-    if message.starts_with("not YAML") && message.contains("anchor or alias") {
+    if message.starts_with("cannot be read") && message.contains("anchor or alias") {
         return (at, NO_ALIASES.to_owned());
     }
-    if tab && message.starts_with("not YAML") {
-        return (at, "not YAML: a tab indents this line, use spaces".to_owned());
+    if tab && message.starts_with("cannot be read") {
+        return (
+            at,
+            "cannot be read as YAML: a tab indents this line, use spaces".to_owned(),
+        );
     }
     (at, message)
 }
@@ -275,15 +281,15 @@ mod tests {
         insta::assert_snapshot!(message("a: *\n"), @"1:4: a policy has no anchors (&) and aliases (*), write the entry out or put the text in quotes");
         insta::assert_snapshot!(message("a: {b: 1}\nc:\n  <<: {d: 1}\n"), @"3:3: a policy has no merge keys (<<), write the entry out");
         insta::assert_snapshot!(message("a: 1\n---\nb: 1\n"), @"2:1: the file has several YAML documents, write one per file");
-        insta::assert_snapshot!(message("a: !env HOME\n"), @"1:9: not YAML: unsupported tag `!env`");
-        insta::assert_snapshot!(message("a: .nan\n"), @"1:4: not YAML: value `.nan` is not a finite number");
-        insta::assert_snapshot!(message("a:\n\t- b\n"), @"2:2: not YAML: a tab indents this line, use spaces");
-        insta::assert_snapshot!(message("a: [b\n"), @"1:4: not YAML: unclosed bracket '['");
-        insta::assert_snapshot!(message("a: {b: c\nd: e\n"), @"2:2: not YAML: while parsing a flow mapping, did not find expected ',' or '}'");
+        insta::assert_snapshot!(message("a: !env HOME\n"), @"1:9: cannot be read as YAML: unsupported tag `!env`");
+        insta::assert_snapshot!(message("a: .nan\n"), @"1:4: cannot be read as YAML: value `.nan` is not a finite number");
+        insta::assert_snapshot!(message("a:\n\t- b\n"), @"2:2: cannot be read as YAML: a tab indents this line, use spaces");
+        insta::assert_snapshot!(message("a: [b\n"), @"1:4: cannot be read as YAML: unclosed bracket '['");
+        insta::assert_snapshot!(message("a: {b: c\nd: e\n"), @"2:2: cannot be read as YAML: while parsing a flow mapping, did not find expected ',' or '}'");
         insta::assert_snapshot!(message(""), @"1:1: the file is empty");
         insta::assert_snapshot!(message("# only this\n"), @"1:1: the file is empty");
-        insta::assert_snapshot!(message("? [a]\n: b\n"), @"1:3: not YAML: expected string scalar");
-        insta::assert_snapshot!(message("a: \"\\q\"\n"), @"1:4: not YAML: while parsing a quoted scalar, found unknown escape character");
+        insta::assert_snapshot!(message("? [a]\n: b\n"), @"1:3: cannot be read as YAML: expected string scalar");
+        insta::assert_snapshot!(message("a: \"\\q\"\n"), @"1:4: cannot be read as YAML: while parsing a quoted scalar, found unknown escape character");
     }
 
     #[test]

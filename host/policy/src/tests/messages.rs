@@ -286,10 +286,10 @@ fn one_file_that_is_not_yaml_hides_no_other() {
         },
     ];
     insta::assert_snapshot!(parse(&files).unwrap_err(), @r#"
-        bad.yaml:2:6: not YAML: unclosed bracket '{'
+        bad.yaml:2:6: cannot be read as YAML: unclosed bracket '{'
         dup.yaml:3:3: the key "a" is here twice
         bomb.yaml:1:7: a policy has no anchors (&) and aliases (*), write the entry out or put the text in quotes
-        tab.yaml:2:2: not YAML: a tab indents this line, use spaces
+        tab.yaml:2:2: cannot be read as YAML: a tab indents this line, use spaces
         unknown.yaml:1:1: unknown key "plugin" in the policy; did you mean "plugins"?
         unknown.yaml:1:1: the policy has no "apiVersion"
         unknown.yaml:1:1: the policy has no "kind"
