@@ -2,7 +2,7 @@
 //! component can run in this process or in another.
 
 use devgate_model::{
-    ByteSize, CallError, DeviceHandle, Edits, Failure, MountHandle, NodeHandle, NodeNumber, Pool, Unit, Verdict,
+    ByteSize, CallError, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool, Unit, Verdict,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +73,9 @@ pub struct Profile {
 /// The methods mirror `wit/` (see there for what each means) with numbers for handles. A number that the call's table
 /// does not hold is the component's fault, and ends the call: see [`Denied`].
 pub trait Capabilities: Send {
+    /// What this call may use up. Not the same for every call: some limits grow with the hardware that is granted.
+    fn limits(&self) -> &Limits;
+
     /// `hardware.devices`.
     fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>>;
     /// `hardware.device-by-name`.

@@ -1,6 +1,41 @@
 //! One plugin per policy entry: its inventory, health and allocations, and the gate that every answer of a component
 //! passes.
+//!
+//! ```text
+//!   front ends ──► Offer ──► Resource ──► gate (inventory, reply) ──► Component ──► sandbox
+//!                               │                                         │
+//!                            Ledger (exclusive over all plugins)    Capabilities ──► Grants = policy × node
+//! ```
+//!
+//! It knows neither WebAssembly (a [`component::Component`] is called through a trait) nor any front end's protocol
+//! (they see [`offer::Offer`]s).
 #![forbid(unsafe_code)]
 
 pub mod component;
 pub mod offer;
+
+mod call;
+mod calls;
+mod choose;
+mod claims;
+mod grants;
+mod health;
+mod inventory;
+mod plugin;
+mod plugins;
+mod registry;
+mod reply;
+mod resource;
+
+pub use calls::Inline;
+pub use grants::{GrantedNode, Grants, Match, Withheld};
+pub use inventory::Rejection;
+pub use plugin::{LoadFailure, Loader};
+pub use plugins::Plugins;
+
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// health check on; one that has lost all its devices stays, with an empty list.
 pub type Offers = watch::Receiver<Arc<[Arc<dyn Offer>]>>;
 
-/// One resource as a front end sees it. Implemented by [`crate::Resource`](crate), and by a fake in tests.
+/// One resource as a front end sees it. [`crate::Plugins`] makes them; so does a fake in tests.
 pub trait Offer: Send + Sync + 'static {
     /// What pods ask for.
     fn resource(&self) -> &ResourceName;

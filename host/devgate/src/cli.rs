@@ -1,0 +1,113 @@
+//! The command line.
+
+use crate::exit;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const ABOUT: &str = "One host for all device plugins of a Kubernetes node";
+
+const LONG_ABOUT: &str = "\
+One host for all device plugins of a Kubernetes node.
+
+Vendors ship the logic for their GPUs, NICs and FPGAs as WebAssembly components. devgate runs them, each in a sandbox \
+that reaches only what the policy grants, checks what they return, and speaks the kubelet's device-plugin protocol for \
+all of them. Pods ask for `vendor.com/device: 1`, as with any device plugin.";
+
+/// What was asked for.
+#[derive(Debug, Parser)]
+#[command(name = "devgate", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve a node: run the policy's components and offer their devices to the kubelet
+    ///
+    /// Runs until SIGTERM or SIGINT. Waits for a kubelet that is not there yet and registers again whenever it
+    /// restarts. A component that is missing, broken or asks for more than it is granted costs its own devices only;
+    /// a policy that is wrong starts nothing.
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+
+    /// Show on this machine, in seconds and without a cluster, what devgate does
+    ///
+    /// Runs the real `devgate run` against a kubelet stand-in over real sockets in a temporary directory, with this
+    /// machine's own devices: what a policy grants, registration, a pod's allocation, a device that fails, a component
+    /// that asks for too much, a kubelet restart. Changes nothing of the machine, but that it renames one node that
+    /// nobody should miss away for a moment if it may. Ends with 0 when all of it happened.
+    #[command(after_help = DEMO_HELP)]
+    Demo(DemoArgs),
+}
+
+const DEMO_HELP: &str = "\
+Examples:
+  cargo xtask demo                  build everything, then run the demo
+  devgate demo --components target/components";
+
+/// Options of `devgate demo`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoArgs {
+    /// Where generic.wasm and overreach.wasm are; `cargo xtask components` makes them
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) components: PathBuf,
+
+    /// The node's root, with sys and dev in it; or a recorded node's file
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    pub(crate) node_root: PathBuf,
+}
+
+const RUN_HELP: &str = "\
+Examples:
+  devgate run --policy /etc/devgate/policy.yaml
+  devgate run --policy /etc/devgate/policy.d --components /opt/devgate --log debug
+
+The kubelet's directory is mode 0750 and owned by root, so run needs uid 0. It needs no capability.";
+
+/// Options of `devgate run`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    /// The policy: a YAML file, or a directory of them; may be given several times
+    #[arg(long, value_name = "PATH", required = true)]
+    pub(crate) policy: Vec<PathBuf>,
+
+    /// Where the components' files are [default: beside the policy that names them]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) components: Option<PathBuf>,
+
+    /// The kubelet's directory of device plugins, with kubelet.sock in it
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/device-plugins")]
+    pub(crate) kubelet_dir: PathBuf,
+
+    /// The node's root, with sys and dev in it; or a recorded node's file
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    pub(crate) node_root: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+}
+
+/// How to log.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LogArgs {
+    /// What to log: error, warn, info, debug, trace; or a filter such as info,component=debug
+    #[arg(long, value_name = "FILTER", env = "DEVGATE_LOG", default_value = "info")]
+    pub(crate) log: String,
+
+    /// How to write the log
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Auto)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// Forms of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Text on a terminal, JSON otherwise
+    Auto,
+    /// One line of text for each event
+    Text,
+    /// One JSON object for each event
+    Json,
+}

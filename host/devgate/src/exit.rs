@@ -1,0 +1,45 @@
+//! Exit codes: one for each kind of thing that somebody has to do about it. `devgate --help` lists them.
+
+use std::process::ExitCode;
+
+/// Something failed at run time.
+pub(crate) const FAILED: u8 = 1;
+/// The policy is wrong; nothing was started. (2 is the command line's, from clap.)
+pub(crate) const POLICY: u8 = 3;
+/// This node is not as expected: a directory is missing or may not be used.
+pub(crate) const NODE: u8 = 4;
+
+/// What `--help` says about them.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0  all went well; `run` was asked to stop, and did
+  1  something failed at run time; the message says what
+  2  the command line is wrong
+  3  the policy is wrong; nothing was started
+  4  a directory or file of this node is missing or may not be used";
+
+/// An error with the exit code that belongs to it.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Coded {
+    pub(crate) code: u8,
+    pub(crate) message: String,
+}
+
+/// An error that ends the command with `code`.
+pub(crate) fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
+    Coded {
+        code,
+        message: message.into(),
+    }
+    .into()
+}
+
+/// Says on standard error what went wrong, with every cause.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    use std::io::Write;
+    let code = error.downcast_ref::<Coded>().map_or(FAILED, |coded| coded.code);
+    // Nobody is left to tell if even this cannot be written.
+    let _ = writeln!(std::io::stderr(), "devgate: {error:#}");
+    ExitCode::from(code)
+}

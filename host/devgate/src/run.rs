@@ -1,0 +1,85 @@
+//! `devgate run`: serves a node until it is told to stop.
+
+use crate::cli::RunArgs;
+use crate::loader::SandboxLoader;
+use crate::{exit, logging, policy};
+use anyhow::Context;
+use devgate_kubelet::FrontEndConfig;
+use devgate_node::Node;
+use devgate_plugin::{Inline, Loader, Plugins};
+use devgate_policy::Policy;
+use devgate_sandbox::Engine;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// How long threads that hang in the kernel are waited for at the end.
+const LAST_PATIENCE: Duration = Duration::from_millis(100);
+
+/// Runs the command.
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
+    // All that can be wrong with the command line and the policy is said before anything is opened or started.
+    let policy = policy::read(&args.policy)?;
+    logging::start(&args.log)?;
+    let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let workers = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4));
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder
+        .worker_threads(workers)
+        .enable_all()
+        .build()
+        .context("start the runtime")?;
+    let result = runtime.block_on(serve(args, &policy, &node, workers));
+    runtime.shutdown_timeout(LAST_PATIENCE);
+    result
+}
+
+async fn serve(args: &RunArgs, policy: &Policy, node: &Node, workers: usize) -> anyhow::Result<()> {
+    let stop = stop_on_signal()?;
+    let engine = Engine::new(Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
+    let loader: Arc<dyn Loader> = Arc::new(SandboxLoader::new(engine, args.components.clone()));
+    let names: Vec<_> = policy.plugins.keys().map(ToString::to_string).collect();
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        plugins = names.len(),
+        kubelet_dir = %args.kubelet_dir.display(),
+        node_root = %args.node_root.display(),
+        "devgate serves {}",
+        names.join(", "),
+    );
+    let plugins = Plugins::start(policy, node, &loader, &Inline::new(workers));
+    let config = FrontEndConfig::new(args.kubelet_dir.clone());
+    devgate_kubelet::serve(config, plugins.offers(), stop)
+        .await
+        .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// A token that the first SIGTERM or SIGINT cancels. The second one ends the process at once.
+fn stop_on_signal() -> anyhow::Result<CancellationToken> {
+    let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("listen for SIGINT")?;
+    let stop = CancellationToken::new();
+    let cancel = stop.clone();
+    tokio::spawn(async move {
+        let name = next(&mut terminate, &mut interrupt).await;
+        tracing::info!(signal = name, "{name}: stopping; allocations under way are finished");
+        cancel.cancel();
+        let name = next(&mut terminate, &mut interrupt).await;
+        tracing::warn!(signal = name, "{name} again: stopping at once");
+        std::process::exit(exit::FAILED.into());
+    });
+    Ok(stop)
+}
+
+async fn next(
+    terminate: &mut tokio::signal::unix::Signal,
+    interrupt: &mut tokio::signal::unix::Signal,
+) -> &'static str {
+    tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    }
+}

@@ -1,0 +1,377 @@
+//! What one call of a component may ask: its grants, as numbered handles that mean nothing to any other call.
+
+use crate::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
+use crate::grants::{GrantedNode, Grants, NodeDenied};
+use devgate_model::{
+    CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, MountHandle, NodeHandle, escape,
+};
+use devgate_node::{DevicePath, ReadError};
+use devgate_policy::attribute_rule;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The largest text attribute, as the contract says and the kernel makes them (one page).
+const ATTRIBUTE_BYTES: usize = 4096;
+
+/// Where a call's reads of the node happen.
+#[derive(Clone)]
+pub(crate) enum Reads {
+    /// On the thread that runs the call, which may wait.
+    Here,
+    /// On a thread for blocking work, with this much patience: the call runs on a thread that serves others.
+    Elsewhere(tokio::runtime::Handle, Duration),
+}
+
+/// The capabilities of one call. See [`Capabilities`] for what each method is.
+pub(crate) struct CallHost {
+    grants: Arc<Grants>,
+    limits: Arc<Limits>,
+    config: Arc<str>,
+    reads: Reads,
+    started: Instant,
+    devices: Vec<DevicePath>,
+    device_numbers: HashMap<DevicePath, u32>,
+    nodes: Vec<GrantedNode>,
+    bytes_read: u64,
+}
+
+impl CallHost {
+    pub(crate) fn new(grants: Arc<Grants>, limits: Arc<Limits>, config: Arc<str>, reads: Reads) -> Self {
+        Self {
+            grants,
+            limits,
+            config,
+            reads,
+            started: Instant::now(),
+            devices: Vec::new(),
+            device_numbers: HashMap::new(),
+            nodes: Vec::new(),
+            bytes_read: 0,
+        }
+    }
+
+    /// The handle of a device in this call.
+    pub(crate) fn hold_device(&mut self, device: DevicePath) -> DeviceHandle {
+        if let Some(number) = self.device_numbers.get(&device) {
+            return DeviceHandle(*number);
+        }
+        let number = u32::try_from(self.devices.len()).unwrap_or(u32::MAX);
+        self.device_numbers.insert(device.clone(), number);
+        self.devices.push(device);
+        DeviceHandle(number)
+    }
+
+    /// The handle of a node in this call.
+    pub(crate) fn hold_node(&mut self, node: GrantedNode) -> NodeHandle {
+        let known = self.nodes.iter().position(|held| held.node == node.node);
+        let number = known.unwrap_or_else(|| {
+            self.nodes.push(node);
+            self.nodes.len() - 1
+        });
+        NodeHandle(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    /// The device that a handle stands for, if this call holds it.
+    pub(crate) fn held_device(&self, handle: DeviceHandle) -> Option<&DevicePath> {
+        self.devices.get(usize::try_from(handle.0).ok()?)
+    }
+
+    /// The node that a handle stands for, if this call holds it.
+    pub(crate) fn held_node(&self, handle: NodeHandle) -> Option<&GrantedNode> {
+        self.nodes.get(usize::try_from(handle.0).ok()?)
+    }
+
+    /// What the plugin may use a device for now.
+    pub(crate) fn usage(&self, device: &DevicePath) -> Option<devgate_policy::Use> {
+        self.grants.usage(device)
+    }
+
+    /// The NUMA node of a device, as the kernel names it.
+    pub(crate) fn numa_node(&self, device: &DevicePath) -> Option<u32> {
+        self.grants.node.numa_node(device)
+    }
+
+    /// The policy that the call is made under.
+    pub(crate) fn policy(&self) -> &devgate_policy::PluginPolicy {
+        &self.grants.policy
+    }
+
+    fn device(&self, handle: DeviceHandle) -> Answered<DevicePath> {
+        self.held_device(handle)
+            .cloned()
+            .ok_or_else(|| forged("device", handle.0))
+    }
+
+    /// Asks the grants or the node, where blocking is allowed.
+    fn ask<T: Send + 'static>(&self, question: impl FnOnce(&Grants) -> T + Send + 'static) -> Answered<T> {
+        let (runtime, patience) = match &self.reads {
+            Reads::Here => return Ok(question(&self.grants)),
+            Reads::Elsewhere(runtime, patience) => (runtime, *patience),
+        };
+        let grants = Arc::clone(&self.grants);
+        let (give, take) = std::sync::mpsc::sync_channel(1);
+        runtime.spawn_blocking(move || give.send(question(&grants)).ok());
+        let left = patience.saturating_sub(self.started.elapsed());
+        take.recv_timeout(left).map_err(|_| {
+            let fault = HostFault(format!("a read of the node did not return within {patience:?}"));
+            Denied::End(CallError::Host(fault))
+        })
+    }
+
+    /// Asks about a held device, and says `gone` where the device is what is missing.
+    fn ask_device<T: Send + 'static>(
+        &self,
+        handle: DeviceHandle,
+        what: &str,
+        question: impl FnOnce(&Grants, &DevicePath) -> Result<T, ReadError> + Send + 'static,
+    ) -> Answered<T> {
+        let device = self.device(handle)?;
+        let name = device.name().to_owned();
+        let answer = self.ask(move |grants| match question(grants, &device) {
+            Err(ReadError::NotFound) if !grants.node.exists(&device) => Err(ReadError::Gone),
+            answer => answer,
+        })?;
+        answer.map_err(|error| failure(&format!("{} of {}", escape(what, 80), escape(&name, 80)), &error).into())
+    }
+
+    fn read_bytes(&mut self, handle: DeviceHandle, path: &str, range: Option<(u64, usize)>) -> Answered<Vec<u8>> {
+        if let Err(reason) = attribute_rule(path) {
+            let message = format!("attribute \"{}\": {reason}", escape(path, 80));
+            return Err(Failure::new(FailureKind::Denied, message).into());
+        }
+        let owned = path.to_owned();
+        let what = format!("attribute \"{path}\"");
+        let bytes = self.ask_device(handle, &what, move |grants, device| match range {
+            None => grants.node.attribute(device, &owned, ATTRIBUTE_BYTES),
+            Some((offset, length)) => grants.node.attribute_at(device, &owned, offset, length),
+        })?;
+        self.count(bytes.len())?;
+        Ok(bytes)
+    }
+
+    fn count(&mut self, bytes: usize) -> Answered<()> {
+        self.bytes_read += u64::try_from(bytes).unwrap_or(u64::MAX);
+        if self.bytes_read > self.limits.read.0 {
+            let limit = devgate_model::Limit::Read(self.limits.read);
+            return Err(Denied::End(CallError::Guest(GuestFault::Limit(limit))));
+        }
+        Ok(())
+    }
+}
+
+impl Capabilities for CallHost {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
+        let owned = subsystem.to_owned();
+        let found = self.ask(move |grants| grants.devices(&owned))?;
+        let found = found.map_err(|e| failure(&format!("subsystem \"{}\"", escape(subsystem, 80)), &e))?;
+        Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
+    }
+
+    fn device_by_name(&mut self, subsystem: &str, name: &str) -> Answered<DeviceHandle> {
+        let (s, n) = (subsystem.to_owned(), name.to_owned());
+        let found = self.ask(move |grants| {
+            let device = grants.node.device(&s, &n)?;
+            // What is not granted looks like what is not there: a component cannot feel its way around the node.
+            grants.usage(&device).map(|_| device).ok_or(ReadError::NotFound)
+        })?;
+        let what = format!("device {} of {}", escape(name, 80), escape(subsystem, 80));
+        let device = found.map_err(|e| failure(&what, &e))?;
+        Ok(self.hold_device(device))
+    }
+
+    fn device_name(&mut self, device: DeviceHandle) -> Answered<String> {
+        Ok(self.device(device)?.name().to_owned())
+    }
+
+    fn device_subsystem(&mut self, device: DeviceHandle) -> Answered<String> {
+        let found = self.ask_device(device, "subsystem", |grants, device| grants.node.subsystem(device));
+        match found {
+            Ok(subsystem) => Ok(subsystem.map(|s| s.name).unwrap_or_default()),
+            Err(Denied::Failure(_)) => Ok(String::new()),
+            Err(end) => Err(end),
+        }
+    }
+
+    fn device_driver(&mut self, device: DeviceHandle) -> Answered<Option<String>> {
+        self.ask_device(device, "driver", |grants, device| Ok(grants.node.driver(device)))
+    }
+
+    fn device_location(&mut self, device: DeviceHandle) -> Answered<String> {
+        Ok(self.device(device)?.location().to_owned())
+    }
+
+    fn device_numa_node(&mut self, device: DeviceHandle) -> Answered<Option<u32>> {
+        self.ask_device(device, "numa_node", |grants, device| Ok(grants.node.numa_node(device)))
+    }
+
+    fn attribute(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
+        let bytes = self.read_bytes(device, path, None)?;
+        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+        let Some(mut text) = text else {
+            let message = format!("attribute \"{}\" is not text", escape(path, 80));
+            return Err(Failure::new(FailureKind::Other, message).with_code("not-text").into());
+        };
+        text.truncate(text.trim_end().len());
+        Ok(text)
+    }
+
+    fn attribute_bytes(&mut self, device: DeviceHandle, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length > ATTRIBUTE_BYTES {
+            let message = format!(
+                "attribute \"{}\": at most {ATTRIBUTE_BYTES} bytes at once",
+                escape(path, 80)
+            );
+            return Err(Failure::new(FailureKind::Limit, message).into());
+        }
+        self.read_bytes(device, path, Some((offset, length)))
+    }
+
+    fn entries(&mut self, device: DeviceHandle, path: &str) -> Answered<Vec<String>> {
+        let owned = path.to_owned();
+        let names = self.ask_device(device, &format!("directory \"{path}\""), move |grants, device| {
+            grants.node.entries(device, &owned)
+        })?;
+        self.count(names.iter().map(String::len).sum())?;
+        Ok(names)
+    }
+
+    fn link(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
+        let owned = path.to_owned();
+        self.ask_device(device, &format!("link \"{path}\""), move |grants, device| {
+            grants.node.link(device, &owned)
+        })
+    }
+
+    fn related(&mut self, device: DeviceHandle, link: &str) -> Answered<DeviceHandle> {
+        let owned = link.to_owned();
+        let found = self.ask_device(device, &format!("link \"{link}\""), move |grants, device| {
+            let related = grants.node.related(device, &owned)?;
+            grants
+                .usage(&related)
+                .map(|_| related)
+                .ok_or(ReadError::Denied("the policy does not grant that device"))
+        })?;
+        Ok(self.hold_device(found))
+    }
+
+    fn parent(&mut self, device: DeviceHandle) -> Answered<Option<DeviceHandle>> {
+        let found = self.ask_device(device, "parent", |grants, device| {
+            Ok(grants
+                .node
+                .parent(device)
+                .filter(|parent| grants.usage(parent).is_some()))
+        })?;
+        Ok(found.map(|parent| self.hold_device(parent)))
+    }
+
+    fn children(&mut self, device: DeviceHandle, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
+        let wanted = subsystem.to_owned();
+        let found = self.ask_device(device, "children", move |grants, device| {
+            let mut beneath = grants.beneath(device)?;
+            beneath.retain(|d| matches!(grants.node.subsystem(d), Ok(Some(s)) if s.name == wanted));
+            Ok(beneath)
+        })?;
+        Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
+    }
+
+    fn nodes(&mut self, device: DeviceHandle) -> Answered<Vec<NodeHandle>> {
+        let (granted, _) = self.ask_device(device, "nodes", |grants, device| grants.nodes(device))?;
+        Ok(granted.into_iter().map(|node| self.hold_node(node)).collect())
+    }
+
+    fn node_at(&mut self, path: &str) -> Answered<NodeHandle> {
+        let owned = path.to_owned();
+        let node = self.ask(move |grants| grants.node_at(&owned))?;
+        let what = format!("node \"{}\"", escape(path, 80));
+        let refuse = |why: String| Denied::Failure(Failure::new(FailureKind::Denied, format!("{what}: {why}")));
+        let node = node.map_err(|denied| match denied {
+            NodeDenied::NotGranted => refuse("no entry of the policy's host-nodes matches it".into()),
+            NodeDenied::Refused(reason) => refuse(reason),
+            NodeDenied::Read(error) => failure(&what, &error).into(),
+        })?;
+        Ok(self.hold_node(node))
+    }
+
+    fn mount(&mut self, name: &str) -> Answered<MountHandle> {
+        let message = format!(
+            "mount \"{}\": mounts are not served by this version yet",
+            escape(name, 80)
+        );
+        Err(Failure::new(FailureKind::Unsupported, message).into())
+    }
+
+    fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {
+        let held = self.held_node(node).cloned().ok_or_else(|| forged("node", node.0))?;
+        let owner = match held.owner {
+            None => None,
+            Some(owner) => {
+                let name = owner.name().to_owned();
+                let subsystem = self.ask(move |grants| grants.node.subsystem(&owner).ok().flatten())?;
+                Some((name, subsystem.map(|s| s.name).unwrap_or_default()))
+            }
+        };
+        Ok(NodeInfo {
+            path: held.node.path,
+            number: held.node.number,
+            owner,
+        })
+    }
+
+    fn mount_source(&mut self, mount: MountHandle) -> Answered<(String, bool)> {
+        Err(forged("mount", mount.0))
+    }
+
+    fn config(&mut self) -> Arc<str> {
+        Arc::clone(&self.config)
+    }
+
+    fn log(&mut self, level: LogLevel, message: &str) {
+        let plugin = self.grants.policy.name.as_str();
+        let line = escape(message, 1024);
+        match level {
+            LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),
+            LogLevel::Info => tracing::info!(target: "component", plugin, "{line}"),
+            LogLevel::Warn => tracing::warn!(target: "component", plugin, "{line}"),
+            LogLevel::Error => tracing::error!(target: "component", plugin, "{line}"),
+        }
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}
+
+/// A handle that this call never held: the sandbox checks them first, so this is a broken runner or a bug.
+fn forged(what: &str, number: u32) -> Denied {
+    let fault = GuestFault::contract(&format!("{what} handle {number} was never handed out in this call"));
+    Denied::End(CallError::Guest(fault))
+}
+
+/// What the node answered, in the contract's words.
+fn failure(what: &str, error: &ReadError) -> Failure {
+    let kind = match error {
+        ReadError::NotFound | ReadError::NotADevice => FailureKind::NotFound,
+        ReadError::Gone => FailureKind::Gone,
+        ReadError::Invalid(_) => FailureKind::Invalid,
+        ReadError::Denied(_) => FailureKind::Denied,
+        ReadError::TooLarge { .. } => FailureKind::Limit,
+        ReadError::NotANode => FailureKind::Other,
+        _ => FailureKind::Io,
+    };
+    let failure = Failure::new(kind, format!("{what}: {error}"));
+    match (kind, error) {
+        (FailureKind::Other, _) => failure.with_code("not-a-node"),
+        (FailureKind::Io, error) => failure.with_code(error.code()),
+        _ => failure,
+    }
+}

@@ -1,0 +1,139 @@
+//! How a plugin's component is called: on which thread, for how long, and what a call that never returns costs.
+
+use crate::call::{CallHost, Reads};
+use crate::component::{Answer, Component};
+use crate::grants::Grants;
+use devgate_model::{CallError, HostFault, Limits};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// Calls of one plugin that may block at the same time. A read that the kernel never answers keeps one of them for good;
+/// when all are gone the plugin fails and the others never notice.
+const BLOCKING_CALLS: usize = 4;
+/// What a blocking call may take beyond its deadline before the host stops waiting for it: a read of the node cannot be
+/// interrupted.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// Leave to run a call on a thread that serves others, shared by all plugins: one thread of the runtime always stays
+/// free of them.
+#[derive(Clone)]
+pub struct Inline(Arc<Semaphore>);
+
+impl Inline {
+    /// Leave for a runtime with this many worker threads.
+    #[must_use]
+    pub fn new(worker_threads: usize) -> Self {
+        Self(Arc::new(Semaphore::new(worker_threads.saturating_sub(1))))
+    }
+}
+
+/// A plugin's means to call its component.
+pub(crate) struct Calls {
+    pub(crate) grants: Arc<Grants>,
+    config: Arc<str>,
+    limits: RwLock<Arc<Limits>>,
+    blocking: Arc<Semaphore>,
+    inline: Inline,
+}
+
+impl Calls {
+    pub(crate) fn new(grants: Arc<Grants>, inline: Inline) -> Self {
+        let config = grants.policy.config.to_string().into();
+        let limits = RwLock::new(Arc::new(grants.policy.limits.clone()));
+        Self {
+            grants,
+            config,
+            limits,
+            blocking: Arc::new(Semaphore::new(BLOCKING_CALLS)),
+            inline,
+        }
+    }
+
+    /// Adjusts the limits to the hardware that is granted now.
+    pub(crate) fn scale(&self, devices: usize) {
+        let scaled = Arc::new(self.grants.policy.limits.for_devices(devices));
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = scaled;
+    }
+
+    pub(crate) fn limits(&self) -> Arc<Limits> {
+        Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Runs `work`, which may block, on a thread of its own.
+    pub(crate) async fn block<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let host = |message: String| CallError::Host(HostFault(message));
+        let permit = tokio::time::timeout(patience, Arc::clone(&self.blocking).acquire_owned()).await;
+        let Ok(Ok(permit)) = permit else {
+            return Err(host(format!(
+                "{BLOCKING_CALLS} earlier calls have not returned from the kernel"
+            )));
+        };
+        let task = tokio::task::spawn_blocking(move || {
+            let result = work();
+            drop(permit);
+            result
+        });
+        match tokio::time::timeout(patience, task).await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(panic)) => Err(host(format!("a call panicked: {panic}"))),
+            Err(_) => Err(host(format!(
+                "a call did not return within {patience:?}; a read of the node hangs"
+            ))),
+        }
+    }
+
+    /// Calls the component on a thread where it may wait. Whatever `call` does with the answer happens there, too.
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        component: Arc<dyn Component>,
+        call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let limits = self.limits();
+        let patience = limits.deadline + GRACE;
+        let host = self.host(limits, Reads::Here);
+        self.block(patience, move || call(component.as_ref(), host)).await?
+    }
+
+    /// The same where it is quick: here and now if the component allows it and a thread can be spared, else as
+    /// [`Calls::call`] does. A hop to another thread costs more than a whole allocation.
+    pub(crate) async fn call_quick<T: Send + 'static>(
+        &self,
+        component: Arc<dyn Component>,
+        call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        if component.profile().wasi {
+            return self.call(component, call).await;
+        }
+        let Ok(_leave) = self.inline.0.try_acquire() else {
+            return self.call(component, call).await;
+        };
+        let limits = self.limits();
+        let patience = limits.deadline;
+        let host = self.host(limits, Reads::Elsewhere(tokio::runtime::Handle::current(), patience));
+        call(component.as_ref(), host)
+    }
+
+    fn host(&self, limits: Arc<Limits>, reads: Reads) -> Box<CallHost> {
+        Box::new(CallHost::new(
+            Arc::clone(&self.grants),
+            limits,
+            Arc::clone(&self.config),
+            reads,
+        ))
+    }
+}
+
+/// The answer and the call's own table, which only this crate makes.
+pub(crate) fn open<T>(answer: Answer<T>) -> Result<(T, Box<CallHost>), CallError> {
+    match answer.host.into_any().downcast::<CallHost>() {
+        Ok(host) => Ok((answer.value, host)),
+        Err(_) => Err(CallError::Host(HostFault(
+            "the sandbox returned another call's capabilities".into(),
+        ))),
+    }
+}

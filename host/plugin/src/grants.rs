@@ -1,0 +1,296 @@
+//! What one plugin may see of one node: the policy's selectors held against the kernel's device tree.
+
+use devgate_model::NodeNumber;
+use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
+use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A plugin's policy on a node. Decides, and remembers nothing: the tree may change between two questions.
+#[derive(Clone)]
+pub struct Grants {
+    pub(crate) node: Node,
+    pub(crate) policy: Arc<PluginPolicy>,
+}
+
+/// A node that may be given to containers, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedNode {
+    /// Which node.
+    pub node: DeviceNode,
+    /// How it may be given.
+    pub grant: NodeGrant,
+    /// The kernel device that it belongs to, where there is one.
+    pub owner: Option<DevicePath>,
+}
+
+/// A device that selectors match by themselves, for people.
+#[derive(Debug, Clone)]
+pub struct Match {
+    /// The device.
+    pub device: DevicePath,
+    /// The subsystem that it was found in.
+    pub subsystem: String,
+    /// Whether it may back what is offered, or only be looked at.
+    pub usage: Use,
+    /// The nodes that come with it.
+    pub nodes: Vec<GrantedNode>,
+    /// Nodes that the policy offers and the host does not give, and why.
+    pub withheld: Vec<Withheld>,
+}
+
+/// A node that the policy offers and the host does not give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// Its path, or the name of the device that it belongs to.
+    pub what: String,
+    /// Why; escaped.
+    pub why: String,
+}
+
+impl Grants {
+    /// What `policy` grants on `node`.
+    #[must_use]
+    pub fn new(node: Node, policy: Arc<PluginPolicy>) -> Self {
+        Self { node, policy }
+    }
+
+    /// The selectors that cover a device: those that match it, or the nearest ancestor that they reach down from.
+    ///
+    /// Descent stops at any device of a bus: a function behind a granted bridge or a device behind a granted hub must
+    /// match by itself. The interfaces of a USB device are parts of it, not devices behind it.
+    pub(crate) fn covering(&self, device: &DevicePath) -> Vec<&Selector> {
+        let mut at = device.clone();
+        loop {
+            let facts = Facts::new(&self.node, &at);
+            let matching: Vec<_> = self.policy.hardware.iter().filter(|s| s.matches(&facts)).collect();
+            if !matching.is_empty() {
+                return matching;
+            }
+            if facts.is_bus() && self.node.devtype(&at).as_deref() != Some("usb_interface") {
+                return Vec::new();
+            }
+            match self.node.parent(&at) {
+                Some(parent) => at = parent,
+                None => return Vec::new(),
+            }
+        }
+    }
+
+    /// Whether the plugin may hold this device, and what for.
+    pub(crate) fn usage(&self, device: &DevicePath) -> Option<Use> {
+        let covering = self.covering(device);
+        if covering.iter().any(|s| s.usage == Use::Offer) {
+            return Some(Use::Offer);
+        }
+        (!covering.is_empty()).then_some(Use::Read)
+    }
+
+    /// All granted devices of a subsystem, sorted by location.
+    pub(crate) fn devices(&self, subsystem: &str) -> Result<Vec<DevicePath>, ReadError> {
+        let mut devices = self.node.devices(subsystem)?;
+        devices.retain(|device| self.usage(device).is_some());
+        Ok(devices)
+    }
+
+    /// The devices beneath `device`, at any depth, as far as descent goes.
+    pub(crate) fn beneath(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
+        let mut found = Vec::new();
+        let mut open = vec![device.clone()];
+        while let Some(at) = open.pop() {
+            for child in self.node.child_devices(&at)? {
+                if self.usage(&child).is_some() {
+                    open.push(child.clone());
+                    found.push(child);
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// The nodes of a device and of those beneath it that the policy offers; with each that it offers and the host
+    /// withholds, and why.
+    pub(crate) fn nodes(&self, device: &DevicePath) -> Result<(Vec<GrantedNode>, Vec<Withheld>), ReadError> {
+        let (mut granted, mut withheld) = (Vec::new(), Vec::new());
+        for owner in std::iter::once(device.clone()).chain(self.beneath(device)?) {
+            let Some(grant) = self.offer_for(&owner) else { continue };
+            match self.node.own_node(&owner) {
+                Ok(Some(node)) => match self.refusal(&node, Some(&owner)) {
+                    None => granted.push(GrantedNode {
+                        node,
+                        grant,
+                        owner: Some(owner),
+                    }),
+                    Some(why) => withheld.push(Withheld { what: node.path, why }),
+                },
+                Ok(None) => {}
+                // The kernel names a node that is not there, or is another one: said, so that it can be explained.
+                Err(error) => withheld.push(Withheld {
+                    what: owner.name().to_owned(),
+                    why: error.to_string(),
+                }),
+            }
+        }
+        granted.sort_by(|a, b| a.node.cmp(&b.node));
+        Ok((granted, withheld))
+    }
+
+    /// How the node that belongs to `owner` may be given, if a covering selector offers it.
+    fn offer_for(&self, owner: &DevicePath) -> Option<NodeGrant> {
+        let subsystem = self.node.subsystem(owner).ok()??;
+        let offers = self.covering(owner).into_iter().filter(|s| s.usage == Use::Offer);
+        offers
+            .filter_map(|s| s.node_offer(&subsystem.name, owner.name()))
+            .reduce(least)
+    }
+
+    /// A node by its path, as the policy's `host-nodes` list it. The error is for the component.
+    pub(crate) fn node_at(&self, path: &str) -> Result<GrantedNode, NodeDenied> {
+        let grant = self.policy.host_nodes.grant(path).ok_or(NodeDenied::NotGranted)?;
+        let node = self.node.node_at(path).map_err(NodeDenied::Read)?;
+        let owner = self.node.owner_of(node.number);
+        match self.refusal(&node, owner.as_ref()) {
+            Some(reason) => Err(NodeDenied::Refused(reason)),
+            None => Ok(GrantedNode { node, grant, owner }),
+        }
+    }
+
+    /// Why the host does not give a node away whatever the policy offers.
+    fn refusal(&self, node: &DeviceNode, owner: Option<&DevicePath>) -> Option<String> {
+        let owner = owner.cloned().or_else(|| self.node.owner_of(node.number));
+        let subsystem = owner.as_ref().and_then(|o| self.node.subsystem(o).ok().flatten());
+        let class = subsystem.as_ref().map(|s| s.name.as_str());
+        if let Some(reason) = dangerous_node(class, owner.as_ref().map(DevicePath::name), node.number) {
+            return Some(format!(
+                "{} ({}) is dangerous to give away: {reason}",
+                node.path, node.number
+            ));
+        }
+        match self.block_in_use(node.number) {
+            Ok(None) => None,
+            Ok(Some(why)) => Some(format!("{} is in use by this node: {why}", node.path)),
+            Err(error) => Some(format!("{}: cannot tell whether it is in use: {error}", node.path)),
+        }
+    }
+
+    fn block_in_use(&self, number: NodeNumber) -> Result<Option<String>, ReadError> {
+        match number.kind {
+            devgate_model::NodeKind::Block => self.node.block_in_use(number),
+            devgate_model::NodeKind::Character => Ok(None),
+        }
+    }
+
+    /// Every device that a selector matches by itself, for people: what the grants mean here.
+    ///
+    /// # Errors
+    /// When the device tree cannot be read at all.
+    pub fn matches(&self) -> Result<Vec<Match>, ReadError> {
+        let mut found = Vec::new();
+        let subsystems: BTreeSet<_> = self.policy.hardware.iter().map(|s| s.subsystem.as_str()).collect();
+        for subsystem in subsystems {
+            for device in self.node.devices(subsystem)? {
+                let facts = Facts::new(&self.node, &device);
+                let usage: BTreeSet<bool> = self
+                    .policy
+                    .hardware
+                    .iter()
+                    .filter(|s| s.matches(&facts))
+                    .map(|s| s.usage == Use::Offer)
+                    .collect();
+                if usage.is_empty() {
+                    continue;
+                }
+                let usage = if usage.contains(&true) { Use::Offer } else { Use::Read };
+                let (nodes, withheld) = self.nodes(&device)?;
+                found.push(Match {
+                    device,
+                    subsystem: subsystem.to_owned(),
+                    usage,
+                    nodes,
+                    withheld,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many devices the selectors match here: what limits scale with, and whether there is anything to do at all.
+    pub(crate) fn matched(&self) -> usize {
+        let subsystems: BTreeSet<_> = self.policy.hardware.iter().map(|s| s.subsystem.as_str()).collect();
+        let matches = |device: &DevicePath| {
+            let facts = Facts::new(&self.node, device);
+            self.policy.hardware.iter().any(|s| s.matches(&facts))
+        };
+        let of = |subsystem: &str| {
+            self.node
+                .devices(subsystem)
+                .map_or(0, |d| d.iter().filter(|d| matches(d)).count())
+        };
+        subsystems.into_iter().map(of).sum()
+    }
+}
+
+/// Why a component does not get a node that it named.
+pub(crate) enum NodeDenied {
+    NotGranted,
+    Refused(String),
+    Read(ReadError),
+}
+
+/// The lesser of two grants of one node: exclusive rather than shared, the first one's access.
+fn least(a: NodeGrant, b: NodeGrant) -> NodeGrant {
+    NodeGrant {
+        shared: a.shared && b.shared,
+        ..a
+    }
+}
+
+/// A device as selectors look at it: each fact is read when it is asked for, and once.
+struct Facts<'a> {
+    node: &'a Node,
+    device: &'a DevicePath,
+    subsystem: OnceCell<(String, bool)>,
+}
+
+impl<'a> Facts<'a> {
+    fn new(node: &'a Node, device: &'a DevicePath) -> Self {
+        Self {
+            node,
+            device,
+            subsystem: OnceCell::new(),
+        }
+    }
+
+    fn subsystem_and_bus(&self) -> &(String, bool) {
+        self.subsystem.get_or_init(|| match self.node.subsystem(self.device) {
+            Ok(Some(subsystem)) => (subsystem.name, subsystem.is_bus),
+            Ok(None) | Err(_) => (String::new(), false),
+        })
+    }
+
+    fn is_bus(&self) -> bool {
+        self.subsystem_and_bus().1
+    }
+}
+
+impl DeviceFacts for Facts<'_> {
+    fn subsystem(&self) -> &str {
+        &self.subsystem_and_bus().0
+    }
+
+    fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    fn driver(&self) -> Option<String> {
+        self.node.driver(self.device)
+    }
+
+    fn attribute(&self, path: &str) -> Option<String> {
+        devgate_policy::attribute_rule(path).ok()?;
+        let bytes = self.node.attribute(self.device, path, 4096).ok()?;
+        Some(String::from_utf8(bytes).ok()?.trim_end().to_owned())
+    }
+}

@@ -1,0 +1,245 @@
+//! What a plugin has: the answer of `enumerate` after the gate, as records that own what they name.
+
+use crate::call::CallHost;
+use crate::claims::Claim;
+use crate::grants::GrantedNode;
+use devgate_model::{DeviceHandle, NodeHandle, Pool, Property, ResourceName, Unit, UnitId, escape};
+use devgate_node::DevicePath;
+use devgate_policy::{PluginPolicy, Use};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+/// The most properties of a unit, and the most bytes of a property's name, as `wit/types.wit` says.
+const MOST_PROPERTIES: usize = 32;
+const PROPERTY_NAME_BYTES: usize = 128;
+
+/// One unit that passed the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnitRecord {
+    pub(crate) id: UnitId,
+    pub(crate) backing: Vec<DevicePath>,
+    pub(crate) nodes: Vec<GrantedNode>,
+    pub(crate) properties: Vec<(String, String)>,
+    pub(crate) numa_nodes: BTreeSet<u32>,
+}
+
+/// One resource's units, sorted by id, and the nodes that each allocation hands out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PoolRecord {
+    pub(crate) units: Vec<Arc<UnitRecord>>,
+    pub(crate) shared_nodes: Vec<GrantedNode>,
+}
+
+/// All of a plugin's resources.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Inventory {
+    pub(crate) pools: BTreeMap<ResourceName, PoolRecord>,
+}
+
+/// A pool or a unit that the gate did not let through. The others are not affected.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rejection {
+    /// `resource vendor.com/gpu` or `id GPU-1 of vendor.com/gpu`, escaped.
+    pub what: String,
+    /// Why, and what to do where that is known; escaped.
+    pub why: String,
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+impl Inventory {
+    /// Holds a component's answer against its grants. What passes is built from the handles' own objects; from the
+    /// component come only ids and properties.
+    pub(crate) fn gate(
+        policy: &PluginPolicy,
+        host: &CallHost,
+        pools: Vec<Pool>,
+        numa: &Numa<'_>,
+    ) -> (Self, Vec<Rejection>) {
+        let mut inventory = Self::default();
+        let mut rejected = Vec::new();
+        let mut ids = HashSet::new();
+        for pool in pools {
+            let what = format!("resource {}", escape(&pool.resource, 80));
+            let resource = match granted_resource(policy, &inventory, &pool.resource) {
+                Ok(resource) => resource,
+                Err(why) => {
+                    rejected.push(Rejection { what, why });
+                    continue;
+                }
+            };
+            let shared_nodes = match shared_nodes(host, &pool.shared_nodes) {
+                Ok(nodes) => nodes,
+                Err(why) => {
+                    rejected.push(Rejection { what, why });
+                    continue;
+                }
+            };
+            let mut units = Vec::new();
+            for unit in pool.units {
+                let what = format!("id {} of {resource}", escape(&unit.id, 80));
+                match UnitRecord::gate(host, unit, numa) {
+                    Ok(record) if !ids.insert(record.id.clone()) => {
+                        rejected.push(Rejection {
+                            what,
+                            why: "the same id was listed before; ids must be unique".into(),
+                        });
+                    }
+                    Ok(record) => units.push(Arc::new(record)),
+                    Err(why) => rejected.push(Rejection { what, why }),
+                }
+            }
+            units.sort_by(|a, b| a.id.cmp(&b.id));
+            inventory.pools.insert(resource, PoolRecord { units, shared_nodes });
+        }
+        (inventory, rejected)
+    }
+
+    /// What the units need for themselves.
+    pub(crate) fn claims(&self, policy: &PluginPolicy) -> Vec<Claim> {
+        let claim = |unit: &Arc<UnitRecord>| Claim {
+            id: unit.id.clone(),
+            nodes: unit
+                .nodes
+                .iter()
+                .filter(|n| !n.grant.shared)
+                .map(|n| n.node.number)
+                .collect(),
+            backing: unit.backing.clone(),
+            shares: policy.shares_hardware,
+        };
+        // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
+        let pools = policy.resources.iter().filter_map(|resource| self.pools.get(resource));
+        pools.flat_map(|pool| pool.units.iter().map(claim)).collect()
+    }
+
+    /// All units by id.
+    pub(crate) fn units(&self) -> impl Iterator<Item = &Arc<UnitRecord>> {
+        self.pools.values().flat_map(|pool| &pool.units)
+    }
+
+    /// All units, to be looked up.
+    pub(crate) fn ids(&self) -> HashMap<&UnitId, &Arc<UnitRecord>> {
+        self.units().map(|unit| (&unit.id, unit)).collect()
+    }
+}
+
+/// Looks up the NUMA node of a device.
+pub(crate) type Numa<'a> = dyn Fn(&DevicePath) -> Option<u32> + 'a;
+
+impl UnitRecord {
+    fn gate(host: &CallHost, unit: Unit, numa: &Numa<'_>) -> Result<Self, String> {
+        let id = UnitId::try_new(&unit.id).map_err(|e| e.problem().to_owned())?;
+        let backing = unit
+            .backing
+            .iter()
+            .map(|handle| backing(host, *handle))
+            .collect::<Result<BTreeSet<_>, _>>()?;
+        let nodes = unit
+            .nodes
+            .iter()
+            .map(|handle| held_node(host, *handle))
+            .collect::<Result<Vec<_>, _>>()?;
+        let numa_nodes = backing.iter().filter_map(numa).collect();
+        Ok(Self {
+            id,
+            backing: backing.into_iter().collect(),
+            nodes: once_each(nodes),
+            properties: properties(unit.properties)?,
+            numa_nodes,
+        })
+    }
+
+    /// The record as the contract passes it back to the component, with handles of that call.
+    pub(crate) fn lend(&self, host: &mut CallHost) -> Unit {
+        Unit {
+            id: self.id.to_string(),
+            backing: self
+                .backing
+                .iter()
+                .map(|device| host.hold_device(device.clone()))
+                .collect(),
+            nodes: self.nodes.iter().map(|node| host.hold_node(node.clone())).collect(),
+            properties: self
+                .properties
+                .iter()
+                .map(|(name, value)| Property {
+                    name: name.clone(),
+                    value: value.clone(),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn granted_resource(policy: &PluginPolicy, so_far: &Inventory, name: &str) -> Result<ResourceName, String> {
+    let resource = ResourceName::try_new(name).map_err(|e| e.problem().to_owned())?;
+    if !policy.resources.contains(&resource) {
+        return Err("the policy does not grant this name (resources)".into());
+    }
+    if so_far.pools.contains_key(&resource) {
+        return Err("the same resource was listed before; one pool for each".into());
+    }
+    Ok(resource)
+}
+
+fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, String> {
+    let device = host
+        .held_device(handle)
+        .ok_or("a backing handle was never handed out in this call")?;
+    match host.usage(device) {
+        Some(Use::Offer) => Ok(device.clone()),
+        Some(Use::Read) => Err(format!(
+            "device {} is granted for reading only (hardware: use: offer would let it be offered)",
+            escape(device.name(), 80)
+        )),
+        None => Err(format!("device {} is not granted any more", escape(device.name(), 80))),
+    }
+}
+
+fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, String> {
+    host.held_node(handle)
+        .cloned()
+        .ok_or_else(|| "a node handle was never handed out in this call".to_owned())
+}
+
+fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNode>, String> {
+    let nodes = handles
+        .iter()
+        .map(|handle| held_node(host, *handle))
+        .collect::<Result<Vec<_>, _>>()?;
+    match nodes.iter().find(|node| !node.grant.shared) {
+        Some(node) => Err(format!("node {} is not marked shared by the policy", node.node.path)),
+        None => Ok(once_each(nodes)),
+    }
+}
+
+fn once_each(mut nodes: Vec<GrantedNode>) -> Vec<GrantedNode> {
+    nodes.sort_by(|a, b| a.node.cmp(&b.node));
+    nodes.dedup_by(|a, b| a.node == b.node);
+    nodes
+}
+
+fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, String> {
+    if given.len() > MOST_PROPERTIES {
+        return Err(format!("has {} properties; at most {MOST_PROPERTIES}", given.len()));
+    }
+    let mut names = HashSet::new();
+    for property in &given {
+        if property.name.is_empty() || property.name.len() > PROPERTY_NAME_BYTES {
+            return Err(format!("a property's name must have 1 to {PROPERTY_NAME_BYTES} bytes"));
+        }
+        if !names.insert(property.name.as_str()) {
+            return Err(format!("property {} is listed twice", escape(&property.name, 80)));
+        }
+    }
+    Ok(given
+        .into_iter()
+        .map(|property| (property.name, property.value))
+        .collect())
+}

@@ -1,0 +1,37 @@
+//! All resources that are offered, in policy order, whichever plugin was ready first.
+
+use crate::claims::Place;
+use crate::offer::{Offer, Offers};
+use crate::resource::Resource;
+use devgate_model::ResourceName;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+type Known = BTreeMap<(Place, ResourceName), Arc<dyn Offer>>;
+
+/// Where plugins put their resources and front ends find them. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Registry {
+    known: Arc<Mutex<Known>>,
+    offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Self {
+        Self {
+            known: Arc::default(),
+            offers: watch::Sender::new(Arc::from([])),
+        }
+    }
+
+    pub(crate) fn offers(&self) -> Offers {
+        self.offers.subscribe()
+    }
+
+    pub(crate) fn add(&self, place: Place, name: &ResourceName, resource: Arc<Resource>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert((place, name.clone()), resource);
+        self.offers.send_replace(known.values().cloned().collect());
+    }
+}

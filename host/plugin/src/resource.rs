@@ -1,0 +1,271 @@
+//! One resource of one plugin: what front ends see, and the path of an allocation.
+
+use crate::calls::{self, Calls};
+use crate::choose;
+use crate::claims::{Ledger, Place};
+use crate::component::Component;
+use crate::inventory::{PoolRecord, UnitRecord};
+use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
+use crate::reply;
+use devgate_model::{CallError, Edits, FailureKind, ResourceName, UnitId, escape};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::sync::{Notify, watch};
+
+/// Separates a unit's id from the number of one of its replicas.
+const REPLICA: &str = "::";
+
+/// What a plugin's resources share.
+pub(crate) struct Core {
+    pub(crate) place: Place,
+    pub(crate) calls: Calls,
+    pub(crate) ledger: Ledger,
+    pub(crate) component: RwLock<Option<Arc<dyn Component>>>,
+    /// Told when an allocation found something wrong, so that health is looked at now.
+    pub(crate) look: Notify,
+}
+
+impl Core {
+    fn name(&self) -> &str {
+        self.calls.grants.policy.name.as_str()
+    }
+}
+
+/// One resource.
+pub(crate) struct Resource {
+    core: Arc<Core>,
+    name: ResourceName,
+    devices: watch::Sender<Arc<DeviceList>>,
+    snapshot: RwLock<Arc<Snapshot>>,
+    being_given: BeingGiven,
+}
+
+/// What an allocation looks its ids up in.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    pub(crate) pool: PoolRecord,
+    /// Each unit's place in the pool, and why it may not be handed out, if so.
+    pub(crate) units: HashMap<UnitId, (usize, Option<Arc<str>>)>,
+}
+
+impl Resource {
+    pub(crate) fn new(core: Arc<Core>, name: ResourceName) -> Self {
+        Self {
+            core,
+            name,
+            devices: watch::Sender::new(Arc::default()),
+            snapshot: RwLock::default(),
+            being_given: BeingGiven::default(),
+        }
+    }
+
+    /// Replaces what is offered. Readers are told only if the list is another one.
+    pub(crate) fn publish(&self, snapshot: Snapshot, list: DeviceList) {
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        self.devices.send_if_modified(|current| {
+            let changed = **current != list;
+            if changed {
+                *current = Arc::new(list);
+            }
+            changed
+        });
+    }
+
+    async fn give(&self, ids: &[String]) -> Result<Arc<Reply>, AllocateError> {
+        let ids = self.unit_ids(ids)?;
+        let _turn = self.being_given.turn(&ids).await;
+        let snapshot = Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner));
+        let units = self.look_up(&snapshot, &ids)?;
+        let newly_held = self
+            .core
+            .ledger
+            .hold(self.core.place, &ids)
+            .map_err(|reason| self.refused(&reason))?;
+        let result = self.ask_component(&snapshot, &units).await;
+        if result.is_err() {
+            self.core.ledger.let_go(self.core.place, &newly_held);
+            self.core.look.notify_one();
+        }
+        result.map(Arc::new)
+    }
+
+    /// The units that these ids stand for, each once and sorted, without the replicas' numbers.
+    fn unit_ids(&self, ids: &[String]) -> Result<Vec<UnitId>, AllocateError> {
+        let unknown = |id: &str| {
+            let id = escape(id, 80);
+            AllocateError::Unknown(format!("resource {}: there is no device {id}", self.name))
+        };
+        let unit = |id: &String| {
+            let base = match id.rsplit_once(REPLICA) {
+                Some((base, number)) if self.replica_exists(number) => base,
+                Some(_) => return Err(unknown(id)),
+                None if self.core.calls.grants.policy.replicas > 1 => return Err(unknown(id)),
+                None => id,
+            };
+            UnitId::try_new(base).map_err(|_| unknown(id))
+        };
+        let units = ids.iter().map(unit).collect::<Result<BTreeSet<_>, _>>()?;
+        Ok(units.into_iter().collect())
+    }
+
+    fn replica_exists(&self, number: &str) -> bool {
+        let replicas = self.core.calls.grants.policy.replicas;
+        replicas > 1
+            && number
+                .parse::<u32>()
+                .is_ok_and(|n| n < replicas && n.to_string() == number)
+    }
+
+    fn look_up(&self, snapshot: &Snapshot, ids: &[UnitId]) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
+        let grants = &self.core.calls.grants;
+        let mut units = Vec::with_capacity(ids.len());
+        for id in ids {
+            let found = snapshot
+                .units
+                .get(id)
+                .and_then(|(n, why)| Some((snapshot.pool.units.get(*n)?, why)));
+            let Some((unit, unhealthy)) = found else {
+                let message = format!("resource {}: there is no device {id}", self.name);
+                return Err(AllocateError::Unknown(message));
+            };
+            if let Some(reason) = unhealthy {
+                return Err(self.refused(&format!("device {id} is unhealthy: {reason}")));
+            }
+            // Looked at again now: the list may be up to one tick old, and the runtime would open whatever is there.
+            for granted in &unit.nodes {
+                if let Err(changed) = grants.node.check_node(&granted.node) {
+                    self.core.look.notify_one();
+                    return Err(self.refused(&format!("device {id}: node {} {changed}", granted.node.path)));
+                }
+            }
+            units.push(Arc::clone(unit));
+        }
+        for granted in &snapshot.pool.shared_nodes {
+            if let Err(changed) = grants.node.check_node(&granted.node) {
+                self.core.look.notify_one();
+                return Err(self.refused(&format!("shared node {} {changed}", granted.node.path)));
+            }
+        }
+        Ok(units)
+    }
+
+    async fn ask_component(&self, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Reply, AllocateError> {
+        let component = self
+            .core
+            .component
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let Some(component) = component else {
+            return Err(AllocateError::Busy(format!(
+                "plugin {}: the component is not loaded",
+                self.core.name()
+            )));
+        };
+        if units.is_empty() {
+            return Ok(Reply::default());
+        }
+        let (lent, resource) = (units.to_vec(), self.name.clone());
+        let edits = self.core.calls.call_quick(component, move |component, mut host| {
+            let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
+            let (edits, _) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
+            Ok(edits)
+        });
+        let edits: Edits = edits.await.map_err(|error| self.failed(&error))?;
+        let policy = &self.core.calls.grants.policy;
+        reply::build(policy, &self.name, &snapshot.pool, units, &edits).map_err(|reason| self.refused(&reason))
+    }
+
+    fn refused(&self, reason: &str) -> AllocateError {
+        AllocateError::Refused(format!("plugin {}: resource {}: {reason}", self.core.name(), self.name))
+    }
+
+    fn failed(&self, error: &CallError) -> AllocateError {
+        let message = format!("plugin {}: allocate {error}", self.core.name());
+        match error {
+            CallError::Failed(failure) if failure.kind == FailureKind::Busy => AllocateError::Busy(message),
+            CallError::Failed(_) => AllocateError::Refused(message),
+            CallError::Guest(_) => AllocateError::Guest(message),
+            CallError::Host(_) => AllocateError::Host(message),
+        }
+    }
+}
+
+impl Offer for Resource {
+    fn resource(&self) -> &ResourceName {
+        &self.name
+    }
+
+    fn devices(&self) -> watch::Receiver<Arc<DeviceList>> {
+        self.devices.subscribe()
+    }
+
+    fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
+        Box::pin(self.give(ids))
+    }
+
+    fn choose<'a>(
+        &'a self,
+        available: &'a [String],
+        must_include: &'a [String],
+        size: usize,
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(std::future::ready(choose::first(available, must_include, size)))
+    }
+}
+
+/// The ids of one unit's replicas, or its own where there is only one.
+pub(crate) fn replica_ids(id: &UnitId, replicas: u32) -> impl Iterator<Item = String> + '_ {
+    (0..replicas.max(1)).map(move |n| {
+        if replicas > 1 {
+            format!("{id}{REPLICA}{n}")
+        } else {
+            id.to_string()
+        }
+    })
+}
+
+/// The ids that are being handed out: allocations of different ones run side by side, those that overlap in turn.
+#[derive(Default)]
+struct BeingGiven {
+    ids: Mutex<HashSet<UnitId>>,
+    done: Notify,
+}
+
+/// A turn; ends when dropped.
+struct Turn<'a> {
+    given: &'a BeingGiven,
+    ids: &'a [UnitId],
+}
+
+impl BeingGiven {
+    async fn turn<'a>(&'a self, ids: &'a [UnitId]) -> Turn<'a> {
+        loop {
+            let done = self.done.notified();
+            if self.try_take(ids) {
+                return Turn { given: self, ids };
+            }
+            done.await;
+        }
+    }
+
+    fn try_take(&self, ids: &[UnitId]) -> bool {
+        let mut taken = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        if ids.iter().any(|id| taken.contains(id)) {
+            return false;
+        }
+        taken.extend(ids.iter().cloned());
+        true
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut taken = self.given.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in self.ids {
+            taken.remove(id);
+        }
+        drop(taken);
+        self.given.done.notify_waiters();
+    }
+}
