@@ -1,0 +1,20 @@
+//! The kubelet's device-plugin API: messages, clients and servers, generated from `proto/deviceplugin`.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::allow_attributes_without_reason,
+    reason = "the proto file is the documentation, and the generator writes its own attributes"
+)]
+
+tonic::include_proto!("v1beta1");
+
+/// The version of the API that a plugin names when it registers.
+pub const VERSION: &str = "v1beta1";
+/// What [`Device::health`] says of a device that may be given to pods.
+pub const HEALTHY: &str = "Healthy";
+/// What [`Device::health`] says of a device that may not.
+pub const UNHEALTHY: &str = "Unhealthy";
+/// The kubelet's socket, in its device-plugin directory.
+pub const KUBELET_SOCKET: &str = "kubelet.sock";
+/// The largest message that the kubelet receives: grpc-go's default, which the kubelet does not change.
+pub const MESSAGE_LIMIT: usize = 4 * 1024 * 1024;

@@ -1,0 +1,206 @@
+//! A reply of the plugin layer in the kubelet's words.
+
+use devgate_model::ResourceName;
+use devgate_plugin::offer::{AllocateError, Reply};
+use tonic::Status;
+
+use crate::api;
+
+/// The most characters of an error's text: it becomes part of a pod's status.
+const MOST_TEXT: usize = 512;
+
+/// How CDI device names reach the container runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CdiDelivery {
+    /// In the field that the kubelet has from 1.28 (beta from 1.29) on.
+    #[default]
+    Field,
+    /// As an annotation `cdi.k8s.io/devgate_<resource>`, for older kubelets. Never both: a runtime that knows both would
+    /// apply the device twice.
+    Annotation,
+}
+
+/// One container's answer.
+pub(crate) fn container_response(
+    resource: &ResourceName,
+    reply: &Reply,
+    cdi: CdiDelivery,
+) -> api::ContainerAllocateResponse {
+    let mut response = api::ContainerAllocateResponse {
+        envs: reply.env.clone(),
+        annotations: reply.annotations.clone(),
+        ..Default::default()
+    };
+    response.mounts.extend(reply.mounts.iter().map(|mount| api::Mount {
+        container_path: mount.container_path.clone(),
+        host_path: mount.host_path.clone(),
+        read_only: mount.read_only,
+    }));
+    response.devices.extend(reply.nodes.iter().map(|node| api::DeviceSpec {
+        container_path: node.container_path.clone(),
+        host_path: node.host_path.clone(),
+        permissions: node.access.to_string(),
+    }));
+    match cdi {
+        CdiDelivery::Field => {
+            response
+                .cdi_devices
+                .extend(reply.cdi.iter().map(|name| api::CdiDevice { name: name.clone() }));
+        }
+        CdiDelivery::Annotation if reply.cdi.is_empty() => {}
+        CdiDelivery::Annotation => {
+            let names: Vec<&str> = reply.cdi.iter().map(String::as_str).collect();
+            response.annotations.insert(cdi_annotation(resource), names.join(","));
+        }
+    }
+    response
+}
+
+/// The annotation's key. Its name part may have 63 characters (CDI `pkg/cdi/annotations.go`); of a long resource name
+/// the end is kept, which tells resources of one vendor apart.
+fn cdi_annotation(resource: &ResourceName) -> String {
+    let name = resource.as_str().replace('/', "_");
+    let room = 63 - "devgate_".len();
+    let end = name.get(name.len().saturating_sub(room)..).unwrap_or_default();
+    format!("cdi.k8s.io/devgate_{end}")
+}
+
+/// The error that the kubelet shows as the reason why it rejected the pod.
+pub(crate) fn status(error: &AllocateError) -> Status {
+    let text = error.to_string();
+    let text = match text.char_indices().nth(MOST_TEXT) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
+        None => text,
+    };
+    match error {
+        AllocateError::Unknown(_) => Status::invalid_argument(text),
+        AllocateError::Refused(_) => Status::failed_precondition(text),
+        AllocateError::Busy(_) => Status::unavailable(text),
+        AllocateError::Guest(_) | AllocateError::Host(_) => Status::internal(text),
+    }
+}
+
+/// Whether a choice is one: `size` different ids, all of them available, and all that must be in it.
+pub(crate) fn is_choice(chosen: &[String], available: &[String], must_include: &[String], size: usize) -> bool {
+    let set = |ids: &[String]| ids.iter().cloned().collect::<std::collections::BTreeSet<_>>();
+    let (chosen_set, available) = (set(chosen), set(available));
+    chosen.len() == size
+        && chosen_set.len() == size
+        && chosen_set.is_subset(&available)
+        && set(must_include).is_subset(&chosen_set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use devgate_model::Access;
+    use devgate_plugin::offer::{MountEdit, NodeEdit};
+
+    fn gpu() -> ResourceName {
+        ResourceName::try_new("vendor.com/gpu").unwrap()
+    }
+
+    fn reply() -> Reply {
+        Reply {
+            env: [("A".to_owned(), "1".to_owned())].into(),
+            nodes: vec![NodeEdit {
+                container_path: "/dev/a".to_owned(),
+                host_path: "/dev/b".to_owned(),
+                access: "rw".parse::<Access>().unwrap(),
+            }],
+            mounts: vec![MountEdit {
+                container_path: "/lib/a".to_owned(),
+                host_path: "/lib/b".to_owned(),
+                read_only: true,
+            }],
+            annotations: [("vendor.com/x".to_owned(), "y".to_owned())].into(),
+            cdi: ["vendor.com/gpu=1".to_owned(), "vendor.com/gpu=0".to_owned()].into(),
+        }
+    }
+
+    #[test]
+    fn a_reply_reaches_the_kubelet_whole() {
+        insta::assert_debug_snapshot!(container_response(&gpu(), &reply(), CdiDelivery::Field), @r#"
+        ContainerAllocateResponse {
+            envs: {
+                "A": "1",
+            },
+            mounts: [
+                Mount {
+                    container_path: "/lib/a",
+                    host_path: "/lib/b",
+                    read_only: true,
+                },
+            ],
+            devices: [
+                DeviceSpec {
+                    container_path: "/dev/a",
+                    host_path: "/dev/b",
+                    permissions: "rw",
+                },
+            ],
+            annotations: {
+                "vendor.com/x": "y",
+            },
+            cdi_devices: [
+                CdiDevice {
+                    name: "vendor.com/gpu=0",
+                },
+                CdiDevice {
+                    name: "vendor.com/gpu=1",
+                },
+            ],
+        }
+        "#);
+    }
+
+    #[test]
+    fn older_kubelets_get_cdi_names_as_an_annotation_and_only_so() {
+        let response = container_response(&gpu(), &reply(), CdiDelivery::Annotation);
+        assert!(response.cdi_devices.is_empty());
+        assert_eq!(
+            response.annotations["cdi.k8s.io/devgate_vendor.com_gpu"],
+            "vendor.com/gpu=0,vendor.com/gpu=1"
+        );
+        let none = Reply {
+            cdi: Default::default(),
+            ..reply()
+        };
+        assert_eq!(
+            container_response(&gpu(), &none, CdiDelivery::Annotation)
+                .annotations
+                .len(),
+            1
+        );
+        let long = ResourceName::try_new(&format!("{}.com/{}", "v".repeat(60), "x".repeat(63))).unwrap();
+        assert_eq!(cdi_annotation(&long).len(), "cdi.k8s.io/".len() + 63);
+    }
+
+    #[test]
+    fn an_error_keeps_its_text_and_gets_the_code_that_fits() {
+        let of = |error: AllocateError| status(&error).code();
+        assert_eq!(of(AllocateError::Unknown(String::new())), tonic::Code::InvalidArgument);
+        assert_eq!(
+            of(AllocateError::Refused(String::new())),
+            tonic::Code::FailedPrecondition
+        );
+        assert_eq!(of(AllocateError::Busy(String::new())), tonic::Code::Unavailable);
+        assert_eq!(of(AllocateError::Guest(String::new())), tonic::Code::Internal);
+        assert_eq!(of(AllocateError::Host(String::new())), tonic::Code::Internal);
+        assert_eq!(
+            status(&AllocateError::Busy("é".repeat(9_999)))
+                .message()
+                .chars()
+                .count(),
+            MOST_TEXT
+        );
+    }
+
+    #[test]
+    fn a_choice_is_complete_and_available_or_none() {
+        let ids = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let ok = |chosen, must| is_choice(&ids(chosen), &ids("a b c"), &ids(must), 2);
+        assert!(ok("a b", "") && ok("c a", "a"));
+        assert!(!ok("a", "") && !ok("a a", "") && !ok("a d", "") && !ok("a b", "c") && !ok("a b c", ""));
+    }
+}

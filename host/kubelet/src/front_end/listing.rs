@@ -1,0 +1,99 @@
+//! From the changes of a resource's devices to the messages that the kubelet gets.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use devgate_model::ResourceName;
+use devgate_plugin::offer::Offer;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::encoded_list::EncodedList;
+use super::repeats::Repeats;
+
+/// The offer of one resource, which a reload may replace.
+pub(crate) type CurrentOffer = watch::Receiver<Arc<dyn Offer>>;
+
+/// The newest list of a resource. Streams read from it; a slow one skips to the newest.
+pub(crate) struct Listing {
+    resource: ResourceName,
+    offer: CurrentOffer,
+    out: watch::Sender<EncodedList>,
+    coalesce: Duration,
+    refusals: Repeats,
+}
+
+impl Listing {
+    /// A listing with the list that the offer has now; it changes only while [`Self::run`] runs.
+    pub(crate) fn new(resource: ResourceName, offer: CurrentOffer, coalesce: Duration) -> Self {
+        let list = offer.borrow().devices().borrow().clone();
+        let mut listing = Self {
+            resource,
+            offer,
+            out: watch::Sender::new(EncodedList::default()),
+            coalesce,
+            refusals: Repeats::default(),
+        };
+        listing.publish(&list);
+        listing
+    }
+
+    /// The newest list, and word of the next.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<EncodedList> {
+        self.out.subscribe()
+    }
+
+    /// Publishes every change: the first at once, the next after `coalesce` at the earliest, always the newest list, and
+    /// never the same twice. Ends when the resource is no longer offered.
+    pub(crate) async fn run(mut self) {
+        let mut quiet_until = Instant::now();
+        loop {
+            let offer = Arc::clone(&self.offer.borrow_and_update());
+            let mut devices = offer.devices();
+            drop(offer);
+            loop {
+                // Also what changed between `new` and here, or between the old offer and the new one.
+                let list = Arc::clone(&devices.borrow_and_update());
+                if self.publish(&list) {
+                    quiet_until = Instant::now() + self.coalesce;
+                }
+                drop(list);
+                tokio::select! {
+                    changed = devices.changed() => if changed.is_err() {
+                        // Whoever made the list is gone. It stands until the offer is replaced or withdrawn.
+                        if self.offer.changed().await.is_err() {
+                            return;
+                        }
+                        break;
+                    },
+                    changed = self.offer.changed() => match changed {
+                        Ok(()) => break,
+                        Err(_) => return,
+                    },
+                }
+                tokio::time::sleep_until(quiet_until).await;
+            }
+            tokio::time::sleep_until(quiet_until).await;
+        }
+    }
+
+    /// Whether there was something new.
+    fn publish(&mut self, list: &devgate_plugin::offer::DeviceList) -> bool {
+        match EncodedList::try_new(list) {
+            Ok(new) => self.out.send_if_modified(|old| {
+                let changed = *old != new;
+                if changed {
+                    tracing::debug!(resource = %self.resource, devices = list.devices.len(), bytes = new.len(), "list");
+                    *old = new;
+                }
+                changed
+            }),
+            Err(error) => {
+                if let Some(more) = self.refusals.say("list too large") {
+                    tracing::error!(resource = %self.resource, %error, more, "list not sent; the previous one stands");
+                }
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The life of one resource: serve, register, stay registered, and begin again whenever the kubelet or the socket is not
+//! the same any more.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
+use devgate_model::ResourceName;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::directory::{FileId, Sight};
+use super::encoded_list::EncodedList;
+use super::incarnation::Incarnation;
+use super::listing::CurrentOffer;
+use super::register::{RegisterError, register};
+use super::repeats::Repeats;
+use super::service::{Service, Streams};
+use super::{FrontEndConfig, socket};
+use crate::api::KUBELET_SOCKET;
+
+/// How long calls may take to finish when a resource starts anew while the host goes on: the kubelet whose calls they
+/// are has most likely gone.
+const DRAIN_FOR_NEXT: Duration = Duration::from_millis(500);
+
+/// Everything that one resource's registration needs.
+pub(crate) struct Registration {
+    pub(crate) config: Arc<FrontEndConfig>,
+    pub(crate) resource: ResourceName,
+    pub(crate) offer: CurrentOffer,
+    pub(crate) list: watch::Receiver<EncodedList>,
+    pub(crate) sight: watch::Receiver<Sight>,
+    pub(crate) shutdown: CancellationToken,
+}
+
+/// Why an incarnation ends.
+enum End {
+    /// The host stops, or the resource is no longer offered.
+    Shutdown,
+    /// There is another kubelet: begin at once.
+    NewKubelet,
+    /// What could be waited for was waited for: begin again.
+    Again,
+}
+
+/// Why a wait was over.
+enum Waited {
+    Elapsed,
+    StreamOpened,
+    Ended(End),
+}
+
+/// Delays between attempts, and what was already said about them.
+struct Attempts {
+    delays: ExponentialBackoff,
+    repeats: Repeats,
+    registered_before: bool,
+}
+
+impl Registration {
+    /// Keeps the resource registered until shutdown.
+    pub(crate) async fn run(mut self) {
+        let mut attempts = Attempts {
+            delays: self.delays(),
+            repeats: Repeats::default(),
+            registered_before: false,
+        };
+        loop {
+            let Some(kubelet) = self.wait_for_kubelet().await else {
+                return;
+            };
+            let Some(incarnation) = self.incarnate(&mut attempts) else {
+                // The directory may be gone, or full.
+                let delay = self.next_delay(&mut attempts);
+                tokio::select! {
+                    () = self.shutdown.cancelled() => return,
+                    () = tokio::time::sleep(delay) => continue,
+                }
+            };
+            let end = self.live(&incarnation, kubelet, &mut attempts).await;
+            match end {
+                End::Shutdown => {
+                    incarnation.close(self.config.drain).await;
+                    tracing::info!(resource = %self.resource, "closed");
+                    return;
+                }
+                End::NewKubelet => attempts.delays = self.delays(),
+                End::Again => {}
+            }
+            // Up to 1.36, the kubelet would take the end of the old stream for the end of the new one: so the old one
+            // ends first, and completely.
+            incarnation.close(DRAIN_FOR_NEXT.min(self.config.drain)).await;
+        }
+    }
+
+    /// The kubelet's socket as soon as there is one, or nothing at shutdown.
+    async fn wait_for_kubelet(&mut self) -> Option<FileId> {
+        if self.sight.borrow_and_update().kubelet.is_none() {
+            tracing::info!(resource = %self.resource, "no kubelet.sock; waiting for the kubelet");
+        }
+        tokio::select! {
+            () = self.shutdown.cancelled() => None,
+            sight = self.sight.wait_for(|sight| sight.kubelet.is_some()) => sight.ok()?.kubelet,
+        }
+    }
+
+    fn incarnate(&self, attempts: &mut Attempts) -> Option<Incarnation> {
+        let path: PathBuf = socket::next_path(&self.config.kubelet_dir, &self.resource)?;
+        let service = Service {
+            config: Arc::clone(&self.config),
+            resource: self.resource.clone(),
+            offer: self.offer.clone(),
+            list: self.list.clone(),
+            streams: watch::Sender::new(Streams::default()),
+            stop: CancellationToken::new(),
+        };
+        Incarnation::start(path, service)
+            .inspect_err(|error| {
+                if let Some(more) = attempts.repeats.say(&error.kind().to_string()) {
+                    tracing::error!(resource = %self.resource, %error, more, "socket not made");
+                }
+            })
+            .ok()
+    }
+
+    /// Registers an incarnation with one kubelet, and watches over it for as long as both are what they were.
+    async fn live(&mut self, incarnation: &Incarnation, kubelet: FileId, attempts: &mut Attempts) -> End {
+        let mut streams = incarnation.streams();
+        loop {
+            let kubelet_socket = self.config.kubelet_dir.join(KUBELET_SOCKET);
+            let call = register(
+                &kubelet_socket,
+                &self.resource,
+                incarnation.file_name(),
+                self.config.options(),
+                self.config.register_timeout,
+            );
+            let (shutdown, sight) = (self.shutdown.clone(), self.sight.clone());
+            let result = tokio::select! {
+                result = call => result,
+                () = shutdown.cancelled() => return End::Shutdown,
+                () = another_kubelet(sight, kubelet) => return End::NewKubelet,
+            };
+            let delay = match result {
+                Ok(()) => {
+                    attempts.repeats.forget();
+                    let again = std::mem::replace(&mut attempts.registered_before, true);
+                    tracing::info!(resource = %self.resource, socket = incarnation.file_name(), again, "registered");
+                    return self.stay(incarnation, kubelet, streams, attempts).await;
+                }
+                Err(error) => {
+                    if let Some(more) = attempts.repeats.say(&error.to_string()) {
+                        tracing::warn!(resource = %self.resource, %error, more, "not registered");
+                    }
+                    let delay = match error {
+                        RegisterError::Permanent(_) => self.config.retry_refused,
+                        _ => self.next_delay(attempts),
+                    };
+                    if let RegisterError::Away(_) = error {
+                        // It never heard of this socket, which can serve the next attempt.
+                        match self.wait(incarnation, kubelet, &mut streams, delay).await {
+                            Waited::Elapsed if incarnation.is_in_place() => continue,
+                            Waited::Elapsed => return End::Again,
+                            Waited::Ended(end) => return end,
+                            Waited::StreamOpened => {}
+                        }
+                        return self.stay(incarnation, kubelet, streams, attempts).await;
+                    }
+                    delay
+                }
+            };
+            // A kubelet that was late may come nevertheless; then it is registered.
+            return match self.wait(incarnation, kubelet, &mut streams, delay).await {
+                Waited::StreamOpened => self.stay(incarnation, kubelet, streams, attempts).await,
+                Waited::Elapsed => End::Again,
+                Waited::Ended(end) => end,
+            };
+        }
+    }
+
+    /// Watches over a registered incarnation.
+    async fn stay(
+        &mut self,
+        incarnation: &Incarnation,
+        kubelet: FileId,
+        mut streams: watch::Receiver<Streams>,
+        attempts: &mut Attempts,
+    ) -> End {
+        let since = Instant::now();
+        loop {
+            if streams.borrow_and_update().opened == 0 {
+                match self
+                    .wait(incarnation, kubelet, &mut streams, self.config.stream_wait)
+                    .await
+                {
+                    Waited::Ended(end) => return end,
+                    Waited::StreamOpened => {}
+                    Waited::Elapsed => {
+                        tracing::warn!(resource = %self.resource, "registered, but the kubelet does not list; again");
+                        return End::Again;
+                    }
+                }
+            }
+            tokio::select! {
+                () = self.shutdown.cancelled() => return End::Shutdown,
+                _ = self.sight.changed() => {
+                    if let Some(end) = self.look(incarnation, kubelet) {
+                        return self.pace(end, since, attempts).await;
+                    }
+                    continue;
+                }
+                () = until(&mut streams, |streams| streams.live == 0) => {}
+            }
+            if since.elapsed() > self.config.retry_most {
+                attempts.delays = self.delays();
+            }
+            let delay = self.next_delay(attempts);
+            if let Some(more) = attempts.repeats.say("stream ended") {
+                tracing::info!(resource = %self.resource, ?delay, more, "stream ended by the kubelet; registering again");
+            }
+            match self.wait(incarnation, kubelet, &mut streams, delay).await {
+                Waited::StreamOpened => {}
+                Waited::Elapsed => return End::Again,
+                Waited::Ended(end) => return end,
+            }
+        }
+    }
+
+    /// Somebody who deletes our socket again and again does not make us spin.
+    async fn pace(&mut self, end: End, since: Instant, attempts: &mut Attempts) -> End {
+        if let End::Again = end {
+            if since.elapsed() > self.config.retry_most {
+                attempts.delays = self.delays();
+            }
+            let delay = self.next_delay(attempts);
+            tokio::select! {
+                () = self.shutdown.cancelled() => return End::Shutdown,
+                () = tokio::time::sleep(delay) => {}
+            }
+        }
+        end
+    }
+
+    /// Waits for `delay`, for a stream, or for what ends the incarnation.
+    async fn wait(
+        &mut self,
+        incarnation: &Incarnation,
+        kubelet: FileId,
+        streams: &mut watch::Receiver<Streams>,
+        delay: Duration,
+    ) -> Waited {
+        let elapsed = tokio::time::sleep(delay);
+        tokio::pin!(elapsed);
+        loop {
+            tokio::select! {
+                () = self.shutdown.cancelled() => return Waited::Ended(End::Shutdown),
+                _ = self.sight.changed() => if let Some(end) = self.look(incarnation, kubelet) {
+                    // A socket that is gone is made anew when the wait is over.
+                    if let End::NewKubelet = end {
+                        return Waited::Ended(end);
+                    }
+                },
+                () = until(streams, |streams| streams.live > 0) => return Waited::StreamOpened,
+                () = &mut elapsed => return Waited::Elapsed,
+            }
+        }
+    }
+
+    /// What the directory says: another kubelet, or our socket gone.
+    fn look(&mut self, incarnation: &Incarnation, kubelet: FileId) -> Option<End> {
+        let now = self.sight.borrow_and_update().kubelet;
+        if now.is_some_and(|now| now != kubelet) {
+            tracing::info!(resource = %self.resource, "kubelet.sock is new; registering again");
+            return Some(End::NewKubelet);
+        }
+        if !incarnation.is_in_place() {
+            tracing::info!(resource = %self.resource, socket = %incarnation.path().display(), "socket gone");
+            return Some(End::Again);
+        }
+        None
+    }
+
+    fn delays(&self) -> ExponentialBackoff {
+        ExponentialBuilder::new()
+            .with_min_delay(self.config.retry)
+            .with_max_delay(self.config.retry_most)
+            .with_jitter()
+            .without_max_times()
+            .build()
+    }
+
+    fn next_delay(&self, attempts: &mut Attempts) -> Duration {
+        attempts.delays.next().unwrap_or(self.config.retry_most)
+    }
+}
+
+/// Ends when the streams are as `wanted`; never, where that cannot come any more.
+async fn until(streams: &mut watch::Receiver<Streams>, wanted: impl Fn(&Streams) -> bool) {
+    if streams.wait_for(wanted).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Ends when the kubelet's socket is another one.
+async fn another_kubelet(mut sight: watch::Receiver<Sight>, kubelet: FileId) {
+    if sight
+        .wait_for(|sight| sight.kubelet.is_some_and(|now| now != kubelet))
+        .await
+        .is_err()
+    {
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,178 @@
+//! The device plugin that the kubelet talks to: one per resource, the same for all its incarnations.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use devgate_model::ResourceName;
+use devgate_plugin::offer::Offer;
+use tokio::sync::watch;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::WatchStream;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tonic::{Request, Response, Status};
+
+use super::FrontEndConfig;
+use super::answer;
+use super::encoded_list::EncodedList;
+use super::listing::CurrentOffer;
+use super::plugin_server::device_plugin_server::DevicePlugin;
+use crate::api;
+
+/// How many `ListAndWatch` streams an incarnation has had, and has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Streams {
+    pub(crate) opened: u64,
+    pub(crate) live: u64,
+}
+
+/// One resource's device plugin, in one incarnation.
+pub(crate) struct Service {
+    pub(crate) config: Arc<FrontEndConfig>,
+    pub(crate) resource: ResourceName,
+    pub(crate) offer: CurrentOffer,
+    pub(crate) list: watch::Receiver<EncodedList>,
+    pub(crate) streams: watch::Sender<Streams>,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Service {
+    fn offer(&self) -> Arc<dyn Offer> {
+        Arc::clone(&self.offer.borrow())
+    }
+
+    async fn allocate_each(&self, request: api::AllocateRequest) -> Result<api::AllocateResponse, Status> {
+        let offer = self.offer();
+        let mut response = api::AllocateResponse {
+            container_responses: Vec::with_capacity(request.container_requests.len()),
+        };
+        for container in request.container_requests {
+            let mut ids = container.devices_ids;
+            // The kubelet sends a set in random order; the same set gives the same answer.
+            ids.sort_unstable();
+            ids.dedup();
+            let answer = if ids.is_empty() {
+                api::ContainerAllocateResponse::default()
+            } else {
+                let reply = offer.allocate(&ids).await.map_err(|error| answer::status(&error))?;
+                answer::container_response(&self.resource, &reply, self.config.cdi)
+            };
+            response.container_responses.push(answer);
+        }
+        Ok(response)
+    }
+
+    async fn choose(
+        &self,
+        request: api::ContainerPreferredAllocationRequest,
+    ) -> api::ContainerPreferredAllocationResponse {
+        let (available, must_include) = (request.available_device_i_ds, request.must_include_device_i_ds);
+        let size = usize::try_from(request.allocation_size).unwrap_or(0);
+        let offer = self.offer();
+        let chosen = tokio::time::timeout(
+            self.config.choose_timeout,
+            offer.choose(&available, &must_include, size),
+        )
+        .await
+        .unwrap_or_default();
+        // No opinion is always allowed; a wrong one would be cut and filled at random by the kubelet.
+        let device_i_ds = if answer::is_choice(&chosen, &available, &must_include, size) {
+            chosen
+        } else {
+            Vec::new()
+        };
+        api::ContainerPreferredAllocationResponse { device_i_ds }
+    }
+}
+
+#[tonic::async_trait]
+impl DevicePlugin for Service {
+    async fn get_device_plugin_options(
+        &self,
+        _request: Request<api::Empty>,
+    ) -> Result<Response<api::DevicePluginOptions>, Status> {
+        Ok(Response::new(self.config.options()))
+    }
+
+    type ListAndWatchStream = ListStream;
+
+    async fn list_and_watch(&self, _request: Request<api::Empty>) -> Result<Response<ListStream>, Status> {
+        tracing::debug!(resource = %self.resource, "stream opened");
+        Ok(Response::new(ListStream::new(self)))
+    }
+
+    async fn get_preferred_allocation(
+        &self,
+        request: Request<api::PreferredAllocationRequest>,
+    ) -> Result<Response<api::PreferredAllocationResponse>, Status> {
+        let mut response = api::PreferredAllocationResponse::default();
+        for container in request.into_inner().container_requests {
+            response.container_responses.push(self.choose(container).await);
+        }
+        Ok(Response::new(response))
+    }
+
+    async fn allocate(
+        &self,
+        request: Request<api::AllocateRequest>,
+    ) -> Result<Response<api::AllocateResponse>, Status> {
+        // The kubelet sets no deadline and admits no other pod meanwhile. The plugin layer has its own; this is behind it.
+        let bound = self.config.allocate_timeout;
+        let result = match tokio::time::timeout(bound, self.allocate_each(request.into_inner())).await {
+            Ok(result) => result,
+            Err(_) => Err(Status::deadline_exceeded(format!(
+                "{}: no answer within {bound:?}",
+                self.resource
+            ))),
+        };
+        if let Err(status) = &result {
+            tracing::warn!(resource = %self.resource, code = ?status.code(), error = status.message(), "not allocated");
+        }
+        result.map(Response::new)
+    }
+
+    async fn pre_start_container(
+        &self,
+        _request: Request<api::PreStartContainerRequest>,
+    ) -> Result<Response<api::PreStartContainerResponse>, Status> {
+        Ok(Response::new(api::PreStartContainerResponse {}))
+    }
+}
+
+/// One stream of lists: the newest at once, then every newer one that the kubelet takes in time; ends with its server.
+pub(crate) struct ListStream {
+    lists: WatchStream<EncodedList>,
+    stop: Pin<Box<WaitForCancellationFutureOwned>>,
+    streams: watch::Sender<Streams>,
+}
+
+impl ListStream {
+    fn new(service: &Service) -> Self {
+        service.streams.send_modify(|streams| {
+            streams.opened += 1;
+            streams.live += 1;
+        });
+        Self {
+            lists: WatchStream::new(service.list.clone()),
+            stop: Box::pin(service.stop.clone().cancelled_owned()),
+            streams: service.streams.clone(),
+        }
+    }
+}
+
+impl Drop for ListStream {
+    fn drop(&mut self) {
+        self.streams.send_modify(|streams| streams.live -= 1);
+    }
+}
+
+impl Stream for ListStream {
+    type Item = Result<EncodedList, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.lists).poll_next(cx).map(|list| list.map(Ok))
+    }
+}

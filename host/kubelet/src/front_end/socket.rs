@@ -1,0 +1,163 @@
+//! Names of the front end's sockets: a new one for every incarnation, and recognisable after a crash.
+//!
+//! The kubelet up to 1.36 confuses two registrations of one resource, and from 1.37 tells them apart by their sockets'
+//! paths; so no path is ever used twice. Other files in the directory are not touched.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use devgate_model::ResourceName;
+use tokio::net::UnixStream;
+
+use crate::transport::LONGEST_SOCKET_PATH;
+
+const PREFIX: &str = "devgate-";
+const SUFFIX: &str = ".sock";
+/// The longest file name that fits beside the kubelet's own directory.
+const LONGEST_NAME: usize = 75;
+/// Prefix, suffix and the incarnation's 16 digits: what a name needs at least.
+const SHORTEST_NAME: usize = PREFIX.len() + 16 + SUFFIX.len();
+/// How long a socket has to answer to count as alive.
+const PROBE: Duration = Duration::from_millis(500);
+
+static INCARNATION: AtomicU64 = AtomicU64::new(0);
+
+/// A path for the next incarnation of a resource: `<dir>/devgate-vendor.com_gpu-<16 hex digits>.sock`, the resource cut
+/// to what fits, in `[A-Za-z0-9._-]` and at most 75 bytes, because the kubelet parses the path as a URL. `None` where
+/// the directory's path leaves no room.
+pub(crate) fn next_path(dir: &Path, resource: &ResourceName) -> Option<PathBuf> {
+    let room = room(dir)?;
+    let slug: String = resource.as_str().replace('/', "_");
+    let slug = slug
+        .get(..slug.len().min((room - SHORTEST_NAME).saturating_sub(1)))
+        .unwrap_or_default();
+    let dash = if slug.is_empty() { "" } else { "-" };
+    // The time tells apart processes (a container's process id is the same each time), the counter incarnations.
+    let micros = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_micros();
+    let time = micros & 0xffff_ffff_ffff;
+    let count = INCARNATION.fetch_add(1, Ordering::Relaxed) & 0xffff;
+    Some(dir.join(format!("{PREFIX}{slug}{dash}{time:012x}{count:04x}{SUFFIX}")))
+}
+
+/// How long a socket's name may be in `dir`, or nothing where it would be too short.
+pub(crate) fn room(dir: &Path) -> Option<usize> {
+    let room = LONGEST_SOCKET_PATH.checked_sub(dir.as_os_str().len() + 1)?;
+    (room >= SHORTEST_NAME).then_some(room.min(LONGEST_NAME))
+}
+
+/// The longest path of a kubelet directory in which sockets have room.
+pub(crate) const LONGEST_DIR: usize = LONGEST_SOCKET_PATH - 1 - SHORTEST_NAME;
+
+/// Removes the sockets that earlier runs left behind: those with a name of ours that nobody listens on. One that
+/// answers belongs to another devgate, such as the old one of a rolling update.
+pub(crate) async fn sweep(dir: &Path) {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        use std::os::unix::fs::FileTypeExt as _;
+        if is_ours(&entry.file_name()) && entry.file_type().is_ok_and(|t| t.is_socket()) && is_dead(&entry.path()).await
+        {
+            match std::fs::remove_file(entry.path()) {
+                Ok(()) => tracing::info!(socket = %entry.path().display(), "stale socket removed"),
+                Err(error) => {
+                    tracing::warn!(socket = %entry.path().display(), %error, "stale socket not removed");
+                }
+            }
+        }
+    }
+}
+
+/// Whether a file's name is one that this program gives.
+pub(crate) fn is_ours(name: &OsStr) -> bool {
+    name.to_str()
+        .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+}
+
+async fn is_dead(path: &Path) -> bool {
+    let connected = tokio::time::timeout(PROBE, UnixStream::connect(path)).await;
+    matches!(connected, Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::bind;
+
+    fn resource(name: &str) -> ResourceName {
+        ResourceName::try_new(name).unwrap()
+    }
+
+    #[test]
+    fn names_are_new_each_time_and_safe_in_a_url() {
+        let dir = Path::new("/var/lib/kubelet/device-plugins");
+        let long = format!("{}.com/{}", "v".repeat(60), "x".repeat(63));
+        for name in ["vendor.com/gpu", long.as_str()] {
+            let (a, b) = (
+                next_path(dir, &resource(name)).unwrap(),
+                next_path(dir, &resource(name)).unwrap(),
+            );
+            assert_ne!(a, b);
+            let file = a.file_name().unwrap().to_str().unwrap();
+            assert!(
+                file.len() <= LONGEST_NAME && a.as_os_str().len() <= LONGEST_SOCKET_PATH,
+                "{file}"
+            );
+            assert!(
+                file.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
+                "{file}"
+            );
+        }
+        let file = next_path(dir, &resource("vendor.com/gpu")).unwrap();
+        assert!(
+            file.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("devgate-vendor.com_gpu-")
+        );
+    }
+
+    #[test]
+    fn a_directory_is_short_enough_or_has_no_room() {
+        let dir = |n: usize| PathBuf::from("/".to_owned() + &"d".repeat(n - 1));
+        let longest = next_path(&dir(LONGEST_DIR), &resource("vendor.com/gpu")).unwrap();
+        assert_eq!(longest.as_os_str().len(), LONGEST_SOCKET_PATH);
+        assert_eq!(next_path(&dir(LONGEST_DIR + 1), &resource("vendor.com/gpu")), None);
+        assert_eq!(room(&dir(200)), None);
+    }
+
+    #[tokio::test]
+    async fn only_our_own_dead_sockets_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for dead in ["devgate-a-1.sock", "other.sock", "kubelet.sock"] {
+            drop(bind(&at(dead)).unwrap());
+        }
+        let _alive = bind(&at("devgate-b-2.sock")).unwrap();
+        std::fs::write(at("devgate-c-3.sock"), "a file").unwrap();
+        std::fs::write(at("kubelet_internal_checkpoint"), "{}").unwrap();
+        sweep(dir.path()).await;
+        let mut left: Vec<_> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(
+            left,
+            [
+                "devgate-b-2.sock",
+                "devgate-c-3.sock",
+                "kubelet.sock",
+                "kubelet_internal_checkpoint",
+                "other.sock"
+            ]
+        );
+    }
+}

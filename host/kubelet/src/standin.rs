@@ -1,0 +1,394 @@
+//! A stand-in for the kubelet's device manager: the other side of the front end, for demos, simulations and tests.
+//!
+//! It does what Kubernetes 1.32's `pkg/kubelet/cm/devicemanager` does, errors and bugs included: the same texts, the wipe
+//! of the directory at a start, the checkpoint with its cached replies, lists that replace each other, the grace period
+//! after a stream's end, the rules by which replies of several resources are merged, and (switchable) the confusion of
+//! two registrations of one resource. What it leaves out: NUMA alignment and all of the kubelet that is not devices.
+
+mod admission;
+mod checkpoint;
+mod client;
+mod devices;
+mod event;
+mod merge;
+mod pod;
+mod registry;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::api;
+use crate::api::KUBELET_SOCKET;
+use crate::api::registration_server::RegistrationServer;
+use crate::transport::{Incoming, bind};
+use devices::Node;
+pub use event::{Event, Moment, TimedOut};
+pub use merge::RunOptions;
+pub use pod::{Container, Pod, Rejection};
+use registry::Registry;
+
+/// The checkpoint's file name, in the device-plugin directory.
+pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";
+
+/// Which kubelet is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KubeletVersion {
+    /// Up to 1.36: clients are known by resource name alone, so the end of an old stream ends the new registration
+    /// (<https://github.com/kubernetes/kubernetes/issues/121994>).
+    #[default]
+    UpTo1_36,
+    /// From 1.37: clients are known by resource and socket, so a new instance takes over.
+    From1_37,
+}
+
+/// What becomes of a call of `Register`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Answer {
+    /// What the kubelet does.
+    #[default]
+    Real,
+    /// None at all, ever.
+    Hang,
+    /// This error.
+    Refuse(String),
+    /// The plugin is connected as usual, but hears of it only after this time.
+    Late(Duration),
+}
+
+/// How a stand-in is set up.
+#[derive(Debug, Clone)]
+pub struct StandInConfig {
+    /// The device-plugin directory; made if it is not there.
+    pub dir: PathBuf,
+    /// Which kubelet is played.
+    pub version: KubeletVersion,
+    /// How long a resource without a plugin keeps its capacity. 5 min.
+    pub grace: Duration,
+    /// How long a plugin may take to be connected to. 10 s.
+    pub dial_timeout: Duration,
+    /// How long `PreStartContainer` may take. 30 s.
+    pub pre_start_timeout: Duration,
+}
+
+impl StandInConfig {
+    /// The kubelet's own times, in `dir`.
+    #[must_use]
+    pub fn new(dir: PathBuf) -> Self {
+        Self {
+            dir,
+            version: KubeletVersion::default(),
+            grace: Duration::from_secs(300),
+            dial_timeout: Duration::from_secs(10),
+            pre_start_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A kubelet that runs, or one that is stopped and can be started again. Clones are the same kubelet.
+#[derive(Clone)]
+pub struct StandIn {
+    shared: Arc<Shared>,
+}
+
+/// What the calls of plugins and the caller share.
+struct Shared {
+    config: StandInConfig,
+    state: Mutex<State>,
+    /// Held while one pod is admitted: the kubelet admits pods one after the other.
+    admitting: tokio::sync::Mutex<()>,
+    events: event::Log,
+    answer: watch::Sender<Answer>,
+}
+
+#[derive(Default)]
+struct State {
+    process: Option<Process>,
+    node: Node,
+    started_before: bool,
+}
+
+/// What ends with the kubelet's process.
+struct Process {
+    registry: Registry,
+    /// The server of `kubelet.sock`.
+    server: Server,
+    /// Everything that runs in this process.
+    alive: CancellationToken,
+}
+
+struct Server {
+    stop: CancellationToken,
+    cut: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Ends it, with all its connections. The socket's file stays, as when a process dies.
+    async fn kill(self) {
+        self.stop.cancel();
+        self.cut.cancel();
+        let _ = self.task.await;
+    }
+}
+
+impl StandIn {
+    /// Starts a kubelet, as [`Self::start`] does.
+    ///
+    /// # Errors
+    /// When the directory or the socket cannot be made, or the checkpoint cannot be read.
+    pub async fn new(config: StandInConfig) -> io::Result<Self> {
+        let standin = Self {
+            shared: Arc::new(Shared {
+                config,
+                state: Mutex::default(),
+                admitting: tokio::sync::Mutex::default(),
+                events: event::Log::default(),
+                answer: watch::Sender::default(),
+            }),
+        };
+        standin.start().await?;
+        Ok(standin)
+    }
+
+    /// Starts a new process, after ending the one that may run: reads the checkpoint, deletes everything in the directory
+    /// but the checkpoint and directories, and listens on a new `kubelet.sock`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub async fn start(&self) -> io::Result<()> {
+        self.crash().await;
+        let dir = &self.shared.config.dir;
+        std::fs::create_dir_all(dir)?;
+        let node = checkpoint::read(&dir.join(CHECKPOINT))?;
+        wipe(dir)?;
+        let server = self.listen()?;
+        let mut state = self.shared.lock();
+        state.process = Some(Process {
+            registry: Registry::restored(node.devices.keys()),
+            server,
+            alive: CancellationToken::new(),
+        });
+        // What the API server was told of capacities outlives the process, and so do running pods.
+        let before = std::mem::take(&mut state.node);
+        let again = std::mem::replace(&mut state.started_before, true);
+        let active = node
+            .pods
+            .keys()
+            .filter(|pod| !again || before.active.contains(*pod))
+            .cloned()
+            .collect();
+        state.node = Node {
+            advertised: before.advertised,
+            active,
+            ..node
+        };
+        drop(state);
+        self.shared.events.push(Event::Started);
+        Ok(())
+    }
+
+    /// Ends the process as SIGTERM does, and takes its socket away.
+    pub async fn stop(&self) {
+        self.crash().await;
+        let _ = std::fs::remove_file(self.socket());
+    }
+
+    /// Ends the process without any order: streams and calls break off, the socket's file stays and refuses connections.
+    pub async fn crash(&self) {
+        let process = self.shared.lock().process.take();
+        if let Some(process) = process {
+            process.alive.cancel();
+            process.server.kill().await;
+            self.shared.events.push(Event::Stopped);
+        }
+    }
+
+    /// Stops and starts.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub async fn restart(&self) -> io::Result<()> {
+        self.stop().await;
+        self.start().await
+    }
+
+    /// Makes `kubelet.sock` anew in the same process, without the wipe and without forgetting anything, as a kubelet does
+    /// that retries to serve.
+    ///
+    /// # Errors
+    /// When the socket cannot be made.
+    pub async fn recreate_socket(&self) -> io::Result<()> {
+        std::fs::remove_file(self.socket())?;
+        let server = self.listen()?;
+        let old = match self.shared.lock().process.as_mut() {
+            Some(process) => std::mem::replace(&mut process.server, server),
+            None => server,
+        };
+        old.kill().await;
+        Ok(())
+    }
+
+    /// What becomes of calls of `Register` from now on, those in flight included.
+    pub fn answer(&self, answer: Answer) {
+        self.shared.answer.send_replace(answer);
+    }
+
+    /// The path of `kubelet.sock`.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.shared.config.dir.join(KUBELET_SOCKET)
+    }
+
+    /// Everything that happened, oldest first.
+    #[must_use]
+    pub fn events(&self) -> Vec<Moment> {
+        self.shared.events.all()
+    }
+
+    /// What the node advertises as capacity of `resource`: healthy and unhealthy devices. Nothing where the resource was
+    /// never known; 0 where its plugin has been away for longer than the grace period.
+    #[must_use]
+    pub fn capacity(&self, resource: &str) -> Option<usize> {
+        self.advertised(resource).map(|(capacity, _)| capacity)
+    }
+
+    /// What the node advertises as allocatable: healthy devices.
+    #[must_use]
+    pub fn allocatable(&self, resource: &str) -> Option<usize> {
+        self.advertised(resource).map(|(_, allocatable)| allocatable)
+    }
+
+    /// The devices of `resource` as the kubelet counts them, by id: whether they are healthy, and their NUMA nodes.
+    #[must_use]
+    pub fn devices(&self, resource: &str) -> BTreeMap<String, (bool, BTreeSet<i64>)> {
+        self.shared
+            .lock()
+            .node
+            .devices
+            .get(resource)
+            .map(devices::Devices::by_id)
+            .unwrap_or_default()
+    }
+
+    /// The ids that pods hold.
+    #[must_use]
+    pub fn allocated(&self, resource: &str) -> BTreeSet<String> {
+        self.shared.lock().node.allocated(resource)
+    }
+
+    /// The sockets of the plugins whose stream is open, for `resource`. More than one only where two were registered.
+    #[must_use]
+    pub fn streams(&self, resource: &str) -> Vec<PathBuf> {
+        let state = self.shared.lock();
+        state
+            .process
+            .as_ref()
+            .map(|process| process.registry.streams(resource))
+            .unwrap_or_default()
+    }
+
+    /// Waits until `predicate` holds.
+    ///
+    /// # Errors
+    /// When it does not hold within `timeout`: the error shows what happened instead.
+    pub async fn wait_for(&self, timeout: Duration, predicate: impl Fn(&Self) -> bool) -> Result<(), TimedOut> {
+        let mut news = self.shared.events.news();
+        let deadline = tokio::time::Instant::now() + timeout;
+        loop {
+            if predicate(self) {
+                return Ok(());
+            }
+            if tokio::time::Instant::now() >= deadline {
+                return Err(TimedOut::new(timeout, self.events()));
+            }
+            // Some of what is asked for is no event, such as the end of the grace period.
+            let _ = tokio::time::timeout(Duration::from_millis(20), news.changed()).await;
+        }
+    }
+
+    /// The files in the device-plugin directory, sorted.
+    #[must_use]
+    pub fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.shared.config.dir)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    fn advertised(&self, resource: &str) -> Option<(usize, usize)> {
+        let mut state = self.shared.lock();
+        let State { process, node, .. } = &mut *state;
+        if let Some(process) = process {
+            for expired in process.registry.expired(self.shared.config.grace) {
+                node.forget(&expired);
+            }
+            node.advertise();
+        }
+        node.advertised.get(resource).copied()
+    }
+
+    fn listen(&self) -> io::Result<Server> {
+        let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
+        let incoming = Incoming::new(bind(&self.socket())?, cut.clone());
+        let stopped = stop.clone().cancelled_owned();
+        let service = RegistrationServer::new(client::Registration(Arc::clone(&self.shared)));
+        let task = tokio::spawn(async move {
+            let served = tonic::transport::Server::builder().serve_with_incoming_shutdown(service, incoming, stopped);
+            if let Err(error) = served.await {
+                tracing::error!(%error, "stand-in's server failed");
+            }
+        });
+        Ok(Server { stop, cut, task })
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the checkpoint, as the kubelet does after each list and each allocation.
+    fn save(&self, state: &State) {
+        if let Err(error) = checkpoint::write(&self.config.dir.join(CHECKPOINT), &state.node) {
+            tracing::warn!(%error, "stand-in's checkpoint not written");
+        }
+    }
+}
+
+/// Deletes all but the checkpoint and directories (`manager.go`, `removeContents`).
+fn wipe(dir: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name() != CHECKPOINT && !entry.file_type()?.is_dir() {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The RPC errors' text as Go's gRPC prints it.
+fn go_text(status: &tonic::Status) -> String {
+    format!("rpc error: code = {:?} desc = {}", status.code(), status.message())
+}
+
+/// The ids of a list, as `(healthy, unhealthy)`: only the exact word counts.
+fn split(list: &api::ListAndWatchResponse) -> (BTreeSet<String>, BTreeSet<String>) {
+    let ids = |healthy: bool| {
+        let of = list
+            .devices
+            .iter()
+            .filter(move |d| (d.health == api::HEALTHY) == healthy);
+        of.map(|d| d.id.clone()).collect()
+    };
+    (ids(true), ids(false))
+}
