@@ -3,6 +3,8 @@
 mod change;
 mod description;
 mod escapes;
+#[cfg(test)]
+mod tests;
 mod world;
 
 pub use change::Change;

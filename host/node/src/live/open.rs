@@ -48,7 +48,12 @@ impl Root {
         }
         // Without O_NOFOLLOW, which would turn the ELOOP of a link in a directory's place into ENOTDIR; but with O_PATH
         // it is what opens a link itself.
-        let flags = flags | if flags.contains(OFlags::PATH) { ALWAYS } else { OFlags::CLOEXEC };
+        let flags = flags
+            | if flags.contains(OFlags::PATH) {
+                ALWAYS
+            } else {
+                OFlags::CLOEXEC
+            };
         retry_on_intr(|| openat2(&self.directory, path, flags, Mode::empty(), BENEATH))
     }
 

@@ -105,7 +105,7 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), NodeError> 
             (location, result)
         }
         Change::SetFile { path, value } => {
-            let result = outside(&path).and_then(|path| world.put(path, Entry::file(value)));
+            let result = outside(&path).and_then(|path| description::put_file(world, path, value));
             (path, result)
         }
         Change::RemoveFile(path) => {

@@ -103,7 +103,15 @@ fn file(world: &mut World, rest: &str) -> Result<(), String> {
     if relative.starts_with("dev/") || relative.starts_with("sys/devices/") {
         return Err("what is under /dev is a D: line, what is under /sys/devices part of a device".to_owned());
     }
-    world.put(relative, Entry::file(unescape(value)?))
+    put_file(world, relative, unescape(value)?)
+}
+
+/// Puts a file where none is, or in the place of one: never of a link that the devices made.
+pub(crate) fn put_file(world: &mut World, path: &str, content: Vec<u8>) -> Result<(), String> {
+    match world.get(path) {
+        Ok(Entry::File { .. }) | Err(_) => world.put(path, Entry::file(content)),
+        Ok(_) => Err(format!("/{} is there already as something else", escape(path, 128))),
+    }
 }
 
 /// `D: /dev/nvidia0=c 195:0`: a node that no described device has.
