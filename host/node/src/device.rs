@@ -1,8 +1,10 @@
-//! Kernel devices: where they are, what they say of themselves, what is above and beneath them.
+//! Kernel devices: where they are and what they say of themselves.
+
+mod relatives;
 
 use crate::ReadError;
 use crate::node::Node;
-use crate::path::{above, base, follow, is_name, problem};
+use crate::path::{MOST_PATH_BYTES, above, base, follow, is_name, problem};
 use crate::tree::{Kind, MOST_READ_BYTES, Readers};
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +13,6 @@ use std::sync::Arc;
 const DEVICES: &str = "sys/devices/";
 /// A `uevent` is made in a buffer of 2,048 bytes (`UEVENT_BUFFER_SIZE`); a recorded one may have udev's additions.
 const MOST_UEVENT_BYTES: usize = 16 << 10;
-/// How many directories may lie between a device and the next one beneath it. The kernel puts one (`drm/`, `net/`).
-const MOST_GAP: usize = 8;
 
 /// One device of the kernel, by its real place below `/sys/devices`: equal paths are the same place, and paths of one
 /// node sort by place. Cheap to clone; holds nothing open, so the device may go at any time.
@@ -51,9 +51,15 @@ impl DevicePath {
         &self.0
     }
 
+    /// What is wrong with a path in its directory, if anything.
+    fn problem(&self, path: &str) -> Option<&'static str> {
+        let length = self.0.len() + 1 + path.len();
+        problem(path).or((length > MOST_PATH_BYTES).then_some("path is too long for the device's place"))
+    }
+
     /// `path` in its directory.
     fn join(&self, path: &str) -> Result<String, ReadError> {
-        match problem(path) {
+        match self.problem(path) {
             Some(problem) => Err(ReadError::Invalid(problem)),
             None => Ok(format!("{}/{path}", self.0)),
         }
@@ -181,7 +187,7 @@ impl Node {
         self.whole(device, path, most, Readers::World)
     }
 
-    /// The same for an attribute that only root may read. Reading one can do more than read: for those that a policy
+    /// [`Self::attribute`] for one that only root may read. Reading one can do more than read: for those that a policy
     /// names.
     ///
     /// # Errors
@@ -193,12 +199,7 @@ impl Node {
     fn whole(&self, device: &DevicePath, path: &str, most: usize, readers: Readers) -> Result<Vec<u8>, ReadError> {
         let most = most.min(MOST_READ_BYTES - 1);
         let read = self.tree().read(&device.join(path)?, 0, most + 1, readers);
-        let bytes = read.map_err(|error| self.explain(device, error))?;
-        if bytes.len() > most {
-            Err(ReadError::TooLarge { most })
-        } else {
-            Ok(bytes)
-        }
+        within(read.map_err(|error| self.explain(device, error))?, most)
     }
 
     /// At most `length` bytes (and never more than 16 MiB) of an attribute from `offset`; fewer only at its end.
@@ -255,77 +256,6 @@ impl Node {
         }
     }
 
-    /// The device that one of the device's links points to.
-    ///
-    /// # Errors
-    /// As [`Self::link`]; [`ReadError::NotADevice`] where it points to something else, or out of `/sys/devices`.
-    pub fn related(&self, device: &DevicePath, link: &str) -> Result<DevicePath, ReadError> {
-        let path = device.join(link)?;
-        let target = self.tree().link(&path).map_err(|error| self.explain(device, error))?;
-        self.device_at(above(&path).unwrap_or_default(), &target)
-    }
-
-    /// The nearest device above, if there is one.
-    #[must_use]
-    pub fn parent(&self, device: &DevicePath) -> Option<DevicePath> {
-        let mut at = above(device.directory())?;
-        loop {
-            let path = DevicePath::at(at)?;
-            if self.is_device(at) {
-                return Some(path);
-            }
-            at = above(at)?;
-        }
-    }
-
-    /// The device whose directory a path of `device` is in: `device` itself, or one beneath it. Whoever grants
-    /// attributes by device asks this first, as `0000:3b:00.0/vendor` of a bridge is another function's attribute.
-    ///
-    /// # Errors
-    /// [`ReadError::Invalid`] where the path is not plain.
-    pub fn holder(&self, device: &DevicePath, path: &str) -> Result<DevicePath, ReadError> {
-        let full = device.join(path)?;
-        let mut at = above(&full).unwrap_or_default();
-        while at.len() > device.directory().len() {
-            if self.is_device(at) {
-                return DevicePath::at(at).ok_or(ReadError::NotADevice);
-            }
-            at = above(at).unwrap_or_default();
-        }
-        Ok(device.clone())
-    }
-
-    /// The devices directly beneath, sorted by location. Directories in between that are no devices (`drm/`, `net/`)
-    /// are walked through.
-    ///
-    /// # Errors
-    /// [`ReadError::Gone`] where the device is not there any more.
-    pub fn child_devices(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
-        let mut found = Vec::new();
-        let mut open = vec![(device.directory().to_owned(), 0)];
-        while let Some((directory, gap)) = open.pop() {
-            let entries = match self.tree().list(&directory) {
-                Ok(entries) => entries,
-                // Beneath the device itself, directories come and go, and some are not for everybody.
-                Err(_) if gap > 0 => continue,
-                Err(error) => return Err(self.explain(device, error)),
-            };
-            for (name, kind) in entries {
-                let path = format!("{directory}/{name}");
-                if kind != Kind::Directory {
-                    continue;
-                }
-                match DevicePath::at(&path) {
-                    Some(child) if self.is_device(&path) => found.push(child),
-                    _ if gap < MOST_GAP => open.push((path, gap + 1)),
-                    _ => {}
-                }
-            }
-        }
-        found.sort_unstable();
-        Ok(found)
-    }
-
     /// The value of one line of the device's `uevent`.
     pub(crate) fn uevent(&self, device: &DevicePath, key: &str) -> Result<Option<String>, ReadError> {
         let bytes = self.attribute(device, "uevent", MOST_UEVENT_BYTES)?;
@@ -372,6 +302,15 @@ impl Node {
             }
             error => error,
         }
+    }
+}
+
+/// What was read, if it is no longer than wanted.
+fn within(bytes: Vec<u8>, most: usize) -> Result<Vec<u8>, ReadError> {
+    if bytes.len() > most {
+        Err(ReadError::TooLarge { most })
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -111,6 +111,8 @@ fn paths_that_are_not_plain_are_refused() {
     let outer = world();
     let long = "power/".repeat(1000) + "control";
     let long_name = "x".repeat(256);
+    // Short enough by itself, too long below the device.
+    let long_below = "x/".repeat(2040) + "x";
     for node in both(&outer) {
         let device = device(&node);
         for path in [
@@ -134,6 +136,7 @@ fn paths_that_are_not_plain_are_refused() {
             "\0",
             &long,
             &long_name,
+            &long_below,
         ] {
             for refused in [
                 node.attribute(&device, path, 4096).map(drop),
