@@ -294,6 +294,14 @@ impl StandIn {
             .unwrap_or_default()
     }
 
+    /// Ends all streams of `resource` from the kubelet's side, as it does when it takes one plugin for another.
+    pub fn drop_streams(&self, resource: &str) {
+        let state = self.shared.lock();
+        if let Some(process) = state.process.as_ref() {
+            process.registry.disconnect(resource);
+        }
+    }
+
     /// Waits until `predicate` holds.
     ///
     /// # Errors

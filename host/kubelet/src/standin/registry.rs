@@ -138,6 +138,13 @@ impl Registry {
         self.endpoints.get(resource).map(|e| e.options).unwrap_or_default()
     }
 
+    /// Ends the streams of a resource.
+    pub(super) fn disconnect(&self, resource: &str) {
+        for client in self.streams.iter().filter(|c| c.resource == resource) {
+            client.disconnect.cancel();
+        }
+    }
+
     /// The sockets with an open stream.
     pub(super) fn streams(&self, resource: &str) -> Vec<PathBuf> {
         self.streams

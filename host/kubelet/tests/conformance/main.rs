@@ -1,0 +1,19 @@
+//! The front end against the stand-in, line by line of the conformance list in `docs/conformance.md`: a test's name starts
+//! with the number of the line that it shows.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test's own functions may fail as a test does"
+)]
+
+mod allocate;
+mod fake;
+mod harness;
+mod life;
+mod listing;
+mod preferred;
+mod registration;
+mod table;
+mod wire;

@@ -1,0 +1,97 @@
+//! Lines 45 to 47: GetPreferredAllocation and PreStartContainer.
+
+use std::time::{Duration, Instant};
+
+use devgate_kubelet::api;
+use devgate_kubelet::standin::Pod;
+
+use crate::fake::{Choice, Fake};
+use crate::harness::{GPU, LONG, Pair};
+
+fn request(available: &[&str], must_include: &[&str], size: i32) -> api::PreferredAllocationRequest {
+    let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
+    api::PreferredAllocationRequest {
+        container_requests: vec![api::ContainerPreferredAllocationRequest {
+            available_device_i_ds: owned(available),
+            must_include_device_i_ds: owned(must_include),
+            allocation_size: size,
+        }],
+    }
+}
+
+async fn preferred(pair: &Pair, request: api::PreferredAllocationRequest) -> Vec<String> {
+    let mut client = pair.client(GPU).await;
+    let answer = client.get_preferred_allocation(request).await.unwrap().into_inner();
+    assert_eq!(answer.container_responses.len(), 1);
+    answer.container_responses[0].device_i_ds.clone()
+}
+
+#[tokio::test]
+async fn c45_with_options_off_both_calls_still_answer() {
+    let pair = Pair::new(&[&Fake::new(GPU, &["a", "b"])]).await;
+    let mut client = pair.client(GPU).await;
+    let options = client
+        .get_device_plugin_options(api::Empty {})
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(options, api::DevicePluginOptions::default());
+    assert_eq!(preferred(&pair, request(&["a", "b"], &[], 1)).await, ["b"]);
+    let ids = vec!["a".to_owned(), "unknown".to_owned()];
+    for devices_ids in [ids, Vec::new()] {
+        client
+            .pre_start_container(api::PreStartContainerRequest { devices_ids })
+            .await
+            .unwrap();
+    }
+    let empty = api::PreferredAllocationRequest::default();
+    let answer = client.get_preferred_allocation(empty).await.unwrap().into_inner();
+    assert_eq!(answer, api::PreferredAllocationResponse::default());
+}
+
+#[tokio::test]
+async fn c46_a_preference_is_possible_and_complete_or_none() {
+    let fake = Fake::new(GPU, &["a", "b", "c", "d"]);
+    let pair = Pair::new(&[&fake]).await;
+    assert_eq!(preferred(&pair, request(&["a", "b", "c"], &["a"], 2)).await, ["a", "c"]);
+    // More than there are, none, and less than none.
+    assert!(preferred(&pair, request(&["a"], &[], 2)).await.is_empty());
+    assert!(preferred(&pair, request(&["a"], &[], 0)).await.is_empty());
+    assert!(preferred(&pair, request(&["a"], &[], -1)).await.is_empty());
+    assert!(preferred(&pair, request(&["a"], &["b"], 1)).await.is_empty());
+    for wrong in [&["z", "a"][..], &["a", "a"], &["a"], &["a", "b", "c"], &["b", "c"]] {
+        fake.choose_as(Choice::These(wrong.iter().map(|id| (*id).to_owned()).collect()));
+        assert!(
+            preferred(&pair, request(&["a", "b", "c"], &["a"], 2)).await.is_empty(),
+            "{wrong:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn c46_the_kubelet_takes_what_is_preferred_where_it_asks() {
+    let fake = Fake::new(GPU, &["a", "b", "c", "d"]);
+    let pair = Pair::with(&[&fake], |config| config.preferred_allocation = true, |_| {}).await;
+    pair.kubelet.admit(&Pod::new("pod", &[(GPU, 2)])).await.unwrap();
+    assert_eq!(fake.calls(), [["c", "d"]]);
+    // Without an opinion, any will do.
+    fake.choose_as(Choice::These(Vec::new()));
+    pair.kubelet.admit(&Pod::new("next", &[(GPU, 1)])).await.unwrap();
+    assert_eq!(pair.kubelet.allocated(GPU).len(), 3);
+}
+
+#[tokio::test]
+async fn c47_a_choice_that_takes_too_long_is_no_opinion() {
+    let fake = Fake::new(GPU, &["a", "b"]);
+    let pair = Pair::with(
+        &[&fake],
+        |config| config.choose_timeout = Duration::from_millis(50),
+        |_| {},
+    )
+    .await;
+    fake.choose_as(Choice::Hang);
+    let start = Instant::now();
+    assert!(preferred(&pair, request(&["a", "b"], &[], 1)).await.is_empty());
+    assert!(start.elapsed() < LONG);
+    assert!(fake.calls().is_empty(), "and has no effects");
+}
