@@ -1,1 +1,11 @@
-//! tests
+//! What the end-to-end tests and the benchmark share: the real `devgate` program as a process, a kubelet stand-in, and
+//! recorded nodes of any size.
+#![forbid(unsafe_code)]
+
+mod host;
+mod place;
+mod recording;
+
+pub use host::{Host, Line, Setup};
+pub use place::{components, devgate};
+pub use recording::{Kind, generic_policy, recording};

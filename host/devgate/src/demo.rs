@@ -40,6 +40,12 @@ pub(crate) fn demo(args: &DemoArgs) -> anyhow::Result<()> {
 
 async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
     let begun = Instant::now();
+    for file in ["generic.wasm", "overreach.wasm"] {
+        if !args.components.join(file).is_file() {
+            let missing = args.components.join(file);
+            bail!("component {} is not there: run `cargo xtask components`, or give --components", missing.display());
+        }
+    }
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
     let mut story = Story::begin(&node)?;
     let offered = machine::offered(&node);
@@ -90,17 +96,22 @@ async fn registered(story: &mut Story, stage: &Stage, offered: &[Offered]) -> an
 async fn allocated(story: &mut Story, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
     let wanted: Vec<_> = offered.iter().take(2).map(|o| (o.resource.as_str(), 1)).collect();
     let begun = Instant::now();
-    let options = stage.kubelet.admit(&Pod::new("demo", &wanted)).await?;
+    stage.kubelet.admit(&Pod::new("demo", &wanted)).await?;
     let took = begun.elapsed();
+    let main = stage
+        .kubelet
+        .start_container("demo", "main")
+        .await
+        .map_err(anyhow::Error::msg)?;
     let given = offered
         .iter()
         .take(2)
         .flat_map(|o| stage.kubelet.allocated(&o.resource))
         .collect::<Vec<_>>();
-    let Some(main) = options.get("main").filter(|main| !main.devices.is_empty()) else {
+    if main.devices.is_empty() {
         bail!("the pod got no device node");
-    };
-    story.allocated(took, &wanted, &given, main)
+    }
+    story.allocated(took, &wanted, &given, &main)
 }
 
 /// Lets a device fail and come back, on this machine or else on a recorded one.

@@ -1,10 +1,11 @@
 //! Reads components' files and hands them to the sandbox with what the policy grants.
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use devgate_plugin::component::Component;
 use devgate_plugin::{LoadFailure, Loader};
 use devgate_policy::{ComponentSource, Grant, PluginPolicy};
 use devgate_sandbox::{Engine, ImportGrant, LoadRequest, Refusal};
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ impl SandboxLoader {
     }
 
     fn directory<'a>(&'a self, policy: &'a PluginPolicy) -> &'a Path {
-        let beside = || Path::new(&policy.origin.file).parent().unwrap_or(Path::new(""));
+        let beside = || Path::new(&*policy.origin.file).parent().unwrap_or(Path::new(""));
         self.components.as_deref().unwrap_or_else(beside)
     }
 }
@@ -30,8 +31,9 @@ impl SandboxLoader {
 impl Loader for SandboxLoader {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
         let ComponentSource::File { path, sha256 } = &policy.component;
-        let file = self.directory(policy).join(path);
-        let bytes = read(&file, policy)?;
+        let directory = self.directory(policy);
+        let file = directory.join(path);
+        let bytes = read(directory, path, policy)?;
         let request = LoadRequest {
             plugin: policy.name.as_str(),
             bytes: &bytes,
@@ -51,27 +53,23 @@ impl Loader for SandboxLoader {
     }
 }
 
-/// Reads the file, but never more of it than a component may have.
-fn read(file: &Path, policy: &PluginPolicy) -> Result<Vec<u8>, LoadFailure> {
-    let host = |error: std::io::Error| {
-        let text = format!("plugin {}: component {}: {error}", policy.name, file.display());
-        LoadFailure::Host(text)
+/// Reads a file that lies beneath the directory, links included, but never more of it than a component may have.
+fn read(directory: &Path, path: &str, policy: &PluginPolicy) -> Result<Vec<u8>, LoadFailure> {
+    let failed = |why: &dyn std::fmt::Display| {
+        let file = directory.join(path);
+        LoadFailure::Host(format!("plugin {}: component {}: {why}", policy.name, file.display()))
     };
-    let mut bytes = Vec::new();
+    // An empty path is the working directory's, where a policy named without a directory lies.
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let beneath = Dir::open_ambient_dir(directory, ambient_authority()).map_err(|e| failed(&e))?;
     // Looked at before it is opened: opening a pipe would wait for its other end.
-    if !std::fs::metadata(file).map_err(host)?.is_file() {
-        let text = format!(
-            "plugin {}: component {}: is not a regular file",
-            policy.name,
-            file.display()
-        );
-        return Err(LoadFailure::Host(text));
+    if !beneath.metadata(path).map_err(|e| failed(&e))?.is_file() {
+        return Err(failed(&"is not a regular file"));
     }
-    let opened = File::open(file).map_err(host)?;
-    opened
-        .take(policy.limits.component_size.0.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(host)?;
+    let opened = beneath.open(path).map_err(|e| failed(&e))?;
+    let mut bytes = Vec::new();
+    let most = policy.limits.component_size.0.saturating_add(1);
+    opened.take(most).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
     Ok(bytes)
 }
 

@@ -7,6 +7,7 @@ mod exit;
 mod loader;
 mod logging;
 mod policy;
+mod recorded;
 mod run;
 
 use clap::Parser;

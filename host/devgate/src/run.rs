@@ -2,13 +2,13 @@
 
 use crate::cli::RunArgs;
 use crate::loader::SandboxLoader;
-use crate::{exit, logging, policy};
+use crate::{exit, logging, policy, recorded};
 use anyhow::Context;
 use devgate_kubelet::FrontEndConfig;
 use devgate_node::Node;
 use devgate_plugin::{Inline, Loader, Plugins};
 use devgate_policy::Policy;
-use devgate_sandbox::Engine;
+use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -37,7 +37,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
 
 async fn serve(args: &RunArgs, policy: &Policy, node: &Node, workers: usize) -> anyhow::Result<()> {
     let stop = stop_on_signal()?;
-    let engine = Engine::new(Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
+    let engine =
+        Engine::new(Allocation::default(), Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
     let loader: Arc<dyn Loader> = Arc::new(SandboxLoader::new(engine, args.components.clone()));
     let names: Vec<_> = policy.plugins.keys().map(ToString::to_string).collect();
     tracing::info!(
@@ -48,6 +49,9 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, workers: usize) -> 
         "devgate serves {}",
         names.join(", "),
     );
+    if node.is_recorded() {
+        tokio::spawn(recorded::follow(node.clone(), args.node_root.clone()));
+    }
     let plugins = Plugins::start(policy, node, &loader, &Inline::new(workers));
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
     devgate_kubelet::serve(config, plugins.offers(), stop)

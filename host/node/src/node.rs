@@ -107,6 +107,20 @@ impl Node {
         }
     }
 
+    /// Reads a recorded node's file again, for all clones at once: a recording that is edited while it is played.
+    ///
+    /// # Errors
+    /// As [`Node::open`], and [`NodeError::Live`] where this node or the file is no recording; nothing is changed then.
+    pub fn reload(&self, recording: &Path) -> Result<(), NodeError> {
+        match (&self.source, Self::open(recording)?.source) {
+            (Source::Recorded(played), Source::Recorded(new)) => {
+                played.replace(&new);
+                Ok(())
+            }
+            _ => Err(NodeError::Live),
+        }
+    }
+
     pub(crate) fn tree(&self) -> &dyn Tree {
         match &self.source {
             Source::Live(live) => &**live,

@@ -42,6 +42,12 @@ impl Recorded {
         Ok(())
     }
 
+    /// Becomes what another one is.
+    pub(crate) fn replace(&self, other: &Self) {
+        let new = other.world.read().unwrap_or_else(PoisonError::into_inner).clone();
+        *self.world.write().unwrap_or_else(PoisonError::into_inner) = new;
+    }
+
     fn with<T>(&self, ask: impl FnOnce(&World) -> Result<T, ReadError>) -> Result<T, ReadError> {
         ask(&self.world.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -135,16 +135,33 @@ impl CallHost {
         answer.map_err(|error| failure(&format!("{} of {}", escape(what, 80), escape(&name, 80)), &error).into())
     }
 
+    /// Asks about something in a held device's directory. A path may lead into the directory of another device (a function
+    /// behind a bridge, a device behind a hub), which must then be granted itself.
+    fn ask_within<T: Send + 'static>(
+        &self,
+        handle: DeviceHandle,
+        what: &str,
+        path: &str,
+        question: impl FnOnce(&Grants, &DevicePath, &str) -> Result<T, ReadError> + Send + 'static,
+    ) -> Answered<T> {
+        let path = path.to_owned();
+        self.ask_device(handle, &format!("{what} \"{path}\""), move |grants, device| {
+            let holder = grants.node.holder(device, &path)?;
+            if holder != *device && grants.usage(&holder).is_none() {
+                return Err(ReadError::Denied("the policy does not grant the device that has it"));
+            }
+            question(grants, device, &path)
+        })
+    }
+
     fn read_bytes(&mut self, handle: DeviceHandle, path: &str, range: Option<(u64, usize)>) -> Answered<Vec<u8>> {
         if let Err(reason) = attribute_rule(path) {
             let message = format!("attribute \"{}\": {reason}", escape(path, 80));
             return Err(Failure::new(FailureKind::Denied, message).into());
         }
-        let owned = path.to_owned();
-        let what = format!("attribute \"{path}\"");
-        let bytes = self.ask_device(handle, &what, move |grants, device| match range {
-            None => grants.node.attribute(device, &owned, ATTRIBUTE_BYTES),
-            Some((offset, length)) => grants.node.attribute_at(device, &owned, offset, length),
+        let bytes = self.ask_within(handle, "attribute", path, move |grants, device, path| match range {
+            None => grants.node.attribute(device, path, ATTRIBUTE_BYTES),
+            Some((offset, length)) => grants.node.attribute_at(device, path, offset, length),
         })?;
         self.count(bytes.len())?;
         Ok(bytes)
@@ -233,25 +250,22 @@ impl Capabilities for CallHost {
     }
 
     fn entries(&mut self, device: DeviceHandle, path: &str) -> Answered<Vec<String>> {
-        let owned = path.to_owned();
-        let names = self.ask_device(device, &format!("directory \"{path}\""), move |grants, device| {
-            grants.node.entries(device, &owned)
+        let names = self.ask_within(device, "directory", path, |grants, device, path| {
+            grants.node.entries(device, path)
         })?;
         self.count(names.iter().map(String::len).sum())?;
         Ok(names)
     }
 
     fn link(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
-        let owned = path.to_owned();
-        self.ask_device(device, &format!("link \"{path}\""), move |grants, device| {
-            grants.node.link(device, &owned)
+        self.ask_within(device, "link", path, |grants, device, path| {
+            grants.node.link(device, path)
         })
     }
 
     fn related(&mut self, device: DeviceHandle, link: &str) -> Answered<DeviceHandle> {
-        let owned = link.to_owned();
-        let found = self.ask_device(device, &format!("link \"{link}\""), move |grants, device| {
-            let related = grants.node.related(device, &owned)?;
+        let found = self.ask_within(device, "link", link, |grants, device, link| {
+            let related = grants.node.related(device, link)?;
             grants
                 .usage(&related)
                 .map(|_| related)

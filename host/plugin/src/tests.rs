@@ -408,3 +408,49 @@ fn reading_more_than_the_limit_ends_the_call() {
     let (n, error) = reads.expect("the limit ends it");
     assert!(n > 100 && format!("{error:?}").contains("Limit(Read("), "{n} {error:?}");
 }
+
+/// A granted bridge or hub opens nothing of what is behind it, by whichever way a component asks.
+#[test]
+fn descent_stops_at_another_device_of_a_bus() {
+    const BRIDGE: &str = "\
+P: /devices/pci0000:00/0000:00:1c.0
+E: SUBSYSTEM=pci
+A: class=0x060400\\n
+A: power/control=auto\\n
+
+P: /devices/pci0000:00/0000:00:1c.0/0000:01:00.0
+E: SUBSYSTEM=pci
+E: DRIVER=secret
+A: vendor=0x9999\\n
+
+P: /devices/pci0000:00/0000:00:1c.0/0000:01:00.0/net/eth0
+E: SUBSYSTEM=net
+A: address=aa:bb\\n
+";
+    const GRANT: &str = "
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  bridge:
+    component: {file: fake.wasm}
+    resources: [fake.com/bridge]
+    hardware: [{subsystem: pci, name: '0000:00:1c.0'}]
+";
+    let node = devgate_node::Node::recorded("bridge", BRIDGE).unwrap();
+    let grants = Arc::new(crate::grants::Grants::new(node, plugin_policy(GRANT)));
+    let limits = Arc::new(grants.policy.limits.clone());
+    let mut host = crate::call::CallHost::new(grants, limits, "null".into(), crate::call::Reads::Here);
+    let bridge = host.devices("pci").unwrap();
+    assert_eq!(bridge.len(), 1);
+    let bridge = bridge[0];
+    assert_eq!(host.attribute(bridge, "power/control"), Ok("auto".into()), "a directory of its own");
+    assert_eq!(host.children(bridge, "pci"), Ok(vec![]));
+    assert_eq!(host.children(bridge, "net"), Ok(vec![]));
+    assert!(host.device_by_name("net", "eth0").is_err());
+    assert!(host.attribute(bridge, "0000:01:00.0/vendor").is_err());
+    assert!(host.attribute_bytes(bridge, "0000:01:00.0/vendor", 0, 8).is_err());
+    assert!(host.attribute(bridge, "0000:01:00.0/net/eth0/address").is_err());
+    assert!(host.entries(bridge, "0000:01:00.0").is_err());
+    assert!(host.link(bridge, "0000:01:00.0/driver").is_err());
+    assert!(host.related(bridge, "0000:01:00.0/net/eth0/device").is_err());
+}

@@ -174,3 +174,26 @@ fn live_and_recorded_nodes_give_the_same_answers() {
         }
     }
 }
+
+#[test]
+fn a_recording_that_is_edited_is_read_again_as_a_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("node.umockdev");
+    let with = |value: &str| format!("P: /devices/virtual/misc/fuse\nE: SUBSYSTEM=misc\nA: mode={value}\\n\n");
+    std::fs::write(&file, with("old")).unwrap();
+    let node = crate::Node::open(&file).unwrap();
+    let clone = node.clone();
+    let mode = || {
+        clone
+            .attribute(&clone.device("misc", "fuse").unwrap(), "mode", 64)
+            .unwrap()
+    };
+    assert_eq!(mode(), b"old\n");
+    std::fs::write(&file, with("new")).unwrap();
+    node.reload(&file).unwrap();
+    assert_eq!(mode(), b"new\n");
+    std::fs::write(&file, "P: nonsense").unwrap();
+    assert!(node.reload(&file).is_err());
+    assert!(node.reload(dir.path()).is_err());
+    assert_eq!(mode(), b"new\n");
+}

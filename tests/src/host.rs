@@ -1,0 +1,263 @@
+//! The real `devgate run` as a process, against a kubelet stand-in.
+
+use anyhow::{Context, bail};
+use devgate_kubelet::standin::{StandIn, StandInConfig};
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+/// How long anything may take before a test calls it failed: this machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    policy: String,
+    node_root: PathBuf,
+    recording: Option<String>,
+    components: Vec<(String, Vec<u8>)>,
+    log: String,
+}
+
+impl Setup {
+    /// A host with this policy, on this machine.
+    #[must_use]
+    pub fn new(policy: &str) -> Self {
+        let policy = policy.to_owned();
+        Self {
+            policy,
+            node_root: "/".into(),
+            recording: None,
+            components: Vec::new(),
+            log: "info".into(),
+        }
+    }
+
+    /// On a recorded node instead.
+    #[must_use]
+    pub fn on(mut self, recording: &str) -> Self {
+        self.recording = Some(recording.to_owned());
+        self
+    }
+
+    /// With another component beside the built ones.
+    #[must_use]
+    pub fn with(mut self, file: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        self.components.push((file.to_owned(), bytes.into()));
+        self
+    }
+
+    /// With this log filter.
+    #[must_use]
+    pub fn log(mut self, filter: &str) -> Self {
+        self.log = filter.to_owned();
+        self
+    }
+
+    /// Starts a stand-in and the host.
+    ///
+    /// # Errors
+    /// When something needed has not been built, or the processes cannot be started.
+    pub async fn start(self) -> anyhow::Result<Host> {
+        let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
+        let kubelet = StandIn::new(StandInConfig::new(dir.path().join("plugins"))).await?;
+        self.start_in(dir, kubelet)
+    }
+
+    /// Starts the host for a stand-in that is there, or is not yet. `dir` is the host's, with `plugins` in it.
+    ///
+    /// # Errors
+    /// As [`Setup::start`].
+    pub fn start_in(self, dir: TempDir, kubelet: StandIn) -> anyhow::Result<Host> {
+        let root = dir.path();
+        std::fs::write(root.join("policy.yaml"), &self.policy)?;
+        for built in std::fs::read_dir(crate::components()?)? {
+            let built = built?;
+            std::fs::copy(built.path(), root.join(built.file_name()))?;
+        }
+        for (file, bytes) in &self.components {
+            std::fs::write(root.join(file), bytes)?;
+        }
+        let node_root = match &self.recording {
+            None => self.node_root.clone(),
+            Some(text) => {
+                std::fs::write(root.join("node.umockdev"), text)?;
+                root.join("node.umockdev")
+            }
+        };
+        let mut host = Host {
+            kubelet,
+            dir,
+            node_root,
+            log_filter: self.log,
+            child: None,
+            log: Arc::default(),
+        };
+        host.spawn()?;
+        Ok(host)
+    }
+}
+
+/// A running host and its kubelet.
+pub struct Host {
+    /// The kubelet's side.
+    pub kubelet: StandIn,
+    dir: TempDir,
+    node_root: PathBuf,
+    log_filter: String,
+    child: Option<Child>,
+    log: Arc<Mutex<Vec<Line>>>,
+}
+
+/// A line of the host's log.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    /// `ERROR`, `WARN`, …
+    pub level: String,
+    /// What it says.
+    pub message: String,
+    /// The plugin that it is about, if any.
+    pub plugin: String,
+    /// The family of the error, if it is one.
+    pub family: String,
+}
+
+impl Host {
+    /// Starts the host's process, again if it has been stopped.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn spawn(&mut self) -> anyhow::Result<()> {
+        let root = self.dir.path();
+        let mut child = Command::new(crate::devgate()?)
+            .arg("run")
+            .args([Path::new("--policy"), &root.join("policy.yaml")])
+            .args([
+                Path::new("--kubelet-dir"),
+                &root.join("plugins"),
+                Path::new("--node-root"),
+                &self.node_root,
+            ])
+            .args(["--log-format", "json", "--log", &self.log_filter])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let stderr = child.stderr.take().context("the host's log")?;
+        tokio::spawn(follow(stderr, Arc::clone(&self.log)));
+        self.child = Some(child);
+        Ok(())
+    }
+
+    /// The host's own directory: policy, components, recording, and the kubelet's `plugins`.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The process id.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn pid(&self) -> anyhow::Result<u32> {
+        self.child.as_ref().and_then(Child::id).context("the host does not run")
+    }
+
+    /// Waits for the kubelet to see something; returns how long that took.
+    ///
+    /// # Errors
+    /// When it does not come, with what came instead and the host's log.
+    pub async fn wait(&self, seen: impl Fn(&StandIn) -> bool) -> anyhow::Result<Duration> {
+        let begun = Instant::now();
+        let waited = self.kubelet.wait_for(PATIENCE, seen).await;
+        waited.with_context(|| format!("the host's log:\n{}", self.last_words()))?;
+        Ok(begun.elapsed())
+    }
+
+    /// Waits until so many devices of a resource are allocatable.
+    ///
+    /// # Errors
+    /// As [`Host::wait`].
+    pub async fn allocatable(&self, resource: &str, count: usize) -> anyhow::Result<Duration> {
+        self.wait(|kubelet| kubelet.allocatable(resource) == Some(count)).await
+    }
+
+    /// Waits for a line in the log.
+    ///
+    /// # Errors
+    /// When it does not come, with the log.
+    pub async fn logged(&self, wanted: impl Fn(&Line) -> bool) -> anyhow::Result<Line> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(line) = self.lines().into_iter().find(|line| wanted(line)) {
+                return Ok(line);
+            }
+            if Instant::now() > deadline {
+                bail!("the host did not log it; its log:\n{}", self.last_words());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// All lines so far, of all its processes.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Line> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sends a signal and waits for the end.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub async fn end(&mut self, signal: Signal) -> anyhow::Result<ExitStatus> {
+        let pid = Pid::from_raw(self.pid()?.cast_signed()).context("a process id")?;
+        kill_process(pid, signal)?;
+        self.ended().await
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// When it does not come.
+    pub async fn ended(&mut self) -> anyhow::Result<ExitStatus> {
+        let mut child = self.child.take().context("the host does not run")?;
+        let status = tokio::time::timeout(PATIENCE, child.wait()).await;
+        Ok(status.with_context(|| format!("the host did not end; its log:\n{}", self.last_words()))??)
+    }
+
+    fn last_words(&self) -> String {
+        let lines = self.lines();
+        let last = lines.iter().skip(lines.len().saturating_sub(30));
+        last.map(|line| format!("  {} {}", line.level, line.message))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+async fn follow(stderr: tokio::process::ChildStderr, log: Arc<Mutex<Vec<Line>>>) {
+    let mut lines = BufReader::new(stderr).lines();
+    while let Ok(Some(text)) = lines.next_line().await {
+        let json = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+        let field = |name: &str| {
+            json.get(name)
+                .and_then(|value| value.as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let mut line = Line {
+            level: field("level"),
+            message: field("message"),
+            plugin: field("plugin"),
+            family: field("family"),
+        };
+        if line.level.is_empty() {
+            line.message = text;
+        }
+        log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+}

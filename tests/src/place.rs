@@ -1,0 +1,40 @@
+//! Where cargo and `cargo xtask components` put things.
+
+use anyhow::{Context, bail};
+use std::path::PathBuf;
+
+/// The target directory's folder for this profile: this program lies in it or one below.
+fn built() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let found = program.ancestors().skip(1).find(|dir| dir.join("deps").is_dir());
+    found
+        .map(PathBuf::from)
+        .context("this program does not lie in a target directory of cargo")
+}
+
+/// The `devgate` program, built by `cargo build`.
+///
+/// # Errors
+/// When it has not been built.
+pub fn devgate() -> anyhow::Result<PathBuf> {
+    let program = built()?.join("devgate");
+    if !program.is_file() {
+        bail!("{} is not there: run `cargo build -p devgate` first", program.display());
+    }
+    Ok(program)
+}
+
+/// The folder of the components, built by `cargo xtask components`.
+///
+/// # Errors
+/// When they have not been built.
+pub fn components() -> anyhow::Result<PathBuf> {
+    let dir = built()?.parent().context("a target directory")?.join("components");
+    if !dir.join("generic.wasm").is_file() {
+        bail!(
+            "{} has no components: run `cargo xtask components` first",
+            dir.display()
+        );
+    }
+    Ok(dir)
+}

@@ -1,0 +1,60 @@
+//! A kubelet that is absent, restarts, refuses, hangs or dies.
+
+use devgate_kubelet::standin::{Answer, StandIn, StandInConfig};
+use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
+
+const KINDS: [Kind; 2] = [Kind { class: 0, count: 2 }, Kind { class: 1, count: 2 }];
+
+fn setup() -> Setup {
+    Setup::new(&generic_policy(&KINDS)).on(&recording(&KINDS))
+}
+
+async fn all_there(host: &Host) -> anyhow::Result<()> {
+    for kind in KINDS {
+        host.allocatable(&kind.resource(), 2).await?;
+    }
+    Ok(())
+}
+
+/// Conformance 10 and 49.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_waits_for_a_kubelet_and_follows_its_restarts() -> anyhow::Result<()> {
+    let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
+    let kubelet = StandIn::new(StandInConfig::new(dir.path().join("plugins"))).await?;
+    kubelet.stop().await;
+    let host = setup().start_in(dir, kubelet)?;
+    host.logged(|line| line.message.contains("2 devices")).await?;
+    host.kubelet.start().await?;
+    all_there(&host).await?;
+    for _ in 0..3 {
+        host.kubelet.restart().await?;
+        all_there(&host).await?;
+    }
+    host.kubelet.crash().await;
+    host.kubelet.start().await?;
+    all_there(&host).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubelet_that_refuses_is_asked_again() -> anyhow::Result<()> {
+    let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
+    let kubelet = StandIn::new(StandInConfig::new(dir.path().join("plugins"))).await?;
+    kubelet.answer(Answer::Refuse("not today".into()));
+    let host = setup().start_in(dir, kubelet)?;
+    let line = host.logged(|line| line.message.contains("not today")).await?;
+    insta::assert_snapshot!(line.message, @"");
+    host.kubelet.answer(Answer::Real);
+    all_there(&host).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubelet_that_hangs_and_then_restarts_is_served() -> anyhow::Result<()> {
+    let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
+    let kubelet = StandIn::new(StandInConfig::new(dir.path().join("plugins"))).await?;
+    kubelet.answer(Answer::Hang);
+    let host = setup().start_in(dir, kubelet)?;
+    host.wait(|kubelet| kubelet.events().len() > 2).await?;
+    host.kubelet.answer(Answer::Real);
+    host.kubelet.restart().await?;
+    all_there(&host).await
+}
