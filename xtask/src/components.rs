@@ -23,7 +23,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
 
 /// Builds all components into [`folder`], checks and lists them.
 pub(crate) fn build() -> Result<()> {
-    let toolchain = setup::ensure()?;
+    let toolchain = setup::ensure(setup::Reach::Toolchain)?;
     let built = target()?.join("guests");
     let mut command = cargo();
     // Not in the host's target folder, whose lock another cargo may hold.

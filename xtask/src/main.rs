@@ -33,8 +33,8 @@ enum Command {
     /// Finds or installs what building components needs: a standard library for WebAssembly, and a linker
     ///
     /// Tries in this order, and says what each step found: the toolchain as it is; `rustup target add
-    /// wasm32-unknown-unknown`; as root on Debian, the packages rustc-web and rust-web-src. The other commands do the same
-    /// by themselves where nothing is installed.
+    /// wasm32-unknown-unknown`; as root on Debian, the packages rustc-web and rust-web-src. `test` does the
+    /// same by itself; `components`, `demo` and `bench` go no further than rustup.
     Setup,
     /// Builds the components in guests/ into target/components/
     ///

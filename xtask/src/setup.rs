@@ -11,28 +11,43 @@ pub(crate) fn run() -> Result<ExitCode> {
         "A component needs a standard library for {} and wasm-component-ld.",
         crate::workspace::WASM
     );
-    let toolchain = ensure()?;
+    let toolchain = ensure(Reach::System)?;
     println!("Ready: {toolchain}. Next: cargo xtask components");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tries to install what is missing.
+type Install = fn() -> Result<()>;
+
+/// How far installing may go.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Reach {
+    /// The user's own toolchain.
+    Toolchain,
+    /// The system's packages too: only where somebody asked for it.
+    System,
 }
 
 /// A toolchain that builds components: the first way that works, installed if none is there yet.
 ///
 /// # Errors
 /// When no way works; the message says what to do about each.
-pub(crate) fn ensure() -> Result<Toolchain> {
+pub(crate) fn ensure(reach: Reach) -> Result<Toolchain> {
     if let Some(toolchain) = ways::found()? {
         return Ok(toolchain);
     }
+    let mut all: Vec<(&str, Install)> = vec![("rustup", ways::by_rustup)];
+    if reach == Reach::System {
+        all.push(("Debian's packages", ways::by_debian));
+    }
     let mut problems = Vec::new();
-    for (name, install) in [
-        ("rustup", ways::by_rustup as fn() -> Result<()>),
-        ("Debian's packages", ways::by_debian),
-    ] {
+    for (name, install) in all {
         println!("{name}: trying …");
         match install().and_then(|()| ways::found()) {
             Ok(Some(toolchain)) => return Ok(toolchain),
-            Ok(None) => problems.push(format!("{name}: installed, and still not complete")),
+            Ok(None) => problems.push(format!(
+                "{name}: counts it as installed, but its files are missing; reinstall the toolchain"
+            )),
             Err(error) => problems.push(format!("{name}: {error:#}")),
         }
         if let Some(problem) = problems.last() {
@@ -41,7 +56,7 @@ pub(crate) fn ensure() -> Result<Toolchain> {
     }
     bail!(
         "nothing here builds components:\n  {}\nInstall Rust by rustup (https://rustup.rs) and run `rustup target add {}`, \
-         or run `cargo xtask setup` as root on Debian",
+         or run `cargo xtask setup` as root on Debian, which may install packages",
         problems.join("\n  "),
         crate::workspace::WASM
     )

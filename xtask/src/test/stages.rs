@@ -82,7 +82,7 @@ fn guest_cargo(arguments: &[&str]) -> Result<Command> {
 }
 
 fn ready() -> Result<Outcome> {
-    println!("{}", setup::ensure()?);
+    println!("{}", setup::ensure(setup::Reach::System)?);
     Ok(Outcome::Passed)
 }
 
@@ -136,7 +136,7 @@ fn guest_clippy() -> Result<Outcome> {
         &host()?,
     ];
     process::run(guest_cargo(&on_host)?.args(["--", "-D", "warnings"]))?;
-    if setup::ensure()? == Toolchain::Installed {
+    if setup::ensure(setup::Reach::Toolchain)? == Toolchain::Installed {
         let as_components = ["clippy", "--workspace", "--release", "--locked"];
         process::run(guest_cargo(&as_components)?.args(["--", "-D", "warnings"]))?;
     }

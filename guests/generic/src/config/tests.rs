@@ -92,8 +92,8 @@ fn errors_say_where_and_what_would_be_right() {
             "config devices[1]: `subsystem` is missing",
         ),
         (
-            entry(r#"{"resource": "a.com/y", "subsytem": "misc", "subsystem": "x"}"#),
-            "config devices[1]: unknown key `subsytem`; known here: resource, env, group, usb, subsystem, name, driver, \
+            entry(r#"{"resource": "a.com/y", "subsistem": "misc", "subsystem": "x"}"#),
+            "config devices[1]: unknown key `subsistem`; known here: resource, env, group, usb, subsystem, name, driver, \
              attributes",
         ),
         (
