@@ -1,1 +1,27 @@
-//! devgate-sandbox
+//! Runs vendors' components with wasmtime: refuses what the policy does not grant before anything is compiled, and gives
+//! every call a fresh instance with every limit set.
+//!
+//! The only crate that names wasmtime. It knows nothing of the policy (a closure says what is granted), of the node
+//! (capabilities answer through [`devgate_plugin::component::Capabilities`]) or of the kubelet.
+//!
+//! ```text
+//! bytes ── size, digest, magic ── static limits ── imports against grants ── compile ── link ──► Loaded
+//! Loaded ── per call: store, all limits, instance, export, answer copied and bounded ──► Answer or CallError
+//! ```
+#![forbid(unsafe_code)]
+
+mod answer;
+mod bindings;
+mod call;
+mod engine;
+mod fault;
+mod host;
+mod limiter;
+mod load;
+mod meter;
+mod state;
+mod stdio;
+mod ticker;
+
+pub use engine::{Allocation, Engine, EngineError};
+pub use load::{ImportGrant, LoadError, LoadRequest, Loaded, Refusal, RefusedImport, load};

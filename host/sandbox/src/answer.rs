@@ -1,0 +1,273 @@
+//! What a component returned, as plain data, held to the lengths that `wit/types.wit` documents.
+//!
+//! Whether it is *true* (names, ids, whose node that is) is for the plugin layer's gate; here it only becomes small enough
+//! and free of NUL.
+
+use crate::bindings::types::{self as wit, ErrorKind};
+use devgate_model::{
+    DeviceHandle, Edits, Failure, FailureKind, GuestFault, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
+};
+use std::collections::BTreeSet;
+use wasmtime::component::Resource;
+
+/// Bytes of a string.
+const STRING: usize = 4_096;
+/// Entries of a list.
+const LIST: usize = 4_096;
+/// Units of a pool, and verdicts: one plugin may have more hardware than any other list has entries.
+const UNITS: usize = 16_384;
+/// Properties of a unit.
+const UNIT_PROPERTIES: usize = 32;
+/// Bytes of a property's name.
+const NAME: usize = 128;
+/// Bytes of a verdict's reason, an error's message and an error's code. These are for people, so they are cut.
+const REASON: usize = 256;
+const MESSAGE: usize = 1_024;
+const CODE: usize = 64;
+
+type Checked<T> = Result<T, GuestFault>;
+
+/// `enumerate`'s answer.
+pub(crate) fn pools(pools: Vec<wit::Pool>) -> Checked<Vec<Pool>> {
+    length("the list of pools", pools.len(), LIST)?;
+    pools.into_iter().map(pool).collect()
+}
+
+/// `health`'s answer to a question about `asked` units.
+pub(crate) fn verdicts(verdicts: Vec<wit::Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
+    if verdicts.len() != asked {
+        let message = format!("{} verdicts for {asked} units", verdicts.len());
+        return Err(GuestFault::contract(&message));
+    }
+    Ok(verdicts.into_iter().map(verdict).collect())
+}
+
+/// `allocate`'s answer.
+pub(crate) fn edits(edits: wit::Edits) -> Checked<Edits> {
+    length("edits.mounts", edits.mounts.len(), LIST)?;
+    length("edits.cdi", edits.cdi.len(), LIST)?;
+    Ok(Edits {
+        env: properties("edits.env", edits.env, LIST)?,
+        mounts: edits.mounts.iter().map(|mount| MountHandle(mount.rep())).collect(),
+        annotations: properties("edits.annotations", edits.annotations, LIST)?,
+        cdi: edits
+            .cdi
+            .into_iter()
+            .map(|name| text("a CDI name", name, STRING))
+            .collect::<Checked<_>>()?,
+        properties: properties("edits.properties", edits.properties, LIST)?,
+    })
+}
+
+/// What a component says went wrong.
+pub(crate) fn failure(error: wit::Error) -> Failure {
+    let kind = match error.kind {
+        ErrorKind::Denied => FailureKind::Denied,
+        ErrorKind::NotFound => FailureKind::NotFound,
+        ErrorKind::Gone => FailureKind::Gone,
+        ErrorKind::Invalid => FailureKind::Invalid,
+        ErrorKind::Io => FailureKind::Io,
+        ErrorKind::Limit => FailureKind::Limit,
+        ErrorKind::Busy => FailureKind::Busy,
+        ErrorKind::Unsupported => FailureKind::Unsupported,
+        ErrorKind::Other => FailureKind::Other,
+    };
+    Failure::new(kind, cut(error.message, MESSAGE)).with_code(cut(error.code, CODE))
+}
+
+/// Units as a component is handed them, with own handles.
+pub(crate) fn units_for(units: &[Unit]) -> Vec<wit::Unit> {
+    let property = |property: &Property| wit::Property {
+        name: property.name.clone(),
+        value: property.value.clone(),
+    };
+    let unit = |unit: &Unit| wit::Unit {
+        id: unit.id.clone(),
+        backing: unit.backing.iter().map(|device| Resource::new_own(device.0)).collect(),
+        nodes: unit.nodes.iter().map(|node| Resource::new_own(node.0)).collect(),
+        properties: unit.properties.iter().map(property).collect(),
+    };
+    units.iter().map(unit).collect()
+}
+
+fn pool(pool: wit::Pool) -> Checked<Pool> {
+    length("a pool's list of units", pool.units.len(), UNITS)?;
+    Ok(Pool {
+        resource: text("a pool's resource", pool.resource, STRING)?,
+        units: pool.units.into_iter().map(unit).collect::<Checked<_>>()?,
+        shared_nodes: nodes("a pool's shared nodes", &pool.shared_nodes)?,
+        properties: properties("a pool's properties", pool.properties, LIST)?,
+    })
+}
+
+fn unit(unit: wit::Unit) -> Checked<Unit> {
+    length("a unit's backing", unit.backing.len(), LIST)?;
+    Ok(Unit {
+        id: text("a unit's id", unit.id, STRING)?,
+        backing: unit.backing.iter().map(|device| DeviceHandle(device.rep())).collect(),
+        nodes: nodes("a unit's nodes", &unit.nodes)?,
+        properties: properties("a unit's properties", unit.properties, UNIT_PROPERTIES)?,
+    })
+}
+
+fn nodes(what: &str, nodes: &[Resource<NodeHandle>]) -> Checked<Vec<NodeHandle>> {
+    length(what, nodes.len(), LIST)?;
+    Ok(nodes.iter().map(|node| NodeHandle(node.rep())).collect())
+}
+
+fn verdict(verdict: wit::Verdict) -> Verdict {
+    match verdict {
+        wit::Verdict::Healthy => Verdict::Healthy,
+        wit::Verdict::Unhealthy(reason) => Verdict::Unhealthy(cut(reason, REASON)),
+        wit::Verdict::Unknown(reason) => Verdict::Unknown(cut(reason, REASON)),
+    }
+}
+
+fn properties(what: &str, properties: Vec<wit::Property>, most: usize) -> Checked<Vec<Property>> {
+    length(what, properties.len(), most)?;
+    if let Some(name) = repeated(&properties) {
+        return Err(GuestFault::contract(&format!("{what}: \"{name}\" appears twice")));
+    }
+    let property = |property: wit::Property| {
+        Ok(Property {
+            name: text("a property's name", property.name, NAME)?,
+            value: text("a property's value", property.value, STRING)?,
+        })
+    };
+    properties.into_iter().map(property).collect()
+}
+
+fn repeated(properties: &[wit::Property]) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    let again = properties.iter().find(|property| !seen.insert(property.name.as_str()));
+    again.map(|property| property.name.as_str())
+}
+
+fn length(what: &str, length: usize, most: usize) -> Checked<()> {
+    if length > most {
+        return Err(GuestFault::contract(&format!(
+            "{what} has {length} entries; at most {most} are allowed"
+        )));
+    }
+    Ok(())
+}
+
+fn text(what: &str, text: String, most: usize) -> Checked<String> {
+    if text.len() > most {
+        let length = text.len();
+        return Err(GuestFault::contract(&format!(
+            "{what} has {length} bytes; at most {most} are allowed"
+        )));
+    }
+    if text.contains('\0') {
+        return Err(GuestFault::contract(&format!("{what} contains a NUL")));
+    }
+    Ok(text)
+}
+
+/// At most `most` bytes, without half a character.
+fn cut(mut text: String, most: usize) -> String {
+    text.truncate(
+        (0..=most.min(text.len()))
+            .rev()
+            .find(|&end| text.is_char_boundary(end))
+            .unwrap_or(0),
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn property(name: &str, value: &str) -> wit::Property {
+        wit::Property {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+
+    fn a_unit(id: &str, properties: Vec<wit::Property>) -> wit::Unit {
+        wit::Unit {
+            id: id.into(),
+            backing: vec![],
+            nodes: vec![],
+            properties,
+        }
+    }
+
+    fn pool_of(units: Vec<wit::Unit>) -> Vec<wit::Pool> {
+        vec![wit::Pool {
+            resource: "v.com/x".into(),
+            units,
+            shared_nodes: vec![],
+            properties: vec![],
+        }]
+    }
+
+    fn refused(units: Vec<wit::Unit>) -> String {
+        pools(pool_of(units)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn ten_thousand_units_are_allowed_and_more_than_16384_are_not() {
+        let many = |n: usize| pool_of((0..n).map(|i| a_unit(&i.to_string(), vec![])).collect());
+        assert_eq!(pools(many(UNITS)).unwrap()[0].units.len(), UNITS);
+        insta::assert_snapshot!(
+            pools(many(UNITS + 1)).unwrap_err(),
+            @"broke the contract: a pool's list of units has 16385 entries; at most 16384 are allowed"
+        );
+    }
+
+    #[test]
+    fn strings_are_bounded_and_free_of_nul() {
+        assert!(pools(pool_of(vec![a_unit(&"x".repeat(STRING), vec![])])).is_ok());
+        insta::assert_snapshot!(
+            refused(vec![a_unit(&"x".repeat(STRING + 1), vec![])]),
+            @"broke the contract: a unit's id has 4097 bytes; at most 4096 are allowed"
+        );
+        insta::assert_snapshot!(refused(vec![a_unit("a\0b", vec![])]), @"broke the contract: a unit's id contains a NUL");
+    }
+
+    #[test]
+    fn a_unit_has_at_most_32_properties_each_once() {
+        let many = |n: usize| vec![a_unit("a", (0..n).map(|i| property(&i.to_string(), "")).collect())];
+        assert!(pools(pool_of(many(32))).is_ok());
+        insta::assert_snapshot!(
+            refused(many(33)),
+            @"broke the contract: a unit's properties has 33 entries; at most 32 are allowed"
+        );
+        insta::assert_snapshot!(
+            refused(vec![a_unit("a", vec![property("x\n", "1"), property("x\n", "2")])]),
+            @r#"broke the contract: a unit's properties: "x\n" appears twice"#
+        );
+        insta::assert_snapshot!(
+            refused(vec![a_unit("a", vec![property(&"n".repeat(129), "1")])]),
+            @"broke the contract: a property's name has 129 bytes; at most 128 are allowed"
+        );
+    }
+
+    #[test]
+    fn there_is_one_verdict_for_each_unit() {
+        assert_eq!(verdicts(vec![wit::Verdict::Healthy], 1).unwrap(), [Verdict::Healthy]);
+        insta::assert_snapshot!(
+            verdicts(vec![wit::Verdict::Healthy], 2).unwrap_err(),
+            @"broke the contract: 1 verdicts for 2 units"
+        );
+    }
+
+    #[test]
+    fn text_for_people_is_cut_not_refused() {
+        let reason = verdicts(vec![wit::Verdict::Unknown("é".repeat(1_000))], 1).unwrap();
+        assert_eq!(reason, [Verdict::Unknown("é".repeat(128))]);
+        let said = failure(wit::Error {
+            kind: ErrorKind::Busy,
+            code: "c".repeat(100),
+            message: "m".repeat(10_000),
+        });
+        assert_eq!(
+            (said.kind, said.code.len(), said.message.len()),
+            (FailureKind::Busy, 64, 1_024)
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! What `bindgen!` makes of `wit/`, seen from the host: all imports that this version serves, and the one export that
+//! every component has. Optional exports are looked up by name.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    reason = "generated from wit/, where the documentation is"
+)]
+#![allow(clippy::all, clippy::indexing_slicing, reason = "generated")]
+
+wasmtime::component::bindgen!({
+    path: "../../wit",
+    inline: "
+        package devgate:host;
+
+        world plugin-component {
+            import devgate:plugin/types@0.1.0;
+            import devgate:plugin/config@0.1.0;
+            import devgate:plugin/log@0.1.0;
+            import devgate:plugin/hardware@0.1.0;
+            import devgate:plugin/host-paths@0.1.0;
+            export devgate:plugin/plugin@0.1.0;
+        }
+    ",
+    world: "devgate:host/plugin-component",
+    imports: { default: trappable },
+    with: {
+        "devgate:plugin/types.device": devgate_model::DeviceHandle,
+        "devgate:plugin/types.node": devgate_model::NodeHandle,
+        "devgate:plugin/types.mount-source": devgate_model::MountHandle,
+    },
+    require_store_data_send: true,
+});
+
+pub use devgate::plugin::{config, hardware, host_paths, log, types};

@@ -1,0 +1,151 @@
+//! One call: a fresh instance, every limit, the answer as plain data.
+
+use crate::answer;
+use crate::bindings::PluginComponent;
+use crate::bindings::types::Error as WitError;
+use crate::fault::classify;
+use crate::load::Loaded;
+use crate::meter::host_fault;
+use crate::state::Call;
+use devgate_model::{CallError, Edits, GuestFault, GuestText, Pool, Unit, Verdict};
+use devgate_plugin::component::{Answer, Capabilities, Component, Profile};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use wasmtime::{Store, UpdateDeadline};
+
+/// How many handles wasmtime itself allows beyond `limits.handles`, so that ours is the limit that is met and named. It
+/// counts a component's own resources, too, which ours does not.
+const HANDLES_BEYOND: usize = 64;
+
+impl Component for Loaded {
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn enumerate(&self, host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
+        self.call(
+            host,
+            |plugin, store| plugin.devgate_plugin_plugin().call_enumerate(store),
+            answer::pools,
+        )
+    }
+
+    fn health(
+        &self,
+        host: Box<dyn Capabilities>,
+        resource: &str,
+        units: &[Unit],
+    ) -> Result<Answer<Vec<Verdict>>, CallError> {
+        self.call(
+            host,
+            |plugin, store| {
+                let asked = hand_over(store, units)?;
+                plugin.devgate_plugin_plugin().call_health(store, resource, &asked)
+            },
+            |verdicts| answer::verdicts(verdicts, units.len()),
+        )
+    }
+
+    fn allocate(
+        &self,
+        host: Box<dyn Capabilities>,
+        resource: &str,
+        units: &[Unit],
+    ) -> Result<Answer<Edits>, CallError> {
+        self.call(
+            host,
+            |plugin, store| {
+                let asked = hand_over(store, units)?;
+                plugin.devgate_plugin_plugin().call_allocate(store, resource, &asked)
+            },
+            answer::edits,
+        )
+    }
+}
+
+/// Own handles for the component, counted.
+fn hand_over(store: &mut Store<Call>, units: &[Unit]) -> wasmtime::Result<Vec<crate::bindings::types::Unit>> {
+    let handles = units.iter().map(|unit| unit.backing.len() + unit.nodes.len()).sum();
+    store
+        .data_mut()
+        .meter
+        .take_handles(handles)
+        .map_err(wasmtime::Error::new)?;
+    Ok(answer::units_for(units))
+}
+
+impl Loaded {
+    fn call<T, U>(
+        &self,
+        host: Box<dyn Capabilities>,
+        export: impl FnOnce(&PluginComponent, &mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
+        check: impl FnOnce(T) -> Result<U, GuestFault>,
+    ) -> Result<Answer<U>, CallError> {
+        // A panic in a host function unwinds through wasmtime to here. What it may have left half done is the store, which is
+        // dropped, and the capabilities, which are dropped with it.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.run(host, export, check)));
+        outcome.unwrap_or_else(|panic| Err(host_fault(format!("panic during a call: {}", panic_text(&*panic)))))
+    }
+
+    fn run<T, U>(
+        &self,
+        host: Box<dyn Capabilities>,
+        export: impl FnOnce(&PluginComponent, &mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
+        check: impl FnOnce(T) -> Result<U, GuestFault>,
+    ) -> Result<Answer<U>, CallError> {
+        let flight = self.engine.ticker().enter()?;
+        let _runtime = self.enter_runtime();
+        let mut store = self.store(Call::new(host));
+        flight.check()?;
+        let instance = self.component.instantiate(&mut store);
+        let outcome = instance.and_then(|plugin| export(&plugin, &mut store));
+        let cost = store.data_mut().finish();
+        let value = match outcome {
+            Ok(Ok(value)) => check(value)?,
+            Ok(Err(error)) => return Err(CallError::Failed(answer::failure(error))),
+            Err(error) => {
+                return Err(classify(
+                    &error,
+                    store.data().meter.limits(),
+                    &store.data().last_words(),
+                ));
+            }
+        };
+        let host = store.into_data().into_host()?;
+        Ok(Answer { value, host, cost })
+    }
+
+    /// WASI's functions want a runtime around them, and start one of their own where there is none.
+    pub(crate) fn enter_runtime(&self) -> Option<tokio::runtime::EnterGuard<'_>> {
+        self.engine
+            .tokio()
+            .filter(|_| self.profile.wasi)
+            .map(tokio::runtime::Handle::enter)
+    }
+
+    /// A store with every limit set, for one instance.
+    pub(crate) fn store(&self, call: Call) -> Store<Call> {
+        let (transfer, handles) = (call.meter.limits().transfer, call.meter.limits().handles);
+        let mut store = Store::new(self.engine.wasmtime(), call);
+        store.limiter(|call| &mut call.limiter);
+        store.set_hostcall_fuel(transfer.as_usize());
+        let handles = usize::try_from(handles).unwrap_or(usize::MAX);
+        store.set_max_component_handles(handles.saturating_add(HANDLES_BEYOND));
+        let ticker = self.engine.ticker().shared();
+        store.epoch_deadline_callback(move |store| {
+            ticker
+                .check()
+                .map_err(|fault| wasmtime::Error::new(CallError::from(fault)))?;
+            store.data().meter.clocks().map_err(wasmtime::Error::new)?;
+            Ok(UpdateDeadline::Continue(1))
+        });
+        store.set_epoch_deadline(1);
+        store
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> GuestText {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    GuestText::new(text.unwrap_or("no message"))
+}

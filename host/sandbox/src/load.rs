@@ -1,0 +1,134 @@
+//! From a vendor's bytes to a component that can be called, or to a refusal that says everything that is wrong with it.
+
+mod error;
+mod imports;
+mod link;
+mod scan;
+
+pub use error::{LoadError, Refusal, RefusedImport};
+pub use imports::ImportGrant;
+
+use crate::bindings::PluginComponent;
+use crate::bindings::PluginComponentPre;
+use crate::engine::Engine;
+use crate::state::Call;
+use devgate_model::{GuestText, Limits};
+use devgate_plugin::component::Profile;
+use scan::Scan;
+use sha2::{Digest, Sha256};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// What is to be loaded, and what it may have.
+pub struct LoadRequest<'a> {
+    /// The plugin's name, for messages.
+    pub plugin: &'a str,
+    /// The component's file.
+    pub bytes: &'a [u8],
+    /// The digest that the policy pins, if it does.
+    pub sha256: Option<[u8; 32]>,
+    /// What a component may be. What each of its calls may use comes with the call.
+    pub limits: Limits,
+    /// Whether an interface of `devgate:plugin`, by its name alone (`hardware`), is granted. Asked for those that the
+    /// component imports.
+    pub grants: &'a dyn Fn(&str) -> ImportGrant,
+}
+
+/// A component, compiled and linked. Every call makes a fresh instance of it.
+pub struct Loaded {
+    pub(crate) component: PluginComponentPre<Call>,
+    pub(crate) engine: Engine,
+    pub(crate) profile: Profile,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded")
+            .field("profile", &self.profile)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Loads a component. Compiles on the calling thread: some 20 ms for 50 KB, seconds for a whole language runtime, so this is
+/// never to be called where somebody waits.
+///
+/// Everything that can be known without compiling is looked at before, in this order: size, digest, kind of file, limits on what
+/// a component may be, validity, imports and exports.
+///
+/// # Errors
+/// See [`Refusal`].
+pub fn load(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, LoadError> {
+    let plugin = request.plugin.to_owned();
+    // A bug in the compiler must cost this plugin, not the process.
+    let outcome = catch_unwind(AssertUnwindSafe(|| admit(engine, request)));
+    let outcome = outcome.unwrap_or_else(|_| Err(Refusal::Host("panic while loading".into())));
+    outcome.map_err(|refusal| LoadError { plugin, refusal })
+}
+
+fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
+    let LoadRequest { bytes, limits, .. } = request;
+    check_file(bytes, &limits, request.sha256)?;
+    let scan = Scan::of(bytes, &limits)?;
+    imports::check(&scan.imports, request.grants)?;
+    let profile = imports::profile(&scan)?;
+    let component = wasmtime::component::Component::from_binary(engine.wasmtime(), bytes)
+        .map_err(|error| Refusal::Invalid(GuestText::new(&format!("{error:#}"))))?;
+    let component = link::link(engine.wasmtime(), &component, &scan.imports)?;
+    let loaded = Loaded {
+        component,
+        engine: engine.clone(),
+        profile,
+    };
+    loaded.check_exports(limits)?;
+    Ok(loaded)
+}
+
+impl Loaded {
+    /// wasmtime compares the types of exports with what the host expects only for an instance, so one is made. That it fails
+    /// to start says nothing here: the first call will say it.
+    fn check_exports(&self, limits: Limits) -> Result<(), Refusal> {
+        let flight = self.engine.ticker().enter().map_err(|fault| Refusal::Host(fault.0))?;
+        let _runtime = self.enter_runtime();
+        let mut store = self.store(Call::without_host(Arc::new(limits)));
+        flight.check().map_err(|fault| Refusal::Host(fault.0))?;
+        let Ok(instance) = self.component.instance_pre().instantiate(&mut store) else {
+            return Ok(());
+        };
+        PluginComponent::new(&mut store, &instance).map_err(|error| link::export_mismatch(&error))?;
+        Ok(())
+    }
+}
+
+fn check_file(bytes: &[u8], limits: &Limits, pinned: Option<[u8; 32]>) -> Result<(), Refusal> {
+    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if size > limits.component_size.0 {
+        return Err(Refusal::Limit {
+            what: format!("component has {size} bytes"),
+            most: limits.component_size.to_string(),
+            key: Some("limits.component-size"),
+        });
+    }
+    if let Some(pinned) = pinned {
+        let found: [u8; 32] = Sha256::digest(bytes).into();
+        if found != pinned {
+            return Err(Refusal::Digest { pinned, found });
+        }
+    }
+    let problem = match bytes {
+        [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
+        [b'\0', b'a', b's', b'm', _, _, 0, 0, ..] => {
+            "is a core module, not a component; run `wasm-tools component new` on it"
+        }
+        [b'\0', b'a', b's', b'm', _, _, 1, 0, ..] => "has a component format that this host does not know",
+        [0x7f, b'E', b'L', b'F', ..] => {
+            "is native code (precompiled or a program); ship the .wasm that it was made from"
+        }
+        [] => "is empty",
+        _ if bytes.trim_ascii_start().starts_with(b"(") => {
+            "is WebAssembly as text; run `wasm-tools parse` on it and ship what comes out"
+        }
+        [b'\0', rest @ ..] if b"asm\x0d\0\x01".starts_with(rest) => "is cut off",
+        _ => "is not a WebAssembly component",
+    };
+    Err(Refusal::Kind(problem))
+}

@@ -1,0 +1,218 @@
+//! What a component imports and exports, against what it may have, before anything is compiled.
+
+use super::error::{Refusal, RefusedImport};
+use super::scan::Scan;
+use devgate_model::GuestText;
+use devgate_plugin::component::Profile;
+
+/// The contract that this host serves.
+pub(super) const CONTRACT: &str = "0.1.0";
+
+/// Whether a component gets an interface that it imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportGrant {
+    /// Every component has it.
+    Always,
+    /// The policy grants it.
+    Granted,
+    /// The policy does not grant it.
+    NotGranted {
+        /// The policy's key that would, such as `hardware`.
+        key: &'static str,
+    },
+    /// Part of the contract, but this version of devgate has nothing behind it.
+    NotServed,
+    /// Not part of the contract.
+    Unknown,
+}
+
+/// Interfaces of the contract that every component has.
+const ALWAYS: [&str; 3] = ["types", "config", "log"];
+/// Interfaces of the contract that the policy grants and this version serves.
+const SERVED: [&str; 2] = ["hardware", "host-paths"];
+/// Interfaces of the contract that this version does not serve.
+const NOT_SERVED: [&str; 4] = ["control", "files", "kernel-log", "state"];
+
+/// Interfaces of WASI 0.2 that are served with nothing behind them, so that components of any language start.
+pub(super) const WASI: [&str; 15] = [
+    "wasi:cli/environment",
+    "wasi:cli/exit",
+    "wasi:cli/stderr",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stderr",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:filesystem/preopens",
+    "wasi:filesystem/types",
+    "wasi:io/error",
+    "wasi:io/poll",
+    "wasi:io/streams",
+];
+
+/// An interface's name, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interface<'a> {
+    pub(super) package: &'a str,
+    pub(super) name: &'a str,
+    pub(super) version: &'a str,
+}
+
+impl<'a> Interface<'a> {
+    /// Of `namespace:package/name@version`; nothing for a plain name.
+    pub(super) fn parse(name: &'a str) -> Option<Self> {
+        let (package, rest) = name.split_once('/')?;
+        let (name, version) = rest.split_once('@').unwrap_or((rest, ""));
+        Some(Self { package, name, version })
+    }
+
+    /// Whether a host of this contract's track answers it: semantic versions before 1.0 are compatible within `0.minor`,
+    /// pre-releases only with themselves.
+    fn is_on_our_track(&self) -> bool {
+        self.package == "devgate:plugin" && on_track(self.version, "0.1.")
+    }
+}
+
+fn on_track(version: &str, track: &str) -> bool {
+    let patch = version.strip_prefix(track).unwrap_or_default();
+    !patch.is_empty() && patch.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Refuses all imports at once that the component does not get.
+pub(super) fn check(imports: &[String], grants: &dyn Fn(&str) -> ImportGrant) -> Result<(), Refusal> {
+    let refused = imports.iter().filter_map(|name| {
+        let reason = reason_to_refuse(name, grants)?;
+        Some(RefusedImport {
+            name: GuestText::new(name),
+            reason,
+        })
+    });
+    let refused: Vec<_> = refused.collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::Imports(refused))
+}
+
+fn reason_to_refuse(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Option<String> {
+    let Some(interface) = Interface::parse(name) else {
+        return Some("is not an interface: a component imports only devgate:plugin and parts of WASI 0.2".into());
+    };
+    if interface.package == "devgate:plugin" {
+        return reason_to_refuse_ours(interface, grants);
+    }
+    if interface.package.starts_with("wasi:") {
+        return reason_to_refuse_wasi(interface);
+    }
+    Some("is not part of the contract: a component imports only devgate:plugin and parts of WASI 0.2".into())
+}
+
+fn reason_to_refuse_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> ImportGrant) -> Option<String> {
+    if !interface.is_on_our_track() {
+        return Some(format!("is another version of the contract; this host has {CONTRACT}"));
+    }
+    let grant = match interface.name {
+        name if ALWAYS.contains(&name) => ImportGrant::Always,
+        name if SERVED.contains(&name) => grants(name),
+        name if NOT_SERVED.contains(&name) => ImportGrant::NotServed,
+        _ => ImportGrant::Unknown,
+    };
+    match grant {
+        ImportGrant::Always | ImportGrant::Granted => None,
+        ImportGrant::NotGranted { key } => Some(format!("needs \"{key}:\" in the policy")),
+        ImportGrant::NotServed => Some("is not served by this version yet".into()),
+        ImportGrant::Unknown => Some(format!("is not an interface of the contract {CONTRACT}")),
+    }
+}
+
+fn reason_to_refuse_wasi(interface: Interface<'_>) -> Option<String> {
+    if !on_track(interface.version, "0.2.") {
+        return Some("is another version of WASI; parts of 0.2 are served".into());
+    }
+    let Interface { package, name, .. } = interface;
+    let served = |known: &str| known.strip_prefix(package).and_then(|rest| rest.strip_prefix('/')) == Some(name);
+    if WASI.iter().any(|known| served(known)) {
+        return None;
+    }
+    let reason = match package {
+        "wasi:clocks" | "wasi:random" => "is not served by this version yet",
+        "wasi:sockets" | "wasi:http" => "is never served: a component has no network",
+        _ => "is not served",
+    };
+    Some(reason.into())
+}
+
+/// What the component is, by the names of its imports and exports.
+pub(super) fn profile(scan: &Scan) -> Result<Profile, Refusal> {
+    let exports = |name: &str| {
+        let mut all = scan.exports.iter().filter_map(|export| Interface::parse(export));
+        all.any(|export| export.name == name && export.is_on_our_track())
+    };
+    if !exports("plugin") {
+        let other = scan
+            .exports
+            .iter()
+            .find(|export| export.starts_with("devgate:plugin/plugin"));
+        return Err(Refusal::Export(match other {
+            Some(other) => {
+                let other = GuestText::new(other);
+                format!("exports {other}; this host has devgate:plugin@{CONTRACT}")
+            }
+            None => format!("does not export devgate:plugin/plugin@{CONTRACT}"),
+        }));
+    }
+    Ok(Profile {
+        preference: exports("preference"),
+        lifecycle: exports("lifecycle"),
+        wasi: scan.imports.iter().any(|import| import.starts_with("wasi:")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(name: &str, grant: ImportGrant) -> Option<String> {
+        reason_to_refuse(name, &|_| grant)
+    }
+
+    #[test]
+    fn versions_on_our_track_are_served_and_no_others() {
+        for (name, served) in [
+            ("devgate:plugin/types@0.1.0", true),
+            ("devgate:plugin/types@0.1.27", true),
+            ("devgate:plugin/types@0.2.0", false),
+            ("devgate:plugin/types@1.1.0", false),
+            ("devgate:plugin/types@0.1.0-rc.1", false),
+            ("devgate:plugin/types@0.1.", false),
+            ("devgate:plugin/types", false),
+            ("wasi:io/streams@0.2.6", true),
+            ("wasi:io/streams@0.3.0", false),
+            ("wasi:i/o/streams@0.2.6", false),
+        ] {
+            assert_eq!(reason(name, ImportGrant::Unknown).is_none(), served, "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_grants_what_is_not_served() {
+        for name in ["kernel-log@0.1.0", "state@0.1.0", "files@0.1.0", "control@0.1.0"] {
+            let name = format!("devgate:plugin/{name}");
+            assert_eq!(
+                reason(&name, ImportGrant::Granted).as_deref(),
+                Some("is not served by this version yet")
+            );
+        }
+        for name in [
+            "wasi:http/types@0.2.0",
+            "wasi:sockets/tcp@0.2.0",
+            "wasi:clocks/wall-clock@0.2.0",
+            "x",
+            "a:b/c",
+        ] {
+            assert!(reason(name, ImportGrant::Granted).is_some(), "{name}");
+        }
+    }
+}

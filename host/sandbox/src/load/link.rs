@@ -1,0 +1,95 @@
+//! Connects a component to the interfaces that it was granted, and to no others.
+
+use super::error::Refusal;
+use super::imports::{CONTRACT, Interface};
+use crate::bindings::{PluginComponentPre, config, hardware, host_paths, log, types};
+use crate::state::Call;
+use devgate_model::GuestText;
+use wasmtime::component::{Component, HasData, HasSelf, Linker, ResourceTable};
+use wasmtime_wasi::WasiView;
+use wasmtime_wasi::cli::{WasiCli, WasiCliView};
+use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
+use wasmtime_wasi::p2::bindings::{cli, filesystem, sync};
+
+/// Links `component`, whose imports have all been granted.
+pub(super) fn link(
+    engine: &wasmtime::Engine,
+    component: &Component,
+    imports: &[String],
+) -> Result<PluginComponentPre<Call>, Refusal> {
+    let linker = linker(engine, imports).map_err(|error| Refusal::Host(format!("cannot link: {error:#}")))?;
+    let component = linker.instantiate_pre(component).map_err(|error| mismatch(&error))?;
+    PluginComponentPre::new(component).map_err(|error| mismatch(&error))
+}
+
+/// Only what this component imports: what it was not granted is not there, whatever else goes wrong.
+fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Linker<Call>> {
+    let mut linker = Linker::new(engine);
+    let mut wasi = false;
+    for import in imports.iter().filter_map(|import| Interface::parse(import)) {
+        if import.package != "devgate:plugin" {
+            wasi = true;
+            continue;
+        }
+        match import.name {
+            "types" => types::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "config" => config::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "log" => log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "hardware" => hardware::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "host-paths" => host_paths::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            _ => {}
+        }
+    }
+    if wasi {
+        add_wasi(&mut linker)?;
+    }
+    Ok(linker)
+}
+
+struct Streams;
+
+impl HasData for Streams {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+/// The interfaces of [`super::imports::WASI`], each by itself: wasmtime-wasi's own list has clocks and sockets in it.
+fn add_wasi(linker: &mut Linker<Call>) -> wasmtime::Result<()> {
+    cli::environment::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::exit::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::stderr::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::stdin::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::stdout::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::terminal_input::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::terminal_output::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::terminal_stderr::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::terminal_stdin::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    cli::terminal_stdout::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
+    filesystem::preopens::add_to_linker::<Call, WasiFilesystem>(linker, Call::filesystem)?;
+    sync::filesystem::types::add_to_linker::<Call, WasiFilesystem>(linker, Call::filesystem)?;
+    wasmtime_wasi_io::bindings::wasi::io::error::add_to_linker::<Call, Streams>(linker, |call| call.ctx().table)?;
+    sync::io::poll::add_to_linker::<Call, Streams>(linker, |call| call.ctx().table)?;
+    sync::io::streams::add_to_linker::<Call, Streams>(linker, |call| call.ctx().table)
+}
+
+/// An export with a type that this host does not expect.
+pub(super) fn export_mismatch(error: &wasmtime::Error) -> Refusal {
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let text = format!("devgate:plugin/plugin has another type here: {}", causes.join(": "));
+    Refusal::Mismatch(GuestText::new(&text))
+}
+
+/// wasmtime's chain of causes names the interface first, then the function, then what is wrong with it.
+fn mismatch(error: &wasmtime::Error) -> Refusal {
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let mut names = causes.iter().filter_map(|cause| cause.split('`').nth(1));
+    let (interface, function) = (names.next(), names.next());
+    let last = causes.last().map_or("", String::as_str);
+    let text = match (interface, function) {
+        (Some(interface), Some(function)) if last.contains("implementation is missing") => format!(
+            "{function} of {interface} is newer than this host, which has {CONTRACT}; build the component against devgate:plugin@{CONTRACT}"
+        ),
+        (Some(interface), Some(function)) => format!("{function} of {interface} has another type here: {last}"),
+        _ => causes.join(": "),
+    };
+    Refusal::Mismatch(GuestText::new(&text))
+}

@@ -1,0 +1,181 @@
+//! What a component is made of, read without compiling it, against what it may be.
+//!
+//! The limits here stand for a killable compiler: compile time grows faster than the size of one function, and cannot be
+//! interrupted.
+
+use super::error::Refusal;
+use devgate_model::{ByteSize, GuestText, Limits};
+use wasmparser::{BinaryReaderError, Instance, Operator, Parser, Payload, Validator, WasmFeatures};
+
+/// Loops in one function. Three megabytes of functions with 5,000 blocks and loops each compile for half a minute; no
+/// real function is like that.
+const LOOPS: u32 = 1_000;
+/// Blocks of any kind in one function. A large interpreter's main loop has some thousands.
+const BLOCKS: u32 = 10_000;
+/// Components within components.
+const DEPTH: usize = 8;
+
+/// What was found at the component's outermost level.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    pub(super) imports: Vec<String>,
+    pub(super) exports: Vec<String>,
+}
+
+#[derive(Default)]
+struct Counts {
+    functions: u32,
+    memories: u32,
+    memory: u64,
+    tables: u32,
+    instances: u32,
+}
+
+impl Scan {
+    /// Reads all of `bytes`, nested modules and components included, and validates them.
+    pub(super) fn of(bytes: &[u8], limits: &Limits) -> Result<Self, Refusal> {
+        let mut scan = Self::default();
+        let mut counts = Counts::default();
+        let mut depth = 0_usize;
+        for payload in Parser::new(0).parse_all(bytes) {
+            match payload.map_err(invalid)? {
+                Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
+                    depth += 1;
+                    at_most("components within components", depth, DEPTH, None)?;
+                }
+                Payload::End(_) => depth = depth.saturating_sub(1),
+                Payload::ComponentImportSection(section) if depth == 0 => {
+                    for import in section {
+                        scan.imports.push(import.map_err(invalid)?.name.name.to_owned());
+                    }
+                }
+                Payload::ComponentExportSection(section) if depth == 0 => {
+                    for export in section {
+                        scan.exports.push(export.map_err(invalid)?.name.name.to_owned());
+                    }
+                }
+                payload => counts.add(payload, limits)?,
+            }
+        }
+        // After the counts: this takes time in proportion to what has been counted.
+        Validator::new_with_features(features())
+            .validate_all(bytes)
+            .map_err(invalid)?;
+        Ok(scan)
+    }
+}
+
+impl Counts {
+    fn add(&mut self, payload: Payload<'_>, limits: &Limits) -> Result<(), Refusal> {
+        match payload {
+            Payload::FunctionSection(section) => {
+                self.functions = self.functions.saturating_add(section.count());
+                at_most("functions", self.functions, limits.functions, Some("limits.functions"))
+            }
+            Payload::CodeSectionEntry(body) => {
+                let size = ByteSize(u64::try_from(body.range().len()).unwrap_or(u64::MAX));
+                if size > limits.function_size {
+                    return Err(Refusal::Limit {
+                        what: format!("component has a function of {} bytes", size.0),
+                        most: limits.function_size.to_string(),
+                        key: Some("limits.function-size"),
+                    });
+                }
+                check_blocks(&body)
+            }
+            Payload::MemorySection(section) => {
+                for memory in section {
+                    self.memories = self.memories.saturating_add(1);
+                    at_most("memories", self.memories, limits.memories, Some("limits.memories"))?;
+                    let pages = memory.map_err(invalid)?.initial;
+                    self.memory = self.memory.saturating_add(pages.saturating_mul(65_536));
+                    self.check_memory(limits)?;
+                }
+                Ok(())
+            }
+            Payload::TableSection(section) => {
+                for table in section {
+                    self.tables = self.tables.saturating_add(1);
+                    at_most("tables", self.tables, limits.tables, Some("limits.tables"))?;
+                    let elements = table.map_err(invalid)?.ty.initial;
+                    at_most(
+                        "table elements",
+                        elements,
+                        limits.table_elements.into(),
+                        Some("limits.table-elements"),
+                    )?;
+                }
+                Ok(())
+            }
+            Payload::InstanceSection(section) => {
+                for instance in section {
+                    if let Instance::Instantiate { .. } = instance.map_err(invalid)? {
+                        self.instances = self.instances.saturating_add(1);
+                    }
+                }
+                at_most(
+                    "core instances",
+                    self.instances,
+                    limits.instances,
+                    Some("limits.instances"),
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// All memories together. Imported ones are another module's, which has them counted.
+    fn check_memory(&self, limits: &Limits) -> Result<(), Refusal> {
+        let memory = ByteSize(self.memory);
+        if memory <= limits.memory {
+            return Ok(());
+        }
+        Err(Refusal::Limit {
+            what: format!("component starts with {memory} of memory"),
+            most: limits.memory.to_string(),
+            key: Some("limits.memory"),
+        })
+    }
+}
+
+fn check_blocks(body: &wasmparser::FunctionBody<'_>) -> Result<(), Refusal> {
+    let mut blocks = 0_u32;
+    let mut loops = 0_u32;
+    for operator in body.get_operators_reader().map_err(invalid)? {
+        match operator.map_err(invalid)? {
+            Operator::Loop { .. } => loops += 1,
+            Operator::Block { .. } | Operator::If { .. } => blocks += 1,
+            _ => continue,
+        }
+        at_most("loops in one function", loops, LOOPS, None)?;
+        at_most("blocks in one function", blocks, BLOCKS, None)?;
+    }
+    Ok(())
+}
+
+fn at_most<N: PartialOrd + std::fmt::Display>(
+    what: &str,
+    found: N,
+    most: N,
+    key: Option<&'static str>,
+) -> Result<(), Refusal> {
+    if found <= most {
+        return Ok(());
+    }
+    Err(Refusal::Limit {
+        what: format!("component has {found} {what}"),
+        most: most.to_string(),
+        key,
+    })
+}
+
+/// What compilers for components emit today, and nothing that wasmtime is configured without.
+fn features() -> WasmFeatures {
+    WasmFeatures::WASM2.difference(WasmFeatures::GC_TYPES)
+        | WasmFeatures::EXTENDED_CONST
+        | WasmFeatures::COMPONENT_MODEL
+}
+
+fn invalid(error: BinaryReaderError) -> Refusal {
+    Refusal::Invalid(GuestText::new(&error.to_string()))
+}

@@ -1,0 +1,192 @@
+//! What one call has used so far, against its limits.
+
+use devgate_model::{CallError, GuestFault, HostFault, Limit, Limits};
+use rustix::thread::ClockId;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Counts one call's use of everything but memory and tables, which wasmtime asks [`crate::limiter::Limiter`] about.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    limits: Arc<Limits>,
+    started: Instant,
+    processor_at_start: Duration,
+    host_calls: u32,
+    handles: u32,
+    transferred: u64,
+}
+
+impl Meter {
+    /// Starts both clocks. To be made on the thread that the call runs on.
+    pub(crate) fn start(limits: Arc<Limits>) -> Self {
+        Self {
+            limits,
+            started: Instant::now(),
+            processor_at_start: processor_time(),
+            host_calls: 0,
+            handles: 0,
+            transferred: 0,
+        }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub(crate) fn host_calls(&self) -> u32 {
+        self.host_calls
+    }
+
+    /// Both clocks; at every tick.
+    pub(crate) fn clocks(&self) -> Result<(), CallError> {
+        if processor_time().saturating_sub(self.processor_at_start) >= self.limits.cpu {
+            return exceeded(Limit::Cpu(self.limits.cpu));
+        }
+        self.deadline()
+    }
+
+    /// The wall clock; around every call to the host.
+    pub(crate) fn deadline(&self) -> Result<(), CallError> {
+        if self.started.elapsed() >= self.limits.deadline {
+            return exceeded(Limit::Deadline(self.limits.deadline));
+        }
+        Ok(())
+    }
+
+    /// One call to the host.
+    pub(crate) fn host_call(&mut self) -> Result<(), CallError> {
+        self.host_calls = self.host_calls.saturating_add(1);
+        if self.host_calls > self.limits.host_calls {
+            return exceeded(Limit::HostCalls(self.limits.host_calls));
+        }
+        self.deadline()
+    }
+
+    /// Bytes that the component passed to the host in arguments, added up over the call. wasmtime holds each single
+    /// argument and result to the same limit before the host allocates anything for it.
+    pub(crate) fn transfer(&mut self, bytes: usize) -> Result<(), CallError> {
+        self.transferred = self
+            .transferred
+            .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        if self.transferred > self.limits.transfer.0 {
+            return exceeded(Limit::Transfer(self.limits.transfer));
+        }
+        Ok(())
+    }
+
+    /// Bytes that the host has read from the node for this call.
+    pub(crate) fn read(&self, bytes: u64) -> Result<(), CallError> {
+        if bytes > self.limits.read.0 {
+            return exceeded(Limit::Read(self.limits.read));
+        }
+        Ok(())
+    }
+
+    /// `more` handles for the component.
+    pub(crate) fn take_handles(&mut self, more: usize) -> Result<(), CallError> {
+        self.handles = self.handles.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+        if self.handles > self.limits.handles {
+            return exceeded(Limit::Handles(self.limits.handles));
+        }
+        Ok(())
+    }
+
+    /// The component dropped one.
+    pub(crate) fn drop_handle(&mut self) {
+        self.handles = self.handles.saturating_sub(1);
+    }
+}
+
+fn exceeded(limit: Limit) -> Result<(), CallError> {
+    Err(GuestFault::Limit(limit).into())
+}
+
+/// Processor time of the calling thread since it started.
+fn processor_time() -> Duration {
+    let now = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(now.tv_sec).unwrap_or(0),
+        u32::try_from(now.tv_nsec).unwrap_or(0),
+    )
+}
+
+/// A fault of the host, as the error that ends a call.
+pub(crate) fn host_fault(what: impl Into<String>) -> CallError {
+    HostFault(what.into()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use devgate_model::ByteSize;
+
+    fn meter(limits: Limits) -> Meter {
+        Meter::start(Arc::new(limits))
+    }
+
+    fn limit(result: Result<(), CallError>) -> Option<Limit> {
+        match result {
+            Ok(()) => None,
+            Err(CallError::Guest(GuestFault::Limit(limit))) => Some(limit),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn counts_up_to_the_limit_are_allowed_and_one_more_is_not() {
+        let mut meter = meter(Limits {
+            host_calls: 2,
+            handles: 3,
+            transfer: ByteSize(10),
+            read: ByteSize(5),
+            ..Limits::default()
+        });
+        assert_eq!(
+            [(); 3].map(|()| limit(meter.host_call())),
+            [None, None, Some(Limit::HostCalls(2))]
+        );
+        assert_eq!(limit(meter.take_handles(3)), None);
+        meter.drop_handle();
+        assert_eq!(limit(meter.take_handles(1)), None);
+        assert_eq!(limit(meter.take_handles(1)), Some(Limit::Handles(3)));
+        assert_eq!(limit(meter.transfer(10)), None);
+        assert_eq!(limit(meter.transfer(1)), Some(Limit::Transfer(ByteSize(10))));
+        assert_eq!(
+            (limit(meter.read(5)), limit(meter.read(6))),
+            (None, Some(Limit::Read(ByteSize(5))))
+        );
+    }
+
+    #[test]
+    fn processor_time_and_wall_time_are_two_limits() {
+        let none = Duration::ZERO;
+        let long = Duration::from_secs(3600);
+        let clocks = |cpu, deadline| {
+            limit(
+                meter(Limits {
+                    cpu,
+                    deadline,
+                    ..Limits::default()
+                })
+                .clocks(),
+            )
+        };
+        assert_eq!(clocks(long, long), None);
+        assert_eq!(clocks(none, long), Some(Limit::Cpu(none)));
+        assert_eq!(clocks(long, none), Some(Limit::Deadline(none)));
+    }
+
+    #[test]
+    fn sleeping_takes_no_processor_time() {
+        let meter = meter(Limits {
+            cpu: Duration::from_millis(20),
+            ..Limits::default()
+        });
+        std::thread::sleep(Duration::from_millis(40));
+        assert_eq!(limit(meter.clocks()), None);
+    }
+}

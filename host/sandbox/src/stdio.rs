@@ -1,0 +1,226 @@
+//! What a component writes to the log: through `log.write`, and, where it imports WASI, on its standard output and error.
+
+use devgate_model::ByteSize;
+use devgate_plugin::component::{Capabilities, LogLevel};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi_io::bytes::Bytes;
+
+/// The longest line, in bytes; longer ones are cut.
+const LINE: usize = 1024;
+/// The longest last words, in bytes.
+const LAST_WORDS: usize = 512;
+
+/// One call's lines, held to `limits.log`: what is over is dropped and counted.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    limit: ByteSize,
+    written: u64,
+    dropped: u64,
+    /// Complete lines of the standard streams that have not been handed to the log yet.
+    waiting: Vec<(LogLevel, String)>,
+    /// Unfinished lines of standard output and standard error.
+    unfinished: [Vec<u8>; 2],
+    last_words: String,
+}
+
+/// Shared by the call and its two standard streams. Never contended: a call has one thread.
+pub(crate) type SharedLines = Arc<Mutex<Lines>>;
+
+/// The lines, also after a panic elsewhere: they are plain data and cannot be half changed.
+pub(crate) fn lock(lines: &SharedLines) -> MutexGuard<'_, Lines> {
+    lines.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Lines {
+    pub(crate) fn new(limit: ByteSize) -> Self {
+        Self {
+            limit,
+            written: 0,
+            dropped: 0,
+            waiting: Vec::new(),
+            unfinished: [Vec::new(), Vec::new()],
+            last_words: String::new(),
+        }
+    }
+
+    /// A message from `log.write`: each of its lines is a line of the log.
+    pub(crate) fn write(&mut self, level: LogLevel, message: &str, log: &mut dyn Capabilities) {
+        self.flush(log);
+        for line in message.lines() {
+            self.remember(level, line);
+            if let Some(line) = self.admit(line) {
+                log.log(level, line);
+            }
+        }
+    }
+
+    /// Hands what the standard streams have collected to the log.
+    pub(crate) fn flush(&mut self, log: &mut dyn Capabilities) {
+        for (level, line) in self.waiting.drain(..) {
+            log.log(level, &line);
+        }
+    }
+
+    /// At the end of the call: unfinished lines, and one word about what was dropped.
+    pub(crate) fn finish(&mut self, log: &mut dyn Capabilities) {
+        for stream in [Stream::Output, Stream::Error] {
+            if self.unfinished.get(stream.index()).is_some_and(|line| !line.is_empty()) {
+                self.end_line(stream);
+            }
+        }
+        self.flush(log);
+        if self.dropped > 0 {
+            let n = self.dropped;
+            log.log(
+                LogLevel::Warn,
+                &format!("{n} bytes dropped: one call may log {} (limits.log)", self.limit),
+            );
+        }
+    }
+
+    /// What the component said last before it broke, or nothing: the panic message where there is one.
+    pub(crate) fn last_words(&self) -> &str {
+        &self.last_words
+    }
+
+    fn remember(&mut self, level: LogLevel, line: &str) {
+        if level < LogLevel::Error || line.is_empty() || line.starts_with("note: ") {
+            return;
+        }
+        // Rust's standard library prints place and message of a panic on two lines.
+        if self.last_words.contains(" panicked at ") && self.last_words.ends_with(':') {
+            self.last_words.push(' ');
+        } else if self.last_words.contains(" panicked at ") {
+            return;
+        } else {
+            self.last_words.clear();
+        }
+        self.last_words.push_str(cut(line, LAST_WORDS));
+    }
+
+    /// The line as far as it may be logged.
+    fn admit<'a>(&mut self, line: &'a str) -> Option<&'a str> {
+        let line = cut(line, LINE);
+        let size = u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
+        if self.written.saturating_add(size) > self.limit.0 {
+            self.dropped = self.dropped.saturating_add(size);
+            return None;
+        }
+        self.written += size;
+        Some(line)
+    }
+
+    fn bytes(&mut self, stream: Stream, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|&b| b == b'\n') {
+            let Some(line) = self.unfinished.get_mut(stream.index()) else {
+                return;
+            };
+            let text = part.strip_suffix(b"\n").unwrap_or(part);
+            let room = LINE.saturating_sub(line.len());
+            line.extend_from_slice(text.get(..room).unwrap_or(text));
+            if part.ends_with(b"\n") {
+                self.end_line(stream);
+            }
+        }
+    }
+
+    fn end_line(&mut self, stream: Stream) {
+        let Some(line) = self.unfinished.get_mut(stream.index()) else {
+            return;
+        };
+        let line = std::mem::take(line);
+        let text = String::from_utf8_lossy(&line);
+        let level = match stream {
+            Stream::Output => LogLevel::Info,
+            // Not `Error`: that is where most programs write everything that is not their result.
+            Stream::Error => LogLevel::Warn,
+        };
+        self.remember(
+            if stream == Stream::Error {
+                LogLevel::Error
+            } else {
+                level
+            },
+            &text,
+        );
+        if let Some(text) = self.admit(&text) {
+            let text = text.to_owned();
+            self.waiting.push((level, text));
+        }
+    }
+}
+
+/// `text`, at most `most` bytes of it, without half a character.
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|&end| text.is_char_boundary(end))
+        .unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+/// One of WASI's standard streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Output,
+    Error,
+}
+
+impl Stream {
+    fn index(self) -> usize {
+        usize::from(self == Self::Error)
+    }
+}
+
+/// A standard stream whose lines go to the log. Always ready: a component cannot wait on it.
+#[derive(Debug, Clone)]
+pub(crate) struct ToLog {
+    pub(crate) stream: Stream,
+    pub(crate) lines: SharedLines,
+}
+
+impl IsTerminal for ToLog {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for ToLog {
+    fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
+        // Only WASI 0.3 asks for this one, and it is not served.
+        Box::new(tokio::io::sink())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+impl OutputStream for ToLog {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        lock(&self.lines).bytes(self.stream, &bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(64 * 1024)
+    }
+}
+
+impl Pollable for ToLog {
+    fn ready<'a, 'b>(&'a mut self) -> Pin<Box<dyn Future<Output = ()> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(std::future::ready(()))
+    }
+}

@@ -1,0 +1,223 @@
+//! Capabilities without a node behind them, and how the tests load and call.
+
+use devgate_model::{
+    ByteSize, CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle,
+    NodeHandle, NodeKind, NodeNumber, Unit,
+};
+use devgate_plugin::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
+use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadError, LoadRequest, Loaded, load};
+use std::any::Any;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(Allocation::OnDemand, None).unwrap());
+
+/// Long enough that a loaded machine does not meet it in a test about something else.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// Limits that only the test's own subject can meet.
+pub(crate) fn patient() -> Limits {
+    Limits {
+        cpu: LONG,
+        deadline: LONG,
+        ..Limits::default()
+    }
+}
+
+/// Loads with everything granted.
+pub(crate) fn try_load(bytes: &[u8], limits: Limits) -> Result<Loaded, LoadError> {
+    let request = LoadRequest {
+        plugin: "snoop",
+        bytes,
+        sha256: None,
+        limits,
+        grants: &|_| ImportGrant::Granted,
+    };
+    load(&ENGINE, request)
+}
+
+pub(crate) fn loaded(bytes: &[u8], limits: Limits) -> Loaded {
+    try_load(bytes, limits).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The limit that a call met.
+pub(crate) fn limit<T>(outcome: Result<T, CallError>) -> Option<Limit> {
+    match outcome {
+        Ok(_) => None,
+        Err(CallError::Guest(GuestFault::Limit(limit))) => Some(limit),
+        Err(other) => panic!("not a limit: {other}"),
+    }
+}
+
+/// The text of what a call failed with.
+pub(crate) fn error<T>(outcome: Result<T, CallError>) -> String {
+    outcome.err().expect("the call must fail").to_string()
+}
+
+pub(crate) fn unit(id: &str, device: u32) -> Unit {
+    Unit {
+        id: id.into(),
+        backing: vec![DeviceHandle(device)],
+        nodes: vec![NodeHandle(device)],
+        properties: vec![],
+    }
+}
+
+/// What was logged, by level.
+pub(crate) type Log = Arc<Mutex<Vec<(LogLevel, String)>>>;
+
+/// A node with one device, `7`, that has an attribute `vendor`.
+pub(crate) struct Fake {
+    pub(crate) limits: Limits,
+    pub(crate) log: Log,
+    pub(crate) read: u64,
+    /// How long each attribute takes to read.
+    pub(crate) slow: Duration,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self::within(patient())
+    }
+}
+
+impl Fake {
+    pub(crate) fn within(limits: Limits) -> Self {
+        Self {
+            limits,
+            log: Log::default(),
+            read: 0,
+            slow: Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn boxed() -> Box<dyn Capabilities> {
+        Box::new(Self::default())
+    }
+
+    /// One that logs where the test can see it.
+    pub(crate) fn logging() -> (Box<dyn Capabilities>, Log) {
+        let fake = Self::default();
+        let log = Arc::clone(&fake.log);
+        (Box::new(fake), log)
+    }
+}
+
+impl Capabilities for Fake {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
+        match subsystem {
+            "pci" => Ok(vec![DeviceHandle(7)]),
+            "panic" => panic!("a bug in the host"),
+            "host" => Err(Denied::End(HostFault("the node is gone".into()).into())),
+            "end" => Err(Denied::End(GuestFault::Limit(Limit::Read(ByteSize::kib(1))).into())),
+            _ => Err(Failure::new(FailureKind::Denied, "no such grant")
+                .with_code("test")
+                .into()),
+        }
+    }
+
+    fn device_by_name(&mut self, _: &str, _: &str) -> Answered<DeviceHandle> {
+        Err(Failure::new(FailureKind::NotFound, "no such device").into())
+    }
+
+    fn device_name(&mut self, device: DeviceHandle) -> Answered<String> {
+        Ok(format!("device-{}", device.0))
+    }
+
+    fn device_subsystem(&mut self, _: DeviceHandle) -> Answered<String> {
+        Err(Failure::new(FailureKind::Gone, "must not happen").into())
+    }
+
+    fn device_driver(&mut self, _: DeviceHandle) -> Answered<Option<String>> {
+        Ok(None)
+    }
+
+    fn device_location(&mut self, _: DeviceHandle) -> Answered<String> {
+        Ok("pci0000:00/0000:00:01.0".into())
+    }
+
+    fn device_numa_node(&mut self, _: DeviceHandle) -> Answered<Option<u32>> {
+        Ok(Some(1))
+    }
+
+    fn attribute(&mut self, _: DeviceHandle, path: &str) -> Answered<String> {
+        std::thread::sleep(self.slow);
+        self.read += 100;
+        match path {
+            "vendor" => Ok("0x10de".into()),
+            _ => Err(Failure::new(FailureKind::NotFound, "no such attribute").into()),
+        }
+    }
+
+    fn attribute_bytes(&mut self, _: DeviceHandle, _: &str, _: u64, _: u32) -> Answered<Vec<u8>> {
+        Ok(vec![1, 2, 3])
+    }
+
+    fn entries(&mut self, _: DeviceHandle, _: &str) -> Answered<Vec<String>> {
+        Ok(vec!["vendor".into()])
+    }
+
+    fn link(&mut self, _: DeviceHandle, _: &str) -> Answered<String> {
+        Ok("42".into())
+    }
+
+    fn related(&mut self, device: DeviceHandle, _: &str) -> Answered<DeviceHandle> {
+        Ok(device)
+    }
+
+    fn parent(&mut self, device: DeviceHandle) -> Answered<Option<DeviceHandle>> {
+        Ok(Some(device))
+    }
+
+    fn children(&mut self, device: DeviceHandle, _: &str) -> Answered<Vec<DeviceHandle>> {
+        Ok(vec![device])
+    }
+
+    fn nodes(&mut self, device: DeviceHandle) -> Answered<Vec<NodeHandle>> {
+        Ok(vec![NodeHandle(device.0)])
+    }
+
+    fn node_at(&mut self, _: &str) -> Answered<NodeHandle> {
+        Ok(NodeHandle(3))
+    }
+
+    fn mount(&mut self, _: &str) -> Answered<MountHandle> {
+        Ok(MountHandle(4))
+    }
+
+    fn node(&mut self, _: NodeHandle) -> Answered<NodeInfo> {
+        Ok(NodeInfo {
+            path: "/dev/fake0".into(),
+            number: NodeNumber {
+                kind: NodeKind::Character,
+                major: 10,
+                minor: 229,
+            },
+            owner: None,
+        })
+    }
+
+    fn mount_source(&mut self, _: MountHandle) -> Answered<(String, bool)> {
+        Ok(("/usr/lib/fake".into(), false))
+    }
+
+    fn config(&mut self) -> Arc<str> {
+        "null".into()
+    }
+
+    fn log(&mut self, level: LogLevel, message: &str) {
+        self.log.lock().unwrap().push((level, message.to_owned()));
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

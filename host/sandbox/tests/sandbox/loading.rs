@@ -1,0 +1,320 @@
+//! What is refused before it runs, and in which words.
+
+use crate::fake::{ENGINE, patient, try_load};
+use crate::guest::{Guest, contract, encode, text};
+use devgate_model::{ByteSize, Limits};
+use devgate_plugin::component::{Component, Profile};
+use devgate_sandbox::{ImportGrant, LoadRequest, load};
+use insta::assert_snapshot;
+
+fn refused(bytes: &[u8]) -> String {
+    try_load(bytes, Limits::default())
+        .expect_err("must be refused")
+        .to_string()
+}
+
+#[test]
+fn a_component_is_loaded_with_its_profile() {
+    let plain = try_load(&Guest::default().component(), Limits::default()).unwrap();
+    assert_eq!(*plain.profile(), Profile::default());
+    let more = Guest {
+        world: "export devgate:plugin/preference@0.1.0; export devgate:plugin/lifecycle@0.1.0;".into(),
+        ..Guest::default()
+    }
+    .with(
+        r#"(func (export "devgate:plugin/preference@0.1.0#choose") (param i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
+        (func (export "devgate:plugin/lifecycle@0.1.0#prepare") (param i32 i32 i32 i32) (result i32) unreachable)
+        (func (export "devgate:plugin/lifecycle@0.1.0#release") (param i32 i32 i32 i32) (result i32) unreachable)"#,
+    );
+    let expected = Profile {
+        preference: true,
+        lifecycle: true,
+        wasi: false,
+    };
+    assert_eq!(
+        *try_load(&more.component(), Limits::default()).unwrap().profile(),
+        expected
+    );
+}
+
+#[test]
+fn all_imports_that_are_not_granted_are_named_at_once() {
+    let snoop = text(
+        r#"(component
+            (import "devgate:plugin/types@0.1.0" (instance))
+            (import "devgate:plugin/hardware@0.1.0" (instance))
+            (import "devgate:plugin/kernel-log@0.1.0" (instance))
+            (import "devgate:plugin/host-paths@0.1.3" (instance))
+            (import "devgate:plugin/teleport@0.1.0" (instance))
+            (import "devgate:plugin/state@0.2.0" (instance))
+            (import "wasi:io/streams@0.2.6" (instance))
+            (import "wasi:clocks/monotonic-clock@0.2.6" (instance))
+            (import "wasi:sockets/tcp@0.2.6" (instance))
+            (import "wasi:cli/stdout@0.3.0" (instance))
+            (import "other:vendor/tool" (instance))
+            (import "run" (func))
+        )"#,
+    );
+    let grants = |interface: &str| match interface {
+        "hardware" => ImportGrant::NotGranted { key: "hardware" },
+        "host-paths" => ImportGrant::NotGranted { key: "host-nodes" },
+        _ => ImportGrant::Granted,
+    };
+    let request = LoadRequest {
+        plugin: "snoop",
+        bytes: &snoop,
+        sha256: None,
+        limits: Limits::default(),
+        grants: &grants,
+    };
+    assert_snapshot!(load(&ENGINE, request).unwrap_err(), @r#"
+plugin snoop: component asks for what it does not get:
+  devgate:plugin/hardware@0.1.0      needs "hardware:" in the policy
+  devgate:plugin/kernel-log@0.1.0    is not served by this version yet
+  devgate:plugin/host-paths@0.1.3    needs "host-nodes:" in the policy
+  devgate:plugin/teleport@0.1.0      is not an interface of the contract 0.1.0
+  devgate:plugin/state@0.2.0         is another version of the contract; this host has 0.1.0
+  wasi:clocks/monotonic-clock@0.2.6  is not served by this version yet
+  wasi:sockets/tcp@0.2.6             is never served: a component has no network
+  wasi:cli/stdout@0.3.0              is another version of WASI; parts of 0.2 are served
+  other:vendor/tool                  is not part of the contract: a component imports only devgate:plugin and parts of WASI 0.2
+  run                                is not an interface: a component imports only devgate:plugin and parts of WASI 0.2
+"#);
+}
+
+#[test]
+fn other_kinds_of_file_are_named() {
+    assert_snapshot!(refused(&Guest::default().module()), @"plugin snoop: component is a core module, not a component; run `wasm-tools component new` on it");
+    assert_snapshot!(refused(b"(component)"), @"plugin snoop: component is WebAssembly as text; run `wasm-tools parse` on it and ship what comes out");
+    assert_snapshot!(refused(b"\n  (component)"), @"plugin snoop: component is WebAssembly as text; run `wasm-tools parse` on it and ship what comes out");
+    assert_snapshot!(refused(b"\x7fELF\x02\x01\x01"), @"plugin snoop: component is native code (precompiled or a program); ship the .wasm that it was made from");
+    assert_snapshot!(refused(b""), @"plugin snoop: component is empty");
+    assert_snapshot!(refused(b"#!/bin/sh\n"), @"plugin snoop: component is not a WebAssembly component");
+    assert_snapshot!(refused(b"\0asm\x0d\0"), @"plugin snoop: component is cut off");
+    assert_snapshot!(refused(b"\0asm\x0e\0\x01\0"), @"plugin snoop: component has a component format that this host does not know");
+}
+
+#[test]
+fn code_that_wasmtime_compiled_before_is_refused() {
+    let component = Guest::default().component();
+    let native = wasmtime::Engine::default().precompile_component(&component).unwrap();
+    assert!(refused(&native).contains("is native code"));
+}
+
+#[test]
+fn a_component_cut_off_anywhere_is_refused_without_a_panic() {
+    let whole = Guest::default().component();
+    for length in 0..whole.len() {
+        // Only custom sections may follow the export: cut off between them, it is whole.
+        if let Err(error) = try_load(&whole[..length], Limits::default()) {
+            assert!(!error.to_string().contains("host fault"), "{length}: {error}");
+        } else {
+            assert!(length > whole.len() / 2, "{length} of {} bytes are whole", whole.len());
+        }
+    }
+}
+
+#[test]
+fn a_component_changed_anywhere_is_refused_or_loaded_without_a_panic() {
+    let whole = Guest::default().component();
+    for at in (8..whole.len()).step_by(7) {
+        let mut changed = whole.clone();
+        changed[at] ^= 0x15;
+        if let Err(error) = try_load(&changed, Limits::default()) {
+            assert!(!error.to_string().contains("host fault"), "{at}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_pinned_digest_is_the_files() {
+    use sha2::Digest;
+    let component = Guest::default().component();
+    let load_pinned = |sha256| {
+        let request = LoadRequest {
+            plugin: "snoop",
+            bytes: &component,
+            sha256: Some(sha256),
+            limits: Limits::default(),
+            grants: &|_| ImportGrant::Granted,
+        };
+        load(&ENGINE, request)
+    };
+    assert!(load_pinned(sha2::Sha256::digest(&component).into()).is_ok());
+    let error = load_pinned([0xab; 32]).unwrap_err().to_string();
+    assert!(
+        error.ends_with(&format!("the policy pins {}", "ab".repeat(32))),
+        "{error}"
+    );
+    assert!(error.starts_with("plugin snoop: component's sha256 is "), "{error}");
+}
+
+#[test]
+fn the_export_must_be_there_and_of_this_contract() {
+    assert_snapshot!(refused(&text("(component)")), @"plugin snoop: component does not export devgate:plugin/plugin@0.1.0");
+    assert_snapshot!(
+        refused(&text(r#"(component (instance $i) (export "devgate:plugin/plugin@0.2.0" (instance $i)))"#)),
+        @"plugin snoop: component exports devgate:plugin/plugin@0.2.0; this host has devgate:plugin@0.1.0"
+    );
+    assert_snapshot!(
+        refused(&text(r#"(component (instance $i) (export "devgate:plugin/plugin@0.1.0" (instance $i)))"#)),
+        @"plugin snoop: component does not fit this host: instance export `devgate:plugin/plugin@0.1.0` does not have export `enumerate`"
+    );
+}
+
+/// The contract with one text replaced, as a newer or a divergent vendor would have it.
+fn other_contract(from: &str, to: &str) -> Vec<(String, String)> {
+    let mut files = contract();
+    let changed = files
+        .iter_mut()
+        .filter(|(_, text)| text.contains(from))
+        .map(|(_, text)| *text = text.replace(from, to));
+    assert!(changed.count() > 0, "{from}");
+    files
+}
+
+const WORLD: &str = "package test:guest; world guest {
+    include devgate:plugin/component@0.1.0;
+    include devgate:plugin/capabilities@0.1.0;
+}";
+
+#[test]
+fn a_function_that_this_host_does_not_have_is_named() {
+    let newer = other_contract(
+        "entries: func(path: string)",
+        "symlinks: func() -> u32;\n entries: func(path: string)",
+    );
+    let guest = Guest::default().importing(
+        r#"(import "devgate:plugin/types@0.1.0" "[method]device.symlinks" (func (param i32) (result i32)))"#,
+    );
+    assert_snapshot!(refused(&encode(guest.module(), &newer, WORLD)), @"plugin snoop: component does not fit this host: [method]device.symlinks of devgate:plugin/types@0.1.0 is newer than this host, which has 0.1.0; build the component against devgate:plugin@0.1.0");
+    // Not calling it is fine: the import is not there.
+    assert!(try_load(&encode(Guest::default().module(), &newer, WORLD), Limits::default()).is_ok());
+}
+
+#[test]
+fn a_function_of_another_type_is_named() {
+    let changed = other_contract("numa-node: func() -> option<u32>", "numa-node: func() -> u32");
+    let guest = Guest::default().importing(
+        r#"(import "devgate:plugin/types@0.1.0" "[method]device.numa-node" (func (param i32) (result i32)))"#,
+    );
+    assert_snapshot!(refused(&encode(guest.module(), &changed, WORLD)), @"plugin snoop: component does not fit this host: [method]device.numa-node of devgate:plugin/types@0.1.0 has another type here: expected `option` found `u32`");
+    let changed = other_contract(
+        "enumerate: func() -> result<list<pool>, error>",
+        "enumerate: func() -> list<pool>",
+    );
+    assert_snapshot!(refused(&encode(Guest::default().module(), &changed, WORLD)), @"plugin snoop: component does not fit this host: devgate:plugin/plugin has another type here: failed to convert function to given type: type mismatch with results: expected `result` found `list`");
+}
+
+#[test]
+fn features_of_webassembly_that_are_off_are_refused() {
+    let module = |fields: &str| refused(&text(&format!("(component (core module {fields}))")));
+    assert_snapshot!(module("(memory i64 1)"), @"plugin snoop: component is not valid: memory64 must be enabled for 64-bit memories (at offset 0x15)");
+    assert_snapshot!(module("(memory 1) (memory 1)"), @"plugin snoop: component has 2 memories, more than 1 (limits.memories)");
+    assert_snapshot!(module("(memory 1 1 shared)"), @"plugin snoop: component is not valid: threads must be enabled for shared memories (at offset 0x15)");
+    assert_snapshot!(module("(tag)"), @"plugin snoop: component is not valid: exceptions proposal not enabled (at offset 0x1a)");
+    assert_snapshot!(module("(type (struct))"), @"plugin snoop: component is not valid: struct indexed types not supported without the gc feature (at offset 0x15)");
+    assert_snapshot!(module("(func return_call 0)"), @"plugin snoop: component is not valid: tail calls support is not enabled (at offset 0x21)");
+    let component = |fields: &str| refused(&text(&format!("(component {fields})")));
+    assert_snapshot!(component("(type (stream u8))"), @"plugin snoop: component is not valid: `stream` requires the component model async feature (at offset 0xb)");
+    assert_snapshot!(component("(type (func async))"), @"plugin snoop: component is not valid: async component functions require the component model async feature (at offset 0xb)");
+}
+
+fn with(change: impl Fn(&mut Limits)) -> Limits {
+    let mut limits = patient();
+    change(&mut limits);
+    limits
+}
+
+/// Refused with a limit of `n`, loaded with one more.
+fn violated_and_obeyed(bytes: &[u8], refused_with: Limits, loaded_with: Limits) -> String {
+    if let Err(error) = try_load(bytes, loaded_with) {
+        panic!("must load: {error}");
+    }
+    try_load(bytes, refused_with).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn every_limit_on_what_a_component_may_be() {
+    let small = Guest::default().component();
+    let size = ByteSize(small.len() as u64);
+    let too_large = violated_and_obeyed(
+        &small,
+        with(|l| l.component_size = ByteSize(size.0 - 1)),
+        with(|l| l.component_size = size),
+    );
+    assert!(
+        too_large.starts_with(&format!("plugin snoop: component has {} bytes, more than ", size.0)),
+        "{too_large}"
+    );
+    assert!(too_large.ends_with(" (limits.component-size)"), "{too_large}");
+
+    let functions = violated_and_obeyed(&small, with(|l| l.functions = 3), with(|l| l.functions = 4));
+    assert_snapshot!(functions, @"plugin snoop: component has 4 functions, more than 3 (limits.functions)");
+
+    let long = Guest::enumerating(&format!("{} (i32.const 16)", "(drop (i32.const 1))".repeat(400))).component();
+    let long = violated_and_obeyed(
+        &long,
+        with(|l| l.function_size = ByteSize::kib(1)),
+        with(|l| l.function_size = ByteSize::kib(2)),
+    );
+    assert_snapshot!(long, @"plugin snoop: component has a function of 1204 bytes, more than 1KiB (limits.function-size)");
+
+    let memory = Guest {
+        memory: "16384".into(),
+        ..Guest::default()
+    };
+    let memory = violated_and_obeyed(
+        &memory.component(),
+        with(|l| l.memory = ByteSize::mib(16)),
+        with(|l| l.memory = ByteSize::mib(1024)),
+    );
+    assert_snapshot!(memory, @"plugin snoop: component starts with 1GiB of memory, more than 16MiB (limits.memory)");
+
+    let table = Guest::default().with("(table 1000000 funcref)");
+    let table = violated_and_obeyed(
+        &table.component(),
+        with(|l| l.table_elements = 999_999),
+        with(|l| l.table_elements = 1_000_000),
+    );
+    assert_snapshot!(table, @"plugin snoop: component has 1000000 table elements, more than 999999 (limits.table-elements)");
+
+    let tables = Guest::default().with("(table 1 funcref) (table 1 funcref)").component();
+    assert_snapshot!(violated_and_obeyed(&tables, with(|l| l.tables = 1), with(|l| l.tables = 2)), @"plugin snoop: component has 2 tables, more than 1 (limits.tables)");
+
+    let inner = "(core module $m) (core instance (instantiate $m)) (core instance (instantiate $m))";
+    let instances = with_inner(&small, inner);
+    assert_snapshot!(violated_and_obeyed(&instances, with(|l| l.instances = 2), with(|l| l.instances = 3)), @"plugin snoop: component has 3 core instances, more than 2 (limits.instances)");
+
+    let inner = "(core module $m (memory 1)) (core instance (instantiate $m))";
+    let memories = with_inner(&small, inner);
+    assert_snapshot!(violated_and_obeyed(&memories, with(|l| l.memories = 1), with(|l| l.memories = 2)), @"plugin snoop: component has 2 memories, more than 1 (limits.memories)");
+}
+
+/// A component with another one inside it, as a section of its own at the end.
+fn with_inner(component: &[u8], inner: &str) -> Vec<u8> {
+    let inner = text(&format!("(component {inner})"));
+    let mut bytes = component.to_vec();
+    // The body of a component is a list of sections: those of another can follow.
+    bytes.extend_from_slice(&inner[8..]);
+    bytes
+}
+
+#[test]
+fn a_compile_bomb_is_refused_before_it_is_compiled() {
+    let bomb = |n: usize| {
+        let body = format!("{} {}", "(block (loop ".repeat(n), "))".repeat(n));
+        Guest::default().with(&format!("(func {body})")).component()
+    };
+    assert!(try_load(&bomb(100), Limits::default()).is_ok());
+    assert_snapshot!(refused(&bomb(1_001)), @"plugin snoop: component has 1001 loops in one function, more than 1000");
+    let blocks = format!("(func {} {})", "(block ".repeat(10_001), ")".repeat(10_001));
+    assert_snapshot!(refused(&Guest::default().with(&blocks).component()), @"plugin snoop: component has 10001 blocks in one function, more than 10000");
+}
+
+#[test]
+fn components_within_components_have_an_end() {
+    let nested = |n: usize| text(&format!("(component {}{})", "(component ".repeat(n), ")".repeat(n)));
+    assert_snapshot!(refused(&nested(9)), @"plugin snoop: component has 9 components within components, more than 8");
+    assert!(refused(&nested(8)).contains("does not export"), "eight are allowed");
+}
