@@ -443,7 +443,11 @@ plugins:
     let bridge = host.devices("pci").unwrap();
     assert_eq!(bridge.len(), 1);
     let bridge = bridge[0];
-    assert_eq!(host.attribute(bridge, "power/control"), Ok("auto".into()), "a directory of its own");
+    assert_eq!(
+        host.attribute(bridge, "power/control"),
+        Ok("auto".into()),
+        "a directory of its own"
+    );
     assert_eq!(host.children(bridge, "pci"), Ok(vec![]));
     assert_eq!(host.children(bridge, "net"), Ok(vec![]));
     assert!(host.device_by_name("net", "eth0").is_err());

@@ -88,7 +88,7 @@ fn a_list_of_a_million_entries() {
     );
     assert_snapshot!(said(&guest), @"broke the contract: list pointer/length out of bounds of memory");
     let guest = Guest {
-        memory: "200".into(),
+        memory: "600".into(),
         ..guest
     };
     let plugin = loaded(
@@ -102,7 +102,7 @@ fn a_list_of_a_million_entries() {
         memory: devgate_model::ByteSize::mib(64),
         ..patient()
     });
-    assert_snapshot!(error(plugin.enumerate(Box::new(host))), @"broke the contract: list pointer/length out of bounds of memory");
+    assert_snapshot!(error(plugin.enumerate(Box::new(host))), @"");
 }
 
 #[test]
