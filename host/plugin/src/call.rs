@@ -146,10 +146,7 @@ impl CallHost {
     ) -> Answered<T> {
         let path = path.to_owned();
         self.ask_device(handle, &format!("{what} \"{path}\""), move |grants, device| {
-            let holder = grants.node.holder(device, &path)?;
-            if holder != *device && grants.usage(&holder).is_none() {
-                return Err(ReadError::Denied("the policy does not grant the device that has it"));
-            }
+            check_holder(grants, device, &path)?;
             question(grants, device, &path)
         })
     }
@@ -250,8 +247,13 @@ impl Capabilities for CallHost {
     }
 
     fn entries(&mut self, device: DeviceHandle, path: &str) -> Answered<Vec<String>> {
-        let names = self.ask_within(device, "directory", path, |grants, device, path| {
-            grants.node.entries(device, path)
+        let owned = path.to_owned();
+        let names = self.ask_device(device, &format!("directory \"{path}\""), move |grants, device| {
+            if !owned.is_empty() {
+                // The directory itself may be another device; what lies in it is that one's.
+                check_holder(grants, device, &format!("{owned}/uevent"))?;
+            }
+            grants.node.entries(device, &owned)
         })?;
         self.count(names.iter().map(String::len).sum())?;
         Ok(names)
@@ -363,6 +365,15 @@ impl Capabilities for CallHost {
     fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
         self
     }
+}
+
+/// Refuses a path that lies in the directory of another device that is not granted.
+fn check_holder(grants: &Grants, device: &DevicePath, path: &str) -> Result<(), ReadError> {
+    let holder = grants.node.holder(device, path)?;
+    if holder == *device || grants.usage(&holder).is_some() {
+        return Ok(());
+    }
+    Err(ReadError::Denied("the policy does not grant the device that has it"))
 }
 
 /// A handle that this call never held: the sandbox checks them first, so this is a broken runner or a bug.
