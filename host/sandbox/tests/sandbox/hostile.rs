@@ -102,7 +102,7 @@ fn a_list_of_a_million_entries() {
         memory: devgate_model::ByteSize::mib(64),
         ..patient()
     });
-    assert_snapshot!(error(plugin.enumerate(Box::new(host))), @"");
+    assert_snapshot!(error(plugin.enumerate(Box::new(host))), @"exceeded its 1MiB passed to and from the host (limits.transfer)");
 }
 
 #[test]
