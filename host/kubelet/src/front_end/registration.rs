@@ -160,7 +160,7 @@ impl Registration {
                     };
                     if let RegisterError::Away(_) = error {
                         // It never heard of this socket, which can serve the next attempt.
-                        match self.wait(incarnation, kubelet, &mut streams, delay).await {
+                        match self.wait(kubelet, &mut streams, delay).await {
                             Waited::Elapsed if incarnation.is_in_place() => continue,
                             Waited::Elapsed => return End::Again,
                             Waited::Ended(end) => return end,
@@ -172,7 +172,7 @@ impl Registration {
                 }
             };
             // A kubelet that was late may come nevertheless; then it is registered.
-            return match self.wait(incarnation, kubelet, &mut streams, delay).await {
+            return match self.wait(kubelet, &mut streams, delay).await {
                 Waited::StreamOpened => self.stay(incarnation, kubelet, streams, attempts).await,
                 Waited::Elapsed => End::Again,
                 Waited::Ended(end) => end,
@@ -191,10 +191,7 @@ impl Registration {
         let since = Instant::now();
         loop {
             if streams.borrow_and_update().opened == 0 {
-                match self
-                    .wait(incarnation, kubelet, &mut streams, self.config.stream_wait)
-                    .await
-                {
+                match self.wait(kubelet, &mut streams, self.config.stream_wait).await {
                     Waited::Ended(end) => return end,
                     Waited::StreamOpened => {}
                     Waited::Elapsed => {
@@ -220,7 +217,7 @@ impl Registration {
             if let Some(more) = attempts.repeats.say("stream ended") {
                 tracing::info!(resource = %self.resource, ?delay, more, "stream ended by the kubelet; registering again");
             }
-            match self.wait(incarnation, kubelet, &mut streams, delay).await {
+            match self.wait(kubelet, &mut streams, delay).await {
                 Waited::StreamOpened => {}
                 Waited::Elapsed => return End::Again,
                 Waited::Ended(end) => return end,
@@ -244,23 +241,15 @@ impl Registration {
     }
 
     /// Waits for `delay`, for a stream, or for what ends the incarnation.
-    async fn wait(
-        &mut self,
-        incarnation: &Incarnation,
-        kubelet: FileId,
-        streams: &mut watch::Receiver<Streams>,
-        delay: Duration,
-    ) -> Waited {
+    async fn wait(&mut self, kubelet: FileId, streams: &mut watch::Receiver<Streams>, delay: Duration) -> Waited {
         let elapsed = tokio::time::sleep(delay);
         tokio::pin!(elapsed);
         loop {
             tokio::select! {
                 () = self.shutdown.cancelled() => return Waited::Ended(End::Shutdown),
-                _ = self.sight.changed() => if let Some(end) = self.look(incarnation, kubelet) {
-                    // A socket that is gone is made anew when the wait is over.
-                    if let End::NewKubelet = end {
-                        return Waited::Ended(end);
-                    }
+                // A socket of ours that is gone is made anew when the wait is over.
+                _ = self.sight.changed() => if self.sees_another(kubelet) {
+                    return Waited::Ended(End::NewKubelet);
                 },
                 () = until(streams, |streams| streams.live > 0) => return Waited::StreamOpened,
                 () = &mut elapsed => return Waited::Elapsed,
@@ -270,9 +259,7 @@ impl Registration {
 
     /// What the directory says: another kubelet, or our socket gone.
     fn look(&mut self, incarnation: &Incarnation, kubelet: FileId) -> Option<End> {
-        let now = self.sight.borrow_and_update().kubelet;
-        if now.is_some_and(|now| now != kubelet) {
-            tracing::info!(resource = %self.resource, "kubelet.sock is new; registering again");
+        if self.sees_another(kubelet) {
             return Some(End::NewKubelet);
         }
         if !incarnation.is_in_place() {
@@ -280,6 +267,14 @@ impl Registration {
             return Some(End::Again);
         }
         None
+    }
+
+    fn sees_another(&mut self, kubelet: FileId) -> bool {
+        let another = self.sight.borrow_and_update().kubelet.is_some_and(|now| now != kubelet);
+        if another {
+            tracing::info!(resource = %self.resource, "kubelet.sock is new; registering again");
+        }
+        another
     }
 
     fn delays(&self) -> ExponentialBackoff {

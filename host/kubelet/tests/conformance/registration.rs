@@ -184,6 +184,28 @@ async fn c07_a_kubelet_that_is_late_but_comes_is_tolerated() {
 }
 
 #[tokio::test]
+async fn c07_a_kubelet_that_never_answers_is_asked_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
+        .await
+        .unwrap();
+    kubelet.answer(Answer::Hang);
+    let config = FrontEndConfig {
+        register_timeout: Duration::from_millis(50),
+        ..quick(temp.path())
+    };
+    let _host = Host::start(config, &[&Fake::new(GPU, &["a"])]);
+    let asked = |kubelet: &StandIn| count(kubelet, |event| matches!(event, Event::Asked { .. }));
+    kubelet.wait_for(LONG, |kubelet| asked(kubelet) >= 3).await.unwrap();
+    assert_eq!(kubelet.capacity(GPU), None);
+    kubelet.answer(Answer::Real);
+    kubelet
+        .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
 async fn c08_transient_refusals_are_retried_and_permanent_ones_hardly() {
     let temp = tempfile::tempdir().unwrap();
     let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
