@@ -240,8 +240,7 @@ fn bytes_logged_are_dropped_and_counted() {
         let host = Fake::within(with(|l| l.log = limit));
         let log = std::sync::Arc::clone(&host.log);
         assert!(plugin.enumerate(Box::new(host)).is_ok());
-        let log = log.lock().unwrap().clone();
-        log
+        std::mem::take(&mut *log.lock().unwrap())
     };
     assert_eq!(log(ByteSize(10_000)).len(), 1_000);
     let lines = log(ByteSize(100));

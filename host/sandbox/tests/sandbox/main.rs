@@ -1,4 +1,11 @@
 //! The sandbox against components of every kind, most of them hostile, written as text.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "functions that only tests call"
+)]
 
 mod fake;
 mod guest;
