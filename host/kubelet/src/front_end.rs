@@ -136,7 +136,7 @@ pub async fn serve(
         return Err(FrontEndError::PathTooLong(config.kubelet_dir));
     }
     socket::sweep(&config.kubelet_dir).await;
-    let (out, sight) = watch::channel(Sight::default());
+    let (out, sight) = watch::channel(Sight::of(&config.kubelet_dir));
     let directory = directory::watch(config.kubelet_dir.clone(), config.poll, config.inotify, out);
     tokio::pin!(directory);
     let mut resources = Resources {

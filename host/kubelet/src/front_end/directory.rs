@@ -39,6 +39,15 @@ pub(crate) struct Sight {
     pub(crate) kubelet: Option<FileId>,
 }
 
+impl Sight {
+    /// What is in `dir` now.
+    pub(crate) fn of(dir: &Path) -> Self {
+        Self {
+            kubelet: FileId::of(&dir.join(KUBELET_SOCKET)),
+        }
+    }
+}
+
 /// The directory's inode has no name any more: it was deleted while it was mounted here, and what the kubelet makes in
 /// its place will never be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +55,6 @@ pub(crate) struct Deleted;
 
 /// Watches `dir` until it is deleted under its mount.
 pub(crate) async fn watch(dir: PathBuf, poll: Duration, use_inotify: bool, out: watch::Sender<Sight>) -> Deleted {
-    let socket = dir.join(KUBELET_SOCKET);
     let mut events: Option<Events> = None;
     let mut warned = !use_inotify;
     loop {
@@ -67,9 +75,7 @@ pub(crate) async fn watch(dir: PathBuf, poll: Duration, use_inotify: bool, out: 
             Err(_) => events = None,
         }
         // After the watch is set, so that nothing falls between.
-        out.send_replace(Sight {
-            kubelet: FileId::of(&socket),
-        });
+        out.send_replace(Sight::of(&dir));
         match events.as_mut() {
             Some(waiting) => tokio::select! {
                 lost = waiting.next() => if lost.is_err() {
