@@ -98,7 +98,7 @@ fn config(allocation: Allocation) -> Config {
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     if allocation == Allocation::OnDemand {
         // A call lives for microseconds, most of them the kernel's: mapping, faults, unmapping. Measured with the Rust
-        // component `generic`: 21 µs a call with these, 27 with wasmtime's defaults (4 GiB reserved for each memory, and its
+        // component `generic`: 23 µs a call with these, 27 to 31 with wasmtime's defaults (4 GiB reserved for each memory, and its
         // first contents mapped from a file). Bounds are then checked by code, which is also what stops speculation.
         config
             .memory_init_cow(false)

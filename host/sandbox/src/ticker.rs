@@ -164,6 +164,8 @@ impl LastAct {
         let mut idle = 0;
         while !shared.stop.load(SeqCst) {
             shared.mark_tick();
+            // A machine that was paused comes back: whoever missed the tick then was right, and is not any more.
+            shared.alive.store(true, SeqCst);
             if shared.in_flight.load(SeqCst) > 0 {
                 idle = 0;
             } else {
