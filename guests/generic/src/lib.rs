@@ -35,12 +35,8 @@ impl Plugin for Generic {
         Ok(pools)
     }
 
-    fn health(resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
-        let survey = Survey::of(&Host, &configured()?, &resource)?;
-        Ok(units
-            .iter()
-            .map(|unit| health::of(&survey, &unit.id, &unit.nodes))
-            .collect())
+    fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
+        Ok(units.iter().map(|unit| health::of(unit.nodes.len())).collect())
     }
 
     fn allocate(resource: String, units: Vec<Unit>) -> Result<Edits, Error> {

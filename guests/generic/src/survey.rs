@@ -6,6 +6,10 @@ use crate::machine::{DeviceNode, KernelDevice, Machine};
 use crate::matching::means;
 use devgate_sdk::{Error, Presence};
 
+/// What is said of a unit whose allocation would hand out nothing.
+pub(crate) const NO_NODE: &str =
+    "no node of it is offered: it has none now, or the policy's `nodes:` names none of them";
+
 /// The units that the configuration names for one resource, in the order written.
 pub(crate) struct Survey<M: Machine> {
     pub(crate) candidates: Vec<Candidate<M>>,
@@ -92,8 +96,7 @@ impl<M: Machine> Candidate<M> {
             }
         }
         if self.state == State::Complete && self.nodes.is_empty() {
-            let problem = "no node of it is offered: it has none now, or the policy's `nodes:` names none of them";
-            self.state = State::Useless(problem.to_owned());
+            self.state = State::Useless(NO_NODE.to_owned());
         }
     }
 }

@@ -156,7 +156,7 @@ pub async fn serve(
             changed = offers.changed(), if more_offers => more_offers = changed.is_ok(),
             directory::Deleted = &mut directory => {
                 let error = FrontEndError::DirectoryDeleted(resources.config.kubelet_dir.clone());
-                tracing::error!(%error, "kubelet directory lost");
+                tracing::error!("{error}");
                 break Err(error);
             }
         }
@@ -199,7 +199,7 @@ impl Resources {
             .collect();
         for name in gone {
             if let Some(served) = self.live.remove(&name) {
-                tracing::info!(resource = %name, "no longer offered");
+                tracing::info!(resource = %name, "resource {name}: no longer offered");
                 served.shutdown.cancel();
                 self.closing.insert(name, served.task);
             }

@@ -168,13 +168,13 @@ pub enum NodeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NodeChanged {
     /// Nothing is there, or nothing that the host can look at.
-    #[error("missing")]
+    #[error("is missing")]
     Missing,
     /// It is another device now.
     #[error("is {0} now")]
     Differs(NodeNumber),
     /// Something is there that is no device node.
-    #[error("not a device node any more")]
+    #[error("is no device node any more")]
     NotANode,
 }
 

@@ -93,10 +93,24 @@ impl Calls {
         component: Arc<dyn Component>,
         call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
+        self.calls(1, move |host| call(component.as_ref(), host())).await?
+    }
+
+    /// Runs work that calls the component up to `count` times, each time with capabilities of its own, on one thread.
+    pub(crate) async fn calls<T: Send + 'static>(
+        &self,
+        count: usize,
+        work: impl FnOnce(&dyn Fn() -> Box<CallHost>) -> T + Send + 'static,
+    ) -> Result<T, CallError> {
         let limits = self.limits();
-        let patience = limits.deadline + GRACE;
-        let host = self.host(limits, Reads::Here);
-        self.block(patience, move || call(component.as_ref(), host)).await?
+        let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+        let patience = limits.deadline.saturating_mul(count) + GRACE;
+        let (grants, config) = (Arc::clone(&self.grants), Arc::clone(&self.config));
+        let host = move || {
+            let (grants, limits, config) = (Arc::clone(&grants), Arc::clone(&limits), Arc::clone(&config));
+            Box::new(CallHost::new(grants, limits, config, Reads::Here))
+        };
+        self.block(patience, move || work(&host)).await
     }
 
     /// The same where it is quick: here and now if the component allows it and a thread can be spared, else as
@@ -114,17 +128,9 @@ impl Calls {
         };
         let limits = self.limits();
         let patience = limits.deadline;
-        let host = self.host(limits, Reads::Elsewhere(tokio::runtime::Handle::current(), patience));
-        call(component.as_ref(), host)
-    }
-
-    fn host(&self, limits: Arc<Limits>, reads: Reads) -> Box<CallHost> {
-        Box::new(CallHost::new(
-            Arc::clone(&self.grants),
-            limits,
-            Arc::clone(&self.config),
-            reads,
-        ))
+        let reads = Reads::Elsewhere(tokio::runtime::Handle::current(), patience);
+        let host = CallHost::new(Arc::clone(&self.grants), limits, Arc::clone(&self.config), reads);
+        call(component.as_ref(), Box::new(host))
     }
 }
 

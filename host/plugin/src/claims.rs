@@ -193,20 +193,17 @@ impl State {
 
 impl<'a> Taken<'a> {
     fn conflict(&self, new: Owner<'_>) -> Option<Lost> {
-        if let Some(owner) = self.ids.get(&new.claim.id) {
-            let reason = format!(
+        let id_owner = self.ids.get(&new.claim.id);
+        let same_id = |owner: &Owner<'_>| {
+            format!(
                 "id {} is already one of plugin {}; ids are unique on a node",
                 new.claim.id, owner.plugin
-            );
-            return Some(Lost {
-                reason: reason.into(),
-                id_taken: true,
-            });
-        }
-        let reason = self.hardware_conflict(new)?;
+            )
+        };
+        let reason = self.hardware_conflict(new).or_else(|| id_owner.map(same_id))?;
         Some(Lost {
             reason: reason.into(),
-            id_taken: false,
+            id_taken: id_owner.is_some(),
         })
     }
 

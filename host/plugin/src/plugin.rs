@@ -1,5 +1,6 @@
 //! One plugin's life: load, enumerate, find healthy, offer, look again.
 
+use crate::call::CallHost;
 use crate::calls::{self, Calls, Inline};
 use crate::claims::{Ledger, Place};
 use crate::component::Component;
@@ -133,10 +134,12 @@ impl Plugin {
                 };
                 next_enumerate = Instant::now() + wait;
             }
-            if works && let Err(error) = self.check_health(&component).await {
+            let before = self.problems.clone();
+            let health = self.look(&component, works).await;
+            if let Err(error) = health {
                 next_enumerate = Instant::now() + self.failed("health", &error);
-            }
-            if self.look_at_hardware().await {
+            } else if before != self.problems {
+                // What comes or goes is listed anew as soon as it is seen.
                 next_enumerate = next_enumerate.min(Instant::now() + self.policy().health.check_every);
             }
             self.publish();
@@ -272,31 +275,37 @@ impl Plugin {
         );
     }
 
-    async fn check_health(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {
-        let pools: Vec<_> = self
+    /// Looks at what every unit is made of, and asks the component for its verdicts if `ask`. One hop to a thread that may
+    /// wait, whatever there is to do.
+    async fn look(&mut self, component: &Arc<dyn Component>, ask: bool) -> Result<(), CallError> {
+        let pools = self
             .inventory
             .pools
             .iter()
-            .map(|(name, pool)| (name.clone(), pool.units.clone()))
-            .collect();
-        for (resource, units) in pools {
-            if units.is_empty() {
-                continue;
+            .map(|(name, pool)| (name.clone(), pool.units.clone()));
+        let pools: Vec<_> = pools.filter(|(_, units)| !units.is_empty()).collect();
+        let (asked, component, grants) = (
+            pools.clone(),
+            Arc::clone(component),
+            Arc::clone(&self.core.calls.grants),
+        );
+        let work = move |host: &dyn Fn() -> Box<CallHost>| {
+            let problem = |unit: &Arc<UnitRecord>| Some((unit.id.clone(), unit.problem(&grants.node)?.into()));
+            let problems = asked.iter().flat_map(|(_, units)| units).filter_map(problem).collect();
+            let verdicts = |(resource, units): &(ResourceName, Vec<Arc<UnitRecord>>)| {
+                verdicts(component.as_ref(), host(), resource, units)
+            };
+            let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
+            (problems, verdicts)
+        };
+        let (problems, verdicts) = self.core.calls.calls(pools.len(), work).await?;
+        self.problems = problems;
+        if let Some(verdicts) = verdicts {
+            for ((_, units), verdicts) in pools.iter().zip(verdicts?) {
+                self.take_verdicts(units, &verdicts);
             }
-            let asked = units.clone();
-            let call = self.core.calls.call(Arc::clone(component), move |component, mut host| {
-                let lent: Vec<_> = asked.iter().map(|unit| unit.lend(&mut host)).collect();
-                let (verdicts, _) = calls::open(component.health(host, resource.as_str(), &lent)?)?;
-                if verdicts.len() != lent.len() {
-                    let message = format!("health gave {} verdicts for {} units", verdicts.len(), lent.len());
-                    return Err(GuestFault::contract(&message).into());
-                }
-                Ok(verdicts)
-            });
-            let verdicts = call.await?;
-            self.take_verdicts(&units, &verdicts);
+            self.recovered();
         }
-        self.recovered();
         Ok(())
     }
 
@@ -308,23 +317,6 @@ impl Plugin {
                 None => drop(self.health.insert(unit.id.clone(), UnitHealth::first(verdict))),
             }
         }
-    }
-
-    /// Looks at what every unit is made of, without asking the component. Returns whether anything is different.
-    async fn look_at_hardware(&mut self) -> bool {
-        let units: Vec<_> = self.inventory.units().cloned().collect();
-        let grants = Arc::clone(&self.core.calls.grants);
-        let look = move || {
-            let problem = |unit: &Arc<UnitRecord>| Some((unit.id.clone(), unit.problem(&grants.node)?.into()));
-            units.iter().filter_map(problem).collect::<HashMap<UnitId, Arc<str>>>()
-        };
-        // No answer is no evidence: what was known stands, and the calls' own failure says the rest.
-        let Ok(problems) = self.core.calls.block(LOAD_PATIENCE, look).await else {
-            return false;
-        };
-        let changed = problems != self.problems;
-        self.problems = problems;
-        changed
     }
 
     /// Notes a failed call; the answer is when to try again.
@@ -491,6 +483,22 @@ impl Inventory {
         };
         Some(reason.to_owned())
     }
+}
+
+/// The component's verdicts on these units.
+fn verdicts(
+    component: &dyn Component,
+    mut host: Box<CallHost>,
+    resource: &ResourceName,
+    units: &[Arc<UnitRecord>],
+) -> Result<Vec<Verdict>, CallError> {
+    let lent: Vec<_> = units.iter().map(|unit| unit.lend(&mut host)).collect();
+    let (verdicts, _) = calls::open(component.health(host, resource.as_str(), &lent)?)?;
+    if verdicts.len() != lent.len() {
+        let message = format!("health gave {} verdicts for {} units", verdicts.len(), lent.len());
+        return Err(GuestFault::contract(&message).into());
+    }
+    Ok(verdicts)
 }
 
 fn backoff() -> ExponentialBackoff {

@@ -76,17 +76,18 @@ impl Resource {
         let _turn = self.being_given.turn(&ids).await;
         let snapshot = Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner));
         let units = self.look_up(&snapshot, &ids)?;
-        let newly_held = self
+        let held = self
             .core
             .ledger
             .hold(self.core.place, &ids)
             .map_err(|reason| self.refused(&reason))?;
-        let result = self.ask_component(&snapshot, &units).await;
-        if result.is_err() {
-            self.core.ledger.let_go(self.core.place, &newly_held);
-            self.core.look.notify_one();
-        }
-        result.map(Arc::new)
+        let hold = Hold {
+            core: &self.core,
+            ids: held,
+        };
+        let reply = self.ask_component(&snapshot, &units).await?;
+        hold.keep();
+        Ok(Arc::new(reply))
     }
 
     /// The units that these ids stand for, each once and sorted, without the replicas' numbers.
@@ -223,6 +224,28 @@ pub(crate) fn replica_ids(id: &UnitId, replicas: u32) -> impl Iterator<Item = St
             id.to_string()
         }
     })
+}
+
+/// Ids that are marked as handed out, until it is known whether they were: an allocation may fail, and its caller may go
+/// away in the middle of it.
+struct Hold<'a> {
+    core: &'a Core,
+    ids: Vec<UnitId>,
+}
+
+impl Hold<'_> {
+    fn keep(mut self) {
+        self.ids.clear();
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        if !self.ids.is_empty() {
+            self.core.ledger.let_go(self.core.place, &self.ids);
+            self.core.look.notify_one();
+        }
+    }
 }
 
 /// The ids that are being handed out: allocations of different ones run side by side, those that overlap in turn.

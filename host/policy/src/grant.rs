@@ -33,8 +33,8 @@ impl PluginPolicy {
         };
         match interface {
             "types" | "config" | "log" => Grant::Always,
-            "hardware" => when(!self.hardware.is_empty(), "hardware:"),
-            "host-paths" => when(!self.host_nodes.is_empty(), "host-nodes:"),
+            "hardware" => when(!self.hardware.is_empty(), "hardware"),
+            "host-paths" => when(!self.host_nodes.is_empty(), "host-nodes"),
             "files" | "kernel-log" | "control" | "state" => Grant::NotServed,
             _ => Grant::Unknown,
         }

@@ -66,7 +66,10 @@ pub(crate) async fn watch(dir: PathBuf, poll: Duration, use_inotify: bool, out: 
                     events = Events::new(&dir, id)
                         .inspect_err(|error| {
                             if !std::mem::replace(&mut warned, true) {
-                                tracing::warn!(dir = %dir.display(), %error, ?poll, "no inotify; polling alone");
+                                tracing::warn!(
+                                    "directory {}: no inotify, looking every {poll:?} instead: {error}",
+                                    dir.display()
+                                );
                             }
                         })
                         .ok();

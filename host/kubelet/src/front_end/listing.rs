@@ -90,7 +90,7 @@ impl Listing {
             }),
             Err(error) => {
                 if let Some(more) = self.refusals.say("list too large") {
-                    tracing::error!(resource = %self.resource, %error, more, "list not sent; the previous one stands");
+                    tracing::error!(resource = %self.resource, more, "resource {}: list not sent, the previous one stands: {error}", self.resource);
                 }
                 false
             }

@@ -83,7 +83,7 @@ impl Registration {
             match end {
                 End::Shutdown => {
                     incarnation.close(self.config.drain).await;
-                    tracing::info!(resource = %self.resource, "closed");
+                    tracing::info!(resource = %self.resource, "resource {}: closed", self.resource);
                     return;
                 }
                 End::NewKubelet => attempts.delays = self.delays(),
@@ -98,7 +98,7 @@ impl Registration {
     /// The kubelet's socket as soon as there is one, or nothing at shutdown.
     async fn wait_for_kubelet(&mut self) -> Option<FileId> {
         if self.sight.borrow_and_update().kubelet.is_none() {
-            tracing::info!(resource = %self.resource, "no kubelet.sock; waiting for the kubelet");
+            tracing::info!(resource = %self.resource, "resource {}: no kubelet.sock; waiting for the kubelet", self.resource);
         }
         tokio::select! {
             () = self.shutdown.cancelled() => None,
@@ -119,7 +119,7 @@ impl Registration {
         Incarnation::start(path, service)
             .inspect_err(|error| {
                 if let Some(more) = attempts.repeats.say(&error.kind().to_string()) {
-                    tracing::error!(resource = %self.resource, %error, more, "socket not made");
+                    tracing::error!(resource = %self.resource, %error, more, "resource {}: socket not made: {error}", self.resource);
                 }
             })
             .ok()
@@ -147,12 +147,12 @@ impl Registration {
                 Ok(()) => {
                     attempts.repeats.forget();
                     let again = std::mem::replace(&mut attempts.registered_before, true);
-                    tracing::info!(resource = %self.resource, socket = incarnation.file_name(), again, "registered");
+                    tracing::info!(resource = %self.resource, socket = incarnation.file_name(), again, "resource {}: registered with the kubelet", self.resource);
                     return self.stay(incarnation, kubelet, streams, attempts).await;
                 }
                 Err(error) => {
                     if let Some(more) = attempts.repeats.say(&error.to_string()) {
-                        tracing::warn!(resource = %self.resource, %error, more, "not registered");
+                        tracing::warn!(resource = %self.resource, more, "resource {}: not registered, will try again: {error}", self.resource);
                     }
                     let delay = match error {
                         RegisterError::Permanent(_) => self.config.retry_refused,
@@ -195,7 +195,7 @@ impl Registration {
                     Waited::Ended(end) => return end,
                     Waited::StreamOpened => {}
                     Waited::Elapsed => {
-                        tracing::warn!(resource = %self.resource, "registered, but the kubelet does not list; again");
+                        tracing::warn!(resource = %self.resource, "resource {}: registered, but the kubelet does not ask for its devices; registering again", self.resource);
                         return End::Again;
                     }
                 }
@@ -215,7 +215,7 @@ impl Registration {
             }
             let delay = self.next_delay(attempts);
             if let Some(more) = attempts.repeats.say("stream ended") {
-                tracing::info!(resource = %self.resource, ?delay, more, "stream ended by the kubelet; registering again");
+                tracing::info!(resource = %self.resource, ?delay, more, "resource {}: the kubelet ended the stream; registering again", self.resource);
             }
             match self.wait(kubelet, &mut streams, delay).await {
                 Waited::StreamOpened => {}
@@ -263,7 +263,7 @@ impl Registration {
             return Some(End::NewKubelet);
         }
         if !incarnation.is_in_place() {
-            tracing::info!(resource = %self.resource, socket = %incarnation.path().display(), "socket gone");
+            tracing::info!(resource = %self.resource, socket = %incarnation.path().display(), "resource {}: its socket is gone; making another", self.resource);
             return Some(End::Again);
         }
         None
@@ -272,7 +272,7 @@ impl Registration {
     fn sees_another(&mut self, kubelet: FileId) -> bool {
         let another = self.sight.borrow_and_update().kubelet.is_some_and(|now| now != kubelet);
         if another {
-            tracing::info!(resource = %self.resource, "kubelet.sock is new; registering again");
+            tracing::info!(resource = %self.resource, "resource {}: kubelet.sock is new; registering again", self.resource);
         }
         another
     }

@@ -126,7 +126,7 @@ impl DevicePlugin for Service {
             ))),
         };
         if let Err(status) = &result {
-            tracing::warn!(resource = %self.resource, code = ?status.code(), error = status.message(), "not allocated");
+            tracing::warn!(resource = %self.resource, code = ?status.code(), "not allocated: {}", status.message());
         }
         result.map(Response::new)
     }

@@ -65,9 +65,15 @@ pub(crate) async fn sweep(dir: &Path) {
         if is_ours(&entry.file_name()) && entry.file_type().is_ok_and(|t| t.is_socket()) && is_dead(&entry.path()).await
         {
             match std::fs::remove_file(entry.path()) {
-                Ok(()) => tracing::info!(socket = %entry.path().display(), "stale socket removed"),
+                Ok(()) => tracing::info!(
+                    "socket {}: left behind by an earlier run, removed",
+                    entry.path().display()
+                ),
                 Err(error) => {
-                    tracing::warn!(socket = %entry.path().display(), %error, "stale socket not removed");
+                    tracing::warn!(
+                        "socket {}: left behind by an earlier run, not removed: {error}",
+                        entry.path().display()
+                    );
                 }
             }
         }

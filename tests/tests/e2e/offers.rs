@@ -97,7 +97,7 @@ async fn two_plugins_cannot_both_offer_a_node() -> anyhow::Result<()> {
     let line = host
         .logged(|line| line.plugin == "second" && line.level == "WARN")
         .await?;
-    insta::assert_snapshot!(line.message, @"");
+    insta::assert_snapshot!(line.message, @"plugin second: device bench0-0 is unhealthy: node c 240:0 is already given to bench0-0 of plugin bench0");
     assert!(host.kubelet.allocatable("other.dev/bench0").is_none_or(|n| n == 0));
     Ok(())
 }
@@ -115,7 +115,7 @@ async fn a_device_that_vanished_is_not_given() -> anyhow::Result<()> {
     std::fs::write(host.dir().join("node.umockdev"), without)?;
     host.allocatable("devgate.dev/bench0", 1).await?;
     let line = host.logged(|line| line.message.contains("is unhealthy")).await?;
-    insta::assert_snapshot!(line.message, @"");
+    insta::assert_snapshot!(line.message, @"plugin bench0: device bench0-1 is unhealthy: node /dev/bench0-1 is missing");
     let error = host
         .kubelet
         .admit(&Pod::new("greedy", &[("devgate.dev/bench0", 2)]))

@@ -13,7 +13,7 @@ fn component(core: &str) -> Vec<u8> {
         .expect("the world is there");
     let mut module = wat::parse_str(core).expect("the module parses");
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
-    let encoder = ComponentEncoder::default()
+    let mut encoder = ComponentEncoder::default()
         .validate(true)
         .module(&module)
         .expect("a module of the contract");

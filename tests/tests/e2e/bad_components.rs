@@ -103,7 +103,10 @@ async fn a_component_that_spins_or_traps_costs_only_itself() -> anyhow::Result<(
         host.allocatable("devgate.dev/bench0", 1).await?;
         host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench0", 1)])).await?;
     }
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r"
+    spins (guest): plugin bad: enumerate exceeded its 100ms of processor time (limits.cpu)
+    traps (guest): plugin bad: enumerate trapped: wasm `unreachable` instruction executed in <wasm function 1>
+    ");
     Ok(())
 }
 

@@ -1,0 +1,87 @@
+//! The benchmark: what `docs/` promises, measured side by side in one run, as one table and as JSON.
+//!
+//! Not a test: a busy machine makes every figure worse, so nothing fails here but what cannot be measured at all.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+
+#[path = "bench/call.rs"]
+mod call;
+#[path = "bench/floor.rs"]
+mod floor;
+#[path = "bench/load.rs"]
+mod load;
+#[path = "bench/process.rs"]
+mod process;
+#[path = "bench/socket.rs"]
+mod socket;
+#[path = "bench/table.rs"]
+mod table;
+
+use clap::{Parser, ValueEnum};
+use std::path::PathBuf;
+use table::Table;
+
+/// Measures devgate against its budgets, and against a floor in the same run.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench --")]
+struct Args {
+    /// Calls for each figure of the socket; fewer are quicker and noisier
+    #[arg(long, default_value_t = 5_000)]
+    calls: usize,
+
+    /// Seconds to watch an idle host
+    #[arg(long, default_value_t = 20)]
+    idle: u64,
+
+    /// Measure only this part
+    #[arg(long, value_enum)]
+    only: Option<Part>,
+
+    /// Where the figures go as JSON [default: bench.json beside the components]
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Serve an empty method on this socket instead: the floor, as a process of its own
+    #[arg(long, value_name = "SOCKET", hide = true)]
+    floor: Option<PathBuf>,
+}
+
+/// What can be measured by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// `Allocate` over the socket
+    Socket,
+    /// A call in this process
+    Call,
+    /// Start, memory and idleness
+    Load,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    if let Some(socket) = &args.floor {
+        return runtime.block_on(floor::serve(socket));
+    }
+    let mut table = Table::default();
+    let measured = |part| args.only.is_none_or(|only| only == part);
+    if measured(Part::Socket) {
+        runtime.block_on(socket::measure(&mut table, args.calls))?;
+    }
+    if measured(Part::Call) {
+        call::measure(&mut table, args.calls)?;
+    }
+    if measured(Part::Load) {
+        runtime.block_on(load::measure(&mut table, args.idle))?;
+    }
+    let json = match args.json {
+        Some(file) => file,
+        None => devgate_tests::components()?.with_file_name("bench.json"),
+    };
+    std::fs::write(&json, table.json()?)?;
+    println!("{}\n\nAlso in {}", table.text(), json.display());
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! A call in this process, without socket, gate or node: a fresh instance, `allocate` of one unit, and the drop.
+
+use crate::table::{Table, median_and_p99};
+use anyhow::anyhow;
+use devgate_model::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, Unit};
+use devgate_plugin::component::{Answered, Capabilities, Component, LogLevel, NodeInfo};
+use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Calls that are not counted.
+const WARM_UP: usize = 200;
+
+/// Measures both ways of allocating instances; the first is what the host uses.
+pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
+    let bytes = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;
+    let on_demand = time(Allocation::OnDemand, &bytes, calls)?;
+    let pooling = time(Allocation::Pooling, &bytes, calls)?;
+    table.budget("fresh instance + allocate in process, median", on_demand.0, "µs", 25.0);
+    table.figure("the same, p99", on_demand.1, "µs");
+    table.figure("the same with pooled instances, median", pooling.0, "µs");
+    table.figure("the same with pooled instances, p99", pooling.1, "µs");
+    Ok(())
+}
+
+fn time(allocation: Allocation, bytes: &[u8], calls: usize) -> anyhow::Result<(f64, f64)> {
+    let engine = Engine::new(allocation, None)?;
+    let limits = Limits::default();
+    let grants = &|_: &str| ImportGrant::Granted;
+    let component = load(
+        &engine,
+        LoadRequest {
+            plugin: "bench",
+            bytes,
+            sha256: None,
+            limits: limits.clone(),
+            grants,
+        },
+    )?;
+    let nowhere = Nowhere {
+        limits: Arc::new(limits),
+        config: CONFIG.into(),
+    };
+    let unit = Unit {
+        id: "bench0-0".into(),
+        backing: vec![],
+        nodes: vec![],
+        properties: vec![],
+    };
+    let units = std::slice::from_ref(&unit);
+    let mut samples = Vec::with_capacity(calls);
+    for n in 0..calls + WARM_UP {
+        let host = Box::new(nowhere.clone());
+        let begun = Instant::now();
+        let answer = component.allocate(host, "devgate.dev/bench0", units);
+        let took = begun.elapsed().as_secs_f64() * 1e6;
+        answer.map_err(|error| anyhow!("{error}"))?;
+        if n >= WARM_UP {
+            samples.push(took);
+        }
+    }
+    Ok(median_and_p99(&mut samples))
+}
+
+const CONFIG: &str = r#"{"devices":[{"resource":"devgate.dev/bench0","subsystem":"bench0"}]}"#;
+
+/// A host with a configuration and no hardware.
+#[derive(Clone)]
+struct Nowhere {
+    limits: Arc<Limits>,
+    config: Arc<str>,
+}
+
+fn nothing<T>() -> Answered<T> {
+    Err(Failure::new(FailureKind::NotFound, "there is no hardware here").into())
+}
+
+impl Capabilities for Nowhere {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+    fn devices(&mut self, _: &str) -> Answered<Vec<DeviceHandle>> {
+        Ok(Vec::new())
+    }
+    fn device_by_name(&mut self, _: &str, _: &str) -> Answered<DeviceHandle> {
+        nothing()
+    }
+    fn device_name(&mut self, _: DeviceHandle) -> Answered<String> {
+        nothing()
+    }
+    fn device_subsystem(&mut self, _: DeviceHandle) -> Answered<String> {
+        nothing()
+    }
+    fn device_driver(&mut self, _: DeviceHandle) -> Answered<Option<String>> {
+        nothing()
+    }
+    fn device_location(&mut self, _: DeviceHandle) -> Answered<String> {
+        nothing()
+    }
+    fn device_numa_node(&mut self, _: DeviceHandle) -> Answered<Option<u32>> {
+        nothing()
+    }
+    fn attribute(&mut self, _: DeviceHandle, _: &str) -> Answered<String> {
+        nothing()
+    }
+    fn attribute_bytes(&mut self, _: DeviceHandle, _: &str, _: u64, _: u32) -> Answered<Vec<u8>> {
+        nothing()
+    }
+    fn entries(&mut self, _: DeviceHandle, _: &str) -> Answered<Vec<String>> {
+        nothing()
+    }
+    fn link(&mut self, _: DeviceHandle, _: &str) -> Answered<String> {
+        nothing()
+    }
+    fn related(&mut self, _: DeviceHandle, _: &str) -> Answered<DeviceHandle> {
+        nothing()
+    }
+    fn parent(&mut self, _: DeviceHandle) -> Answered<Option<DeviceHandle>> {
+        nothing()
+    }
+    fn children(&mut self, _: DeviceHandle, _: &str) -> Answered<Vec<DeviceHandle>> {
+        nothing()
+    }
+    fn nodes(&mut self, _: DeviceHandle) -> Answered<Vec<NodeHandle>> {
+        nothing()
+    }
+    fn node_at(&mut self, _: &str) -> Answered<NodeHandle> {
+        nothing()
+    }
+    fn mount(&mut self, _: &str) -> Answered<MountHandle> {
+        nothing()
+    }
+    fn node(&mut self, _: NodeHandle) -> Answered<NodeInfo> {
+        nothing()
+    }
+    fn mount_source(&mut self, _: MountHandle) -> Answered<(String, bool)> {
+        nothing()
+    }
+    fn config(&mut self) -> Arc<str> {
+        Arc::clone(&self.config)
+    }
+    fn log(&mut self, _: LogLevel, _: &str) {}
+    fn bytes_read(&self) -> u64 {
+        0
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}

@@ -1,0 +1,87 @@
+//! The whole program: start, memory and idleness, with 1 and 8 plugins of 8 devices.
+//!
+//! Every plugin has a component of its own: the same code, but another file with another digest, as if each came from
+//! another vendor, so that nothing can be compiled once for all of them.
+
+use crate::process::{processor_time, resident};
+use crate::table::Table;
+use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
+use std::time::{Duration, Instant};
+
+const DEVICES: u32 = 8;
+
+fn kinds(plugins: u32) -> Vec<Kind> {
+    (0..plugins).map(|class| Kind { class, count: DEVICES }).collect()
+}
+
+/// Measures start, memory and idle processor time.
+pub(crate) async fn measure(table: &mut Table, idle: u64) -> anyhow::Result<()> {
+    let mut starts = Vec::new();
+    for _ in 0..3 {
+        starts.push(started(8).await?.1.as_secs_f64() * 1e3);
+    }
+    starts.sort_by(f64::total_cmp);
+    table.budget("start to registered, 8 plugins, cold", starts[1], "ms", 500.0);
+
+    let (one, _) = started(1).await?;
+    let (eight, _) = started(8).await?;
+    // What start-up needed and freed has been given back, or never will be.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let (small, small_own) = resident(one.pid()?)?;
+    let (large, large_own) = resident(eight.pid()?)?;
+    table.figure("resident memory, 1 plugin of 8 devices", small, "MiB");
+    table.figure("the same, without what is a file's", small_own, "MiB");
+    table.budget("resident memory, 8 plugins of 8 devices", large, "MiB", 32.0);
+    table.figure("the same, without what is a file's", large_own, "MiB");
+    table.budget("each further plugin", (large - small) / 7.0, "MiB", 1.0);
+
+    let (before, begun) = (processor_time(eight.pid()?)?, Instant::now());
+    tokio::time::sleep(Duration::from_secs(idle)).await;
+    let used = processor_time(eight.pid()?)? - before;
+    table.budget(
+        "idle, 8 plugins, 64 devices, of one core",
+        used / begun.elapsed().as_secs_f64() * 100.0,
+        "%",
+        0.2,
+    );
+    Ok(())
+}
+
+/// Starts a host and waits until the kubelet has all of it.
+async fn started(plugins: u32) -> anyhow::Result<(Host, Duration)> {
+    let kinds = kinds(plugins);
+    let generic = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;
+    let mut policy = generic_policy(&kinds);
+    for kind in &kinds {
+        policy = policy.replacen("{file: generic.wasm}", &format!("{{file: {}}}", own_file(kind)), 1);
+    }
+    let mut setup = Setup::new(&policy).on(&recording(&kinds));
+    for kind in &kinds {
+        setup = setup.with(&own_file(kind), own_component(&generic, kind));
+    }
+    let begun = Instant::now();
+    let host = setup.start().await?;
+    let count = usize::try_from(DEVICES)?;
+    host.wait(|kubelet| {
+        kinds
+            .iter()
+            .all(|kind| kubelet.allocatable(&kind.resource()) == Some(count))
+    })
+    .await?;
+    Ok((host, begun.elapsed()))
+}
+
+fn own_file(kind: &Kind) -> String {
+    format!("generic-{}.wasm", kind.class)
+}
+
+/// The component with one more custom section, which means nothing but makes it another component.
+fn own_component(generic: &[u8], kind: &Kind) -> Vec<u8> {
+    let number = kind.class.to_le_bytes();
+    // Section 0: length of the rest, length of the name, the name, the contents.
+    let mut bytes = generic.to_vec();
+    bytes.extend([0, 5 + 4, 4]);
+    bytes.extend(b"copy");
+    bytes.extend(number);
+    bytes
+}
