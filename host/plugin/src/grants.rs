@@ -7,6 +7,10 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Buses on which a driver puts parts of one device: the ports of a USB adapter, those of a UART's driver, and what a virtio
+/// function is. The interfaces of a USB device, which are on the bus of the devices, are parts as well.
+const PARTS: [&str; 3] = ["serial-base", "usb-serial", "virtio"];
+
 /// A plugin's policy on a node. Decides, and remembers nothing: the tree may change between two questions.
 #[derive(Clone)]
 pub struct Grants {
@@ -59,7 +63,7 @@ impl Grants {
     /// The selectors that cover a device: those that match it, or the nearest ancestor that they reach down from.
     ///
     /// Descent stops at any device of a bus: a function behind a granted bridge or a device behind a granted hub must
-    /// match by itself. The interfaces of a USB device are parts of it, not devices behind it.
+    /// match by itself. What a driver puts between a device and its nodes is a part of it, not a device behind it.
     pub(crate) fn covering(&self, device: &DevicePath) -> Vec<&Selector> {
         let mut at = device.clone();
         loop {
@@ -68,7 +72,7 @@ impl Grants {
             if !matching.is_empty() {
                 return matching;
             }
-            if facts.is_bus() && self.node.devtype(&at).as_deref() != Some("usb_interface") {
+            if facts.is_bus() && !self.is_part(&at, facts.subsystem()) {
                 return Vec::new();
             }
             match self.node.parent(&at) {
@@ -76,6 +80,11 @@ impl Grants {
                 None => return Vec::new(),
             }
         }
+    }
+
+    /// Whether a device of a bus is a part of the one above it rather than another one.
+    fn is_part(&self, device: &DevicePath, bus: &str) -> bool {
+        PARTS.contains(&bus) || self.node.devtype(device).as_deref() == Some("usb_interface")
     }
 
     /// Whether the plugin may hold this device, and what for.

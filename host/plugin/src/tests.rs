@@ -458,3 +458,64 @@ plugins:
     assert!(host.link(bridge, "0000:01:00.0/driver").is_err());
     assert!(host.related(bridge, "0000:01:00.0/net/eth0/device").is_err());
 }
+
+/// What drivers put between a USB adapter and its node is part of it; what hangs on a hub is not part of the hub.
+#[test]
+fn a_usb_adapters_port_belongs_to_it() {
+    const USB: &str = "\
+P: /devices/pci0000:00/usb1/1-1
+E: SUBSYSTEM=usb
+E: DEVTYPE=usb_device
+A: idVendor=0403\\n
+A: idProduct=6001\\n
+
+P: /devices/pci0000:00/usb1/1-1/1-1:1.0
+E: SUBSYSTEM=usb
+E: DEVTYPE=usb_interface
+
+P: /devices/pci0000:00/usb1/1-1/1-1:1.0/ttyUSB0
+E: SUBSYSTEM=usb-serial
+L: subsystem=../../../../../../bus/usb-serial
+
+P: /devices/pci0000:00/usb1/1-1/1-1:1.0/ttyUSB0/tty/ttyUSB0
+N: ttyUSB0
+E: SUBSYSTEM=tty
+E: DEVNAME=/dev/ttyUSB0
+E: MAJOR=188
+E: MINOR=0
+A: dev=188:0\\n
+
+P: /devices/pci0000:00/usb1/1-1/1-1.1
+E: SUBSYSTEM=usb
+E: DEVTYPE=usb_device
+A: idVendor=9999\\n
+A: idProduct=0001\\n
+
+P: /devices/pci0000:00/usb1/1-1/1-1.1/1-1.1:1.0
+E: SUBSYSTEM=usb
+E: DEVTYPE=usb_interface
+
+P: /devices/pci0000:00/usb1/1-1/1-1.1/1-1.1:1.0/tty/ttyACM0
+N: ttyACM0
+E: SUBSYSTEM=tty
+E: DEVNAME=/dev/ttyACM0
+E: MAJOR=166
+E: MINOR=0
+A: dev=166:0\\n
+";
+    const GRANT: &str = "
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  serial:
+    component: {file: fake.wasm}
+    resources: [fake.com/serial]
+    hardware: [{subsystem: usb, vendor: '0403', product: '6001', use: offer, nodes: [{subsystem: tty}]}]
+";
+    let node = devgate_node::Node::recorded("usb", USB).unwrap();
+    let grants = crate::grants::Grants::new(node, plugin_policy(GRANT));
+    let matches = grants.matches().unwrap();
+    assert_eq!(matches.len(), 1);
+    let nodes: Vec<_> = matches[0].nodes.iter().map(|n| n.node.path.as_str()).collect();
+    assert_eq!(nodes, ["/dev/ttyUSB0"]);
+}

@@ -4,6 +4,7 @@
 mod bad_components;
 mod bad_policies;
 mod demo;
+mod docs;
 mod kubelets;
 mod life;
 mod offers;
