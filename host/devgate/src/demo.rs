@@ -43,7 +43,10 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
     for file in ["generic.wasm", "overreach.wasm"] {
         if !args.components.join(file).is_file() {
             let missing = args.components.join(file);
-            bail!("component {} is not there: run `cargo xtask components`, or give --components", missing.display());
+            bail!(
+                "component {} is not there: run `cargo xtask components`, or give --components",
+                missing.display()
+            );
         }
     }
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;

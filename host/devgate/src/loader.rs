@@ -60,7 +60,11 @@ fn read(directory: &Path, path: &str, policy: &PluginPolicy) -> Result<Vec<u8>, 
         LoadFailure::Host(format!("plugin {}: component {}: {why}", policy.name, file.display()))
     };
     // An empty path is the working directory's, where a policy named without a directory lies.
-    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let directory = if directory.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        directory
+    };
     let beneath = Dir::open_ambient_dir(directory, ambient_authority()).map_err(|e| failed(&e))?;
     // Looked at before it is opened: opening a pipe would wait for its other end.
     if !beneath.metadata(path).map_err(|e| failed(&e))?.is_file() {

@@ -11,11 +11,14 @@ use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// How long threads that hang in the kernel are waited for at the end.
 const LAST_PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long after the first signal another one means: at once.
+const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
@@ -63,27 +66,42 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, workers: usize) -> 
 
 /// A token that the first SIGTERM or SIGINT cancels. The second one ends the process at once.
 fn stop_on_signal() -> anyhow::Result<CancellationToken> {
-    let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("listen for SIGINT")?;
+    let mut signals = Signals::listen().context("listen for signals")?;
     let stop = CancellationToken::new();
     let cancel = stop.clone();
     tokio::spawn(async move {
-        let name = next(&mut terminate, &mut interrupt).await;
+        let name = signals.next().await;
         tracing::info!(signal = name, "{name}: stopping; allocations under way are finished");
         cancel.cancel();
-        let name = next(&mut terminate, &mut interrupt).await;
-        tracing::warn!(signal = name, "{name} again: stopping at once");
-        std::process::exit(exit::FAILED.into());
+        // Some tools send a signal to the process and to its group: only one that comes later is a second thought.
+        tokio::time::sleep(SECOND_THOUGHT).await;
+        if let Ok(mut signals) = Signals::listen() {
+            let name = signals.next().await;
+            tracing::warn!(signal = name, "{name} again: stopping at once");
+            std::process::exit(exit::FAILED.into());
+        }
     });
     Ok(stop)
 }
 
-async fn next(
-    terminate: &mut tokio::signal::unix::Signal,
-    interrupt: &mut tokio::signal::unix::Signal,
-) -> &'static str {
-    tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
+/// The two signals that end a run.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
     }
 }

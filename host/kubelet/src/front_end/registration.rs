@@ -98,7 +98,7 @@ impl Registration {
     /// The kubelet's socket as soon as there is one, or nothing at shutdown.
     async fn wait_for_kubelet(&mut self) -> Option<FileId> {
         if self.sight.borrow_and_update().kubelet.is_none() {
-            tracing::info!(resource = %self.resource, "resource {}: no kubelet.sock; waiting for the kubelet", self.resource);
+            tracing::info!(resource = %self.resource, "resource {}: no kubelet.sock in {}; waiting for the kubelet", self.resource, self.config.kubelet_dir.display());
         }
         tokio::select! {
             () = self.shutdown.cancelled() => None,
