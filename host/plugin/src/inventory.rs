@@ -129,6 +129,27 @@ impl Inventory {
     }
 }
 
+impl Inventory {
+    /// Keeps a unit that a pod holds as it is. Returns what is different in what the component says now.
+    pub(crate) fn keep(&mut self, resource: &ResourceName, old: &Arc<UnitRecord>) -> Option<String> {
+        let pool = self.pools.entry(resource.clone()).or_default();
+        let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
+        let reason = match found.ok().and_then(|n| pool.units.get_mut(n)) {
+            Some(new) if new.backing == old.backing && new.nodes == old.nodes => return None,
+            Some(new) => {
+                *new = Arc::clone(old);
+                "its hardware is another than when it was handed out"
+            }
+            None => {
+                let at = pool.units.partition_point(|unit| unit.id < old.id);
+                pool.units.insert(at, Arc::clone(old));
+                "the component does not list it any more"
+            }
+        };
+        Some(reason.to_owned())
+    }
+}
+
 /// Looks up the NUMA node of a device.
 pub(crate) type Numa<'a> = dyn Fn(&DevicePath) -> Option<u32> + 'a;
 

@@ -1,0 +1,68 @@
+//! Before a plugin's first call: whether there is anything to do here, and getting the component.
+
+use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Plugin, backoff};
+use crate::component::Component;
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+impl Plugin {
+    /// Waits until there is something to do on this node, then loads the component, as often as it takes.
+    pub(super) async fn load_when_needed(&mut self) -> Arc<dyn Component> {
+        let name = self.policy().name.to_string();
+        let mut backoff = backoff();
+        let mut was_idle = false;
+        loop {
+            if self.is_idle(self.matched().await) {
+                if !was_idle {
+                    tracing::info!(
+                        plugin = name,
+                        "plugin {name}: idle, no selector matches a device of this node"
+                    );
+                }
+                was_idle = true;
+                self.core.ledger.report(self.core.place, Vec::new());
+                tokio::time::sleep(self.policy().health.enumerate_every).await;
+                continue;
+            }
+            let (loader, policy) = (Arc::clone(&self.loader), Arc::clone(self.policy()));
+            let started = Instant::now();
+            let loaded = self.core.calls.block(LOAD_PATIENCE, move || loader.load(&policy)).await;
+            let error = match loaded {
+                Ok(Ok(component)) => {
+                    *self.core.component.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&component));
+                    tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
+                    return component;
+                }
+                Ok(Err(LoadFailure::Refused(text))) => ("refused", text),
+                Ok(Err(LoadFailure::Guest(text))) => ("guest", text),
+                Ok(Err(LoadFailure::Host(text))) => ("host", text),
+                Err(error) => ("host", format!("plugin {name}: load {error}")),
+            };
+            self.core.ledger.report(self.core.place, Vec::new());
+            let wait = backoff.next().unwrap_or(LONGEST_BACKOFF);
+            tracing::error!(plugin = name, family = error.0, retry_in = ?wait, "{}", error.1);
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// How many devices are granted here now; limits grow with them.
+    pub(super) async fn matched(&self) -> usize {
+        if self.policy().hardware.is_empty() {
+            return 0;
+        }
+        let grants = Arc::clone(&self.core.calls.grants);
+        let matched = self
+            .core
+            .calls
+            .block(LOAD_PATIENCE, move || grants.matched())
+            .await
+            .unwrap_or(0);
+        self.core.calls.scale(matched);
+        matched
+    }
+
+    /// Whether there are selectors and none matches anything: then the component is not even compiled.
+    fn is_idle(&self, matched: usize) -> bool {
+        !self.policy().hardware.is_empty() && matched == 0
+    }
+}

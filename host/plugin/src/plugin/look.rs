@@ -1,0 +1,87 @@
+//! A tick's look: what the host itself sees of every unit, and what the component says of their health.
+
+use super::Plugin;
+use crate::call::CallHost;
+use crate::calls;
+use crate::component::Component;
+use crate::health::UnitHealth;
+use crate::inventory::UnitRecord;
+use devgate_model::{CallError, GuestFault, ResourceName, Verdict};
+use devgate_node::Node;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Plugin {
+    /// Looks at what every unit is made of, and asks the component for its verdicts if `ask`. One hop to a thread that may
+    /// wait, whatever there is to do.
+    pub(super) async fn look(&mut self, component: &Arc<dyn Component>, ask: bool) -> Result<(), CallError> {
+        let pools = self
+            .inventory
+            .pools
+            .iter()
+            .map(|(name, pool)| (name.clone(), pool.units.clone()));
+        let pools: Vec<_> = pools.filter(|(_, units)| !units.is_empty()).collect();
+        let (asked, component, grants) = (
+            pools.clone(),
+            Arc::clone(component),
+            Arc::clone(&self.core.calls.grants),
+        );
+        let work = move |host: &dyn Fn() -> Box<CallHost>| {
+            let problem = |unit: &Arc<UnitRecord>| Some((unit.id.clone(), unit.problem(&grants.node)?.into()));
+            let problems = asked.iter().flat_map(|(_, units)| units).filter_map(problem).collect();
+            let verdicts = |(resource, units): &(ResourceName, Vec<Arc<UnitRecord>>)| {
+                verdicts(component.as_ref(), host(), resource, units)
+            };
+            let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
+            (problems, verdicts)
+        };
+        let (problems, verdicts) = self.core.calls.calls(pools.len(), work).await?;
+        self.problems = problems;
+        if let Some(verdicts) = verdicts {
+            for ((_, units), verdicts) in pools.iter().zip(verdicts?) {
+                self.take_verdicts(units, &verdicts);
+            }
+            self.recovered();
+        }
+        Ok(())
+    }
+
+    fn take_verdicts(&mut self, units: &[Arc<UnitRecord>], verdicts: &[Verdict]) {
+        let (policy, now) = (Arc::clone(self.policy()), Instant::now());
+        for (unit, verdict) in units.iter().zip(verdicts) {
+            match self.health.get_mut(&unit.id) {
+                Some(health) => health.update(verdict, &policy.health, now),
+                None => drop(self.health.insert(unit.id.clone(), UnitHealth::first(verdict))),
+            }
+        }
+    }
+}
+
+impl UnitRecord {
+    /// What is wrong with the hardware of this unit now, as the host sees it.
+    fn problem(&self, node: &Node) -> Option<String> {
+        if let Some(gone) = self.backing.iter().find(|device| !node.exists(device)) {
+            return Some(format!("device {} is gone", gone.name()));
+        }
+        self.nodes.iter().find_map(|granted| {
+            let changed = node.check_node(&granted.node).err()?;
+            Some(format!("node {} {changed}", granted.node.path))
+        })
+    }
+}
+
+/// The component's verdicts on these units.
+fn verdicts(
+    component: &dyn Component,
+    mut host: Box<CallHost>,
+    resource: &ResourceName,
+    units: &[Arc<UnitRecord>],
+) -> Result<Vec<Verdict>, CallError> {
+    let lent: Vec<_> = units.iter().map(|unit| unit.lend(&mut host)).collect();
+    let (verdicts, _) = calls::open(component.health(host, resource.as_str(), &lent)?)?;
+    if verdicts.len() != lent.len() {
+        let message = format!("health gave {} verdicts for {} units", verdicts.len(), lent.len());
+        return Err(GuestFault::contract(&message).into());
+    }
+    Ok(verdicts)
+}

@@ -1,0 +1,111 @@
+//! From what is known about every unit to what front ends are told.
+
+use super::{ORDER_PATIENCE, Plugin};
+use crate::health::UnitHealth;
+use crate::offer::{Device, DeviceList};
+use crate::resource::{Resource, Snapshot, replica_ids};
+use devgate_model::UnitId;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Devices whose health is logged one by one when it changes; more at once are counted.
+const LOGGED_AT_ONCE: usize = 16;
+
+impl Plugin {
+    /// Offers what there is now, once the first enumeration and health check have succeeded.
+    pub(super) fn publish(&mut self) {
+        let core = Arc::clone(&self.core);
+        let ready = core.ledger.is_settled_before(core.place) || self.born.elapsed() > ORDER_PATIENCE;
+        if !ready || (self.resources.is_empty() && self.failing.is_some()) {
+            return;
+        }
+        let outcomes = self.outcomes();
+        self.log_outcomes(&outcomes);
+        let lost = core.ledger.lost(core.place);
+        for (name, pool) in &self.inventory.pools {
+            let mut snapshot = Snapshot {
+                pool: pool.clone(),
+                units: HashMap::with_capacity(pool.units.len()),
+            };
+            let mut list = DeviceList::default();
+            for (n, unit) in pool.units.iter().enumerate() {
+                let unhealthy = outcomes.get(&unit.id).cloned().flatten();
+                if !lost.get(&unit.id).is_some_and(|lost| lost.id_taken) {
+                    list.devices
+                        .extend(replica_ids(&unit.id, self.policy().replicas).map(|id| Device {
+                            id,
+                            unhealthy: unhealthy.clone(),
+                            numa_nodes: unit.numa_nodes.clone(),
+                        }));
+                }
+                snapshot.units.insert(unit.id.clone(), (n, unhealthy));
+            }
+            list.devices.sort_by(|a, b| a.id.cmp(&b.id));
+            let known = self.resources.get(name);
+            let resource = known
+                .cloned()
+                .unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
+            resource.publish(snapshot, list);
+            if known.is_none() {
+                self.resources.insert(name.clone(), Arc::clone(&resource));
+                self.registry.add(core.place, name, resource);
+            }
+        }
+        self.shown = outcomes;
+    }
+
+    /// Why each unit may not be handed out, if so: what is certain before what was said.
+    fn outcomes(&self) -> HashMap<UnitId, Option<Arc<str>>> {
+        let lost = self.core.ledger.lost(self.core.place);
+        let stale = self
+            .failing
+            .as_ref()
+            .filter(|f| f.since.elapsed() >= self.policy().health.stale_after);
+        let why = |id: &UnitId| {
+            let host = lost
+                .get(id)
+                .map(|lost| &lost.reason)
+                .or_else(|| self.problems.get(id))
+                .or_else(|| self.strayed.get(id));
+            match host.or(stale.map(|failing| &failing.reason)) {
+                Some(reason) => Some(Arc::clone(reason)),
+                None => self
+                    .health
+                    .get(id)
+                    .map_or_else(|| Some("not found healthy yet".into()), UnitHealth::unhealthy),
+            }
+        };
+        self.inventory
+            .units()
+            .map(|unit| (unit.id.clone(), why(&unit.id)))
+            .collect()
+    }
+
+    /// One line for each device whose health is another than it was, and a count where there are many.
+    fn log_outcomes(&self, outcomes: &HashMap<UnitId, Option<Arc<str>>>) {
+        let name = self.policy().name.as_str();
+        let mut changed: Vec<_> = outcomes
+            .iter()
+            .filter(|(id, now)| match self.shown.get(*id) {
+                Some(before) => before.is_some() != now.is_some(),
+                None => now.is_some(),
+            })
+            .collect();
+        changed.sort();
+        for (id, unhealthy) in changed.iter().take(LOGGED_AT_ONCE) {
+            match unhealthy {
+                None => tracing::info!(plugin = name, device = %id, "plugin {name}: device {id} is healthy again"),
+                Some(why) => {
+                    tracing::warn!(plugin = name, device = %id, "plugin {name}: device {id} is unhealthy: {why}")
+                }
+            }
+        }
+        if let Some(more) = changed.len().checked_sub(LOGGED_AT_ONCE).filter(|more| *more > 0) {
+            tracing::warn!(
+                plugin = name,
+                more,
+                "plugin {name}: the health of {more} more devices changed"
+            );
+        }
+    }
+}
