@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 /// Something failed at run time.
 pub(crate) const FAILED: u8 = 1;
-/// The policy is wrong; nothing was started. (2 is the command line's, from clap.)
+/// The command line is wrong; clap ends with it, too.
+pub(crate) const USAGE: u8 = 2;
+/// The policy is wrong; nothing was started.
 pub(crate) const POLICY: u8 = 3;
 /// This node is not as expected: a directory is missing or may not be used.
 pub(crate) const NODE: u8 = 4;

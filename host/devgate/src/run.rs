@@ -55,11 +55,13 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, workers: usize) -> 
     if node.is_recorded() {
         tokio::spawn(recorded::follow(node.clone(), args.node_root.clone()));
     }
-    let plugins = Plugins::start(policy, node, &loader, &Inline::new(workers));
+    let mut plugins = Plugins::start(policy, node, &loader, &Inline::new(workers));
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
-    devgate_kubelet::serve(config, plugins.offers(), stop)
-        .await
-        .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let serving = devgate_kubelet::serve(config, plugins.offers(), stop);
+    tokio::select! {
+        served = serving => served.map_err(|e| exit::with_code(exit::NODE, e.to_string()))?,
+        why = plugins.failed() => anyhow::bail!("host fault: {why}; ending, so that a restart looks after its devices"),
+    }
     tracing::info!("stopped");
     Ok(())
 }
@@ -71,8 +73,8 @@ fn stop_on_signal() -> anyhow::Result<CancellationToken> {
     let cancel = stop.clone();
     tokio::spawn(async move {
         let name = signals.next().await;
-        tracing::info!(signal = name, "{name}: stopping; allocations under way are finished");
         cancel.cancel();
+        tracing::info!(signal = name, "{name}: stopping; allocations under way are finished");
         // Some tools send a signal to the process and to its group: only one that comes later is a second thought.
         tokio::time::sleep(SECOND_THOUGHT).await;
         if let Ok(mut signals) = Signals::listen() {

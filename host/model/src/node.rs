@@ -61,6 +61,17 @@ impl Access {
         mknod: false,
     };
 
+    /// What both allow, or nothing.
+    #[must_use]
+    pub fn both(self, other: Self) -> Option<Self> {
+        let both = Self {
+            read: self.read && other.read,
+            write: self.write && other.write,
+            mknod: self.mknod && other.mknod,
+        };
+        (both.read || both.write || both.mknod).then_some(both)
+    }
+
     /// Whether the container may create the node (`m`), which no grant implies.
     #[must_use]
     pub fn may_mknod(self) -> bool {
@@ -115,6 +126,9 @@ mod tests {
         for good in ["r", "w", "m", "rw", "rwm"] {
             assert_eq!(good.parse::<Access>().unwrap().to_string(), good);
         }
+        let access = |text: &str| text.parse::<Access>().unwrap();
+        assert_eq!(access("rwm").both(access("rw")), Some(Access::READ_WRITE));
+        assert_eq!(access("r").both(access("w")), None);
         assert_eq!("mwr".parse::<Access>().unwrap().to_string(), "rwm");
         for bad in ["", "x", "rr", "rwx", "r w"] {
             assert!(bad.parse::<Access>().is_err(), "{bad}");

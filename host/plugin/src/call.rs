@@ -1,15 +1,16 @@
 //! What one call of a component may ask: its grants, as numbered handles that mean nothing to any other call.
 
 use crate::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
-use crate::grants::{GrantedNode, Grants, NodeDenied};
+use crate::grants::{GrantedNode, Grants, NodeDenied, least};
 use devgate_model::{
     CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, MountHandle, NodeHandle, escape,
 };
-use devgate_node::{DevicePath, ReadError};
+use devgate_node::{DeviceNode, DevicePath, ReadError};
 use devgate_policy::attribute_rule;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 /// The largest text attribute, as the contract says and the kernel makes them (one page).
 const ATTRIBUTE_BYTES: usize = 4096;
@@ -19,8 +20,14 @@ const ATTRIBUTE_BYTES: usize = 4096;
 pub(crate) enum Reads {
     /// On the thread that runs the call, which may wait.
     Here,
-    /// On a thread for blocking work, with this much patience: the call runs on a thread that serves others.
-    Elsewhere(tokio::runtime::Handle, Duration),
+    /// On a thread for blocking work, while the call runs on a thread that serves others.
+    Elsewhere {
+        runtime: tokio::runtime::Handle,
+        /// How long the call may wait for all of them.
+        patience: Duration,
+        /// The plugin's leave to block: a read that never returns keeps one for good.
+        blocking: Arc<Semaphore>,
+    },
 }
 
 /// The capabilities of one call. See [`Capabilities`] for what each method is.
@@ -33,6 +40,7 @@ pub(crate) struct CallHost {
     devices: Vec<DevicePath>,
     device_numbers: HashMap<DevicePath, u32>,
     nodes: Vec<GrantedNode>,
+    node_numbers: HashMap<DeviceNode, u32>,
     bytes_read: u64,
 }
 
@@ -47,6 +55,7 @@ impl CallHost {
             devices: Vec::new(),
             device_numbers: HashMap::new(),
             nodes: Vec::new(),
+            node_numbers: HashMap::new(),
             bytes_read: 0,
         }
     }
@@ -64,12 +73,17 @@ impl CallHost {
 
     /// The handle of a node in this call.
     pub(crate) fn hold_node(&mut self, node: GrantedNode) -> NodeHandle {
-        let known = self.nodes.iter().position(|held| held.node == node.node);
-        let number = known.unwrap_or_else(|| {
-            self.nodes.push(node);
-            self.nodes.len() - 1
-        });
-        NodeHandle(u32::try_from(number).unwrap_or(u32::MAX))
+        if let Some(number) = self.node_numbers.get(&node.node) {
+            let held = usize::try_from(*number).ok().and_then(|n| self.nodes.get_mut(n));
+            if let Some(held) = held {
+                held.grant = least(held.grant, node.grant);
+            }
+            return NodeHandle(*number);
+        }
+        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.node_numbers.insert(node.node.clone(), number);
+        self.nodes.push(node);
+        NodeHandle(number)
     }
 
     /// The device that a handle stands for, if this call holds it.
@@ -105,13 +119,25 @@ impl CallHost {
 
     /// Asks the grants or the node, where blocking is allowed.
     fn ask<T: Send + 'static>(&self, question: impl FnOnce(&Grants) -> T + Send + 'static) -> Answered<T> {
-        let (runtime, patience) = match &self.reads {
+        let (runtime, patience, blocking) = match &self.reads {
             Reads::Here => return Ok(question(&self.grants)),
-            Reads::Elsewhere(runtime, patience) => (runtime, *patience),
+            Reads::Elsewhere {
+                runtime,
+                patience,
+                blocking,
+            } => (runtime, *patience, blocking),
+        };
+        let Ok(permit) = Arc::clone(blocking).try_acquire_owned() else {
+            let fault = HostFault("earlier reads of the node have not returned".into());
+            return Err(Denied::End(CallError::Host(fault)));
         };
         let grants = Arc::clone(&self.grants);
         let (give, take) = std::sync::mpsc::sync_channel(1);
-        runtime.spawn_blocking(move || give.send(question(&grants)).ok());
+        runtime.spawn_blocking(move || {
+            let answer = question(&grants);
+            drop(permit);
+            give.send(answer).ok()
+        });
         let left = patience.saturating_sub(self.started.elapsed());
         take.recv_timeout(left).map_err(|_| {
             let fault = HostFault(format!("a read of the node did not return within {patience:?}"));
@@ -147,15 +173,12 @@ impl CallHost {
         let path = path.to_owned();
         self.ask_device(handle, &format!("{what} \"{path}\""), move |grants, device| {
             check_holder(grants, device, &path)?;
+            attribute_rule(&path).map_err(ReadError::Denied)?;
             question(grants, device, &path)
         })
     }
 
     fn read_bytes(&mut self, handle: DeviceHandle, path: &str, range: Option<(u64, usize)>) -> Answered<Vec<u8>> {
-        if let Err(reason) = attribute_rule(path) {
-            let message = format!("attribute \"{}\": {reason}", escape(path, 80));
-            return Err(Failure::new(FailureKind::Denied, message).into());
-        }
         let bytes = self.ask_within(handle, "attribute", path, move |grants, device, path| match range {
             None => grants.node.attribute(device, path, ATTRIBUTE_BYTES),
             Some((offset, length)) => grants.node.attribute_at(device, path, offset, length),
@@ -252,6 +275,7 @@ impl Capabilities for CallHost {
             if !owned.is_empty() {
                 // The directory itself may be another device; what lies in it is that one's.
                 check_holder(grants, device, &format!("{owned}/uevent"))?;
+                attribute_rule(&owned).map_err(ReadError::Denied)?;
             }
             grants.node.entries(device, &owned)
         })?;

@@ -118,6 +118,7 @@ impl Calls {
     pub(crate) async fn call_quick<T: Send + 'static>(
         &self,
         component: Arc<dyn Component>,
+        units: usize,
         call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
         if component.profile().wasi {
@@ -126,9 +127,15 @@ impl Calls {
         let Ok(_leave) = self.inline.0.try_acquire() else {
             return self.call(component, call).await;
         };
-        let limits = self.limits();
+        // It is about these units, however many others there are.
+        let limits = Arc::new(self.grants.policy.limits.for_devices(units));
         let patience = limits.deadline;
-        let reads = Reads::Elsewhere(tokio::runtime::Handle::current(), patience);
+        let (runtime, blocking) = (tokio::runtime::Handle::current(), Arc::clone(&self.blocking));
+        let reads = Reads::Elsewhere {
+            runtime,
+            patience,
+            blocking,
+        };
         let host = CallHost::new(Arc::clone(&self.grants), limits, Arc::clone(&self.config), reads);
         call(component.as_ref(), Box::new(host))
     }

@@ -1,6 +1,6 @@
 //! What one plugin may see of one node: the policy's selectors held against the kernel's device tree.
 
-use devgate_model::NodeNumber;
+use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
 use std::cell::OnceCell;
@@ -10,6 +10,15 @@ use std::sync::Arc;
 /// Buses on which a driver puts parts of one device: the ports of a USB adapter, those of a UART's driver, and what a virtio
 /// function is. The interfaces of a USB device, which are on the bus of the devices, are parts as well.
 const PARTS: [&str; 3] = ["serial-base", "usb-serial", "virtio"];
+
+/// vfio's container, which gives nothing by itself.
+const VFIO_CONTAINER: &str = "/dev/vfio/vfio";
+/// `/dev/null`, which every kernel lists in `/sys/dev/char`.
+const NULL: NodeNumber = NodeNumber {
+    kind: NodeKind::Character,
+    major: 1,
+    minor: 3,
+};
 
 /// A plugin's policy on a node. Decides, and remembers nothing: the tree may change between two questions.
 #[derive(Clone)]
@@ -162,8 +171,22 @@ impl Grants {
         let owner = self.node.owner_of(node.number);
         match self.refusal(&node, owner.as_ref()) {
             Some(reason) => Err(NodeDenied::Refused(reason)),
-            None => Ok(GrantedNode { node, grant, owner }),
+            None => {
+                // Where a selector offers it as well, neither the order of questions nor the wider grant decides.
+                let offered = owner.as_ref().and_then(|owner| self.offer_for(owner));
+                let grant = offered.map_or(grant, |offered| least(offered, grant));
+                Ok(GrantedNode { node, grant, owner })
+            }
         }
+    }
+
+    /// What is wrong with giving a node away at this moment, if anything. A disk that was idle when it was enumerated may
+    /// have been mounted since.
+    pub(crate) fn problem_now(&self, granted: &GrantedNode) -> Option<String> {
+        if let Err(changed) = self.node.check_node(&granted.node) {
+            return Some(format!("node {} {changed}", granted.node.path));
+        }
+        self.in_use(&granted.node)
     }
 
     /// Why the host does not give a node away whatever the policy offers.
@@ -177,17 +200,28 @@ impl Grants {
                 node.path, node.number
             ));
         }
-        match self.block_in_use(node.number) {
+        if node.path.starts_with("/dev/vfio/") && node.path != VFIO_CONTAINER {
+            // Safe only together with every other function of its group, which nothing here looks at yet.
+            return Some(format!("{}: vfio groups are not served by this version yet", node.path));
+        }
+        if owner.is_none() && !self.node.is_recorded() && self.node.owner_of(NULL).is_none() {
+            let path = &node.path;
+            return Some(format!(
+                "{path}: cannot tell what it is: the node's /sys/dev is not there to look it up"
+            ));
+        }
+        self.in_use(node)
+    }
+
+    /// Why a block device is not idle.
+    fn in_use(&self, node: &DeviceNode) -> Option<String> {
+        if node.number.kind == NodeKind::Character {
+            return None;
+        }
+        match self.node.block_in_use(node.number) {
             Ok(None) => None,
             Ok(Some(why)) => Some(format!("{} is in use by this node: {why}", node.path)),
             Err(error) => Some(format!("{}: cannot tell whether it is in use: {error}", node.path)),
-        }
-    }
-
-    fn block_in_use(&self, number: NodeNumber) -> Result<Option<String>, ReadError> {
-        match number.kind {
-            devgate_model::NodeKind::Block => self.node.block_in_use(number),
-            devgate_model::NodeKind::Character => Ok(None),
         }
     }
 
@@ -226,17 +260,13 @@ impl Grants {
     }
 
     /// How many devices the selectors match here: what limits scale with, and whether there is anything to do at all.
-    pub(crate) fn matched(&self) -> usize {
+    pub(crate) fn matched(&self) -> Result<usize, ReadError> {
         let subsystems: BTreeSet<_> = self.policy.hardware.iter().map(|s| s.subsystem.as_str()).collect();
         let matches = |device: &DevicePath| {
             let facts = Facts::new(&self.node, device);
             self.policy.hardware.iter().any(|s| s.matches(&facts))
         };
-        let of = |subsystem: &str| {
-            self.node
-                .devices(subsystem)
-                .map_or(0, |d| d.iter().filter(|d| matches(d)).count())
-        };
+        let of = |subsystem: &str| Ok(self.node.devices(subsystem)?.iter().filter(|d| matches(d)).count());
         subsystems.into_iter().map(of).sum()
     }
 }
@@ -248,11 +278,11 @@ pub(crate) enum NodeDenied {
     Read(ReadError),
 }
 
-/// The lesser of two grants of one node: exclusive rather than shared, the first one's access.
-fn least(a: NodeGrant, b: NodeGrant) -> NodeGrant {
+/// The lesser of two grants of one node: exclusive rather than shared, and what both allow.
+pub(crate) fn least(a: NodeGrant, b: NodeGrant) -> NodeGrant {
     NodeGrant {
         shared: a.shared && b.shared,
-        ..a
+        access: a.access.both(b.access).unwrap_or(a.access),
     }
 }
 

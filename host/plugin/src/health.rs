@@ -35,7 +35,11 @@ impl UnitHealth {
         let new = match verdict {
             Verdict::Healthy => State::Healthy,
             Verdict::Unhealthy(reason) => State::unhealthy(reason),
-            Verdict::Unknown(_) => return,
+            Verdict::Unknown(_) => {
+                // What was seen before was not seen to last.
+                self.pending = None;
+                return;
+            }
         };
         if std::mem::discriminant(&new) == std::mem::discriminant(&self.state) {
             // The same state; only the reason may be another.

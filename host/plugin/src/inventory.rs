@@ -3,6 +3,7 @@
 use crate::call::CallHost;
 use crate::claims::Claim;
 use crate::grants::GrantedNode;
+use crate::resource::replica_ids;
 use devgate_model::{DeviceHandle, NodeHandle, Pool, Property, ResourceName, Unit, UnitId, escape};
 use devgate_node::DevicePath;
 use devgate_policy::{PluginPolicy, Use};
@@ -13,6 +14,9 @@ use std::sync::Arc;
 /// The most properties of a unit, and the most bytes of a property's name, as `wit/types.wit` says.
 const MOST_PROPERTIES: usize = 32;
 const PROPERTY_NAME_BYTES: usize = 128;
+/// The most devices of a plugin, replicas counted. Far more than the kubelet takes in one message of 4 MiB, and few enough
+/// to be held several times over.
+const MOST_DEVICES: usize = 100_000;
 
 /// One unit that passed the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +68,7 @@ impl Inventory {
         let mut inventory = Self::default();
         let mut rejected = Vec::new();
         let mut ids = HashSet::new();
+        let most_ids = MOST_DEVICES / usize::try_from(policy.replicas.max(1)).unwrap_or(usize::MAX);
         for pool in pools {
             let what = format!("resource {}", escape(&pool.resource, 80));
             let resource = match granted_resource(policy, &inventory, &pool.resource) {
@@ -83,7 +88,8 @@ impl Inventory {
             let mut units = Vec::new();
             for unit in pool.units {
                 let what = format!("id {} of {resource}", escape(&unit.id, 80));
-                match UnitRecord::gate(host, unit, numa) {
+                let room = most_ids > ids.len();
+                match UnitRecord::gate(host, unit, numa).and_then(|record| fits(record, policy.replicas, room)) {
                     Ok(record) if !ids.insert(record.id.clone()) => {
                         rejected.push(Rejection {
                             what,
@@ -102,20 +108,18 @@ impl Inventory {
 
     /// What the units need for themselves.
     pub(crate) fn claims(&self, policy: &PluginPolicy) -> Vec<Claim> {
-        let claim = |unit: &Arc<UnitRecord>| Claim {
-            id: unit.id.clone(),
-            nodes: unit
-                .nodes
-                .iter()
-                .filter(|n| !n.grant.shared)
-                .map(|n| n.node.number)
-                .collect(),
-            backing: unit.backing.clone(),
-            shares: policy.shares_hardware,
-        };
         // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
         let pools = policy.resources.iter().filter_map(|resource| self.pools.get(resource));
-        pools.flat_map(|pool| pool.units.iter().map(claim)).collect()
+        pools
+            .flat_map(|pool| pool.units.iter().map(|unit| unit.claim(pool, policy)))
+            .collect()
+    }
+
+    /// Takes a unit that a pod holds out of every pool but its own: it is what it was handed out as.
+    pub(crate) fn remove_elsewhere(&mut self, resource: &ResourceName, id: &UnitId) {
+        for (_, pool) in self.pools.iter_mut().filter(|(name, _)| *name != resource) {
+            pool.units.retain(|unit| unit.id != *id);
+        }
     }
 
     /// All units by id.
@@ -135,7 +139,11 @@ impl Inventory {
         let pool = self.pools.entry(resource.clone()).or_default();
         let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
         let reason = match found.ok().and_then(|n| pool.units.get_mut(n)) {
-            Some(new) if new.backing == old.backing && new.nodes == old.nodes => return None,
+            Some(new) if new.backing == old.backing && new.nodes == old.nodes => {
+                // Its properties are those that its pod's environment was made of.
+                *new = Arc::clone(old);
+                return None;
+            }
             Some(new) => {
                 *new = Arc::clone(old);
                 "its hardware is another than when it was handed out"
@@ -176,6 +184,32 @@ impl UnitRecord {
         })
     }
 
+    /// What it needs, its pool's shared nodes included.
+    pub(crate) fn claim(&self, pool: &PoolRecord, policy: &PluginPolicy) -> Claim {
+        let numbers = |shared: bool| {
+            let own = self.nodes.iter().filter(move |n| n.grant.shared == shared);
+            own.map(|n| n.node.number)
+        };
+        // The device that a node belongs to is part of the unit, whatever the component says that it is made of.
+        let owners = self
+            .nodes
+            .iter()
+            .filter(|n| !n.grant.shared)
+            .filter_map(|n| n.owner.clone());
+        let mut backing: Vec<_> = self.backing.iter().cloned().chain(owners).collect();
+        backing.sort();
+        backing.dedup();
+        Claim {
+            id: self.id.clone(),
+            exclusive: numbers(false).collect(),
+            shared: numbers(true)
+                .chain(pool.shared_nodes.iter().map(|n| n.node.number))
+                .collect(),
+            backing,
+            shares: policy.shares_hardware,
+        }
+    }
+
     /// The record as the contract passes it back to the component, with handles of that call.
     pub(crate) fn lend(&self, host: &mut CallHost) -> Unit {
         Unit {
@@ -196,6 +230,23 @@ impl UnitRecord {
                 .collect(),
         }
     }
+}
+
+/// Whether the kubelet can know the unit's replicas: by ids of at most 63 bytes, and not too many of them.
+fn fits(unit: UnitRecord, replicas: u32, room: bool) -> Result<UnitRecord, String> {
+    let longest = replica_ids(&unit.id, replicas).last().map_or(0, |id| id.len());
+    if longest > UnitId::MAX_BYTES {
+        return Err(format!(
+            "with the number of a replica the id has {longest} bytes; at most {}",
+            UnitId::MAX_BYTES
+        ));
+    }
+    if !room {
+        return Err(format!(
+            "there are more than {MOST_DEVICES} devices, replicas counted (replicas)"
+        ));
+    }
+    Ok(unit)
 }
 
 fn granted_resource(policy: &PluginPolicy, so_far: &Inventory, name: &str) -> Result<ResourceName, String> {

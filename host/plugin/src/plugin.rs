@@ -29,6 +29,10 @@ const ORDER_PATIENCE: Duration = Duration::from_secs(30);
 const LOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// A look at the hardware takes at most one part in this of a plugin's time, however many devices there are.
 const IDLE_SHARE: u32 = 50;
+/// The longest pause between two looks that comes of this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Rejections that are logged one by one; more at once are counted.
+const LOGGED_REJECTIONS: usize = 16;
 
 /// Makes a component ready to be called. Implemented over `devgate-sandbox` by the binary; blocks while it compiles.
 pub trait Loader: Send + Sync + 'static {
@@ -141,19 +145,28 @@ impl Plugin {
                 // What comes or goes is listed anew as soon as it is seen.
                 next_enumerate = next_enumerate.min(Instant::now() + self.policy().health.check_every);
             }
-            self.publish();
-            let wait = self.policy().health.check_every.max(started.elapsed() * IDLE_SHARE);
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = self.core.look.notified() => {}
-                _ = ledger.changed() => {}
+            // A look that failed or hung says nothing of what looks cost.
+            let cost = if self.failing.is_none() {
+                started.elapsed() * IDLE_SHARE
+            } else {
+                Duration::ZERO
+            };
+            let next_look = Instant::now() + self.policy().health.check_every.max(cost.min(LONGEST_PAUSE));
+            loop {
+                self.publish();
+                tokio::select! {
+                    () = tokio::time::sleep_until(next_look.into()) => break,
+                    () = self.core.look.notified() => break,
+                    // What the others have is no news about this plugin's hardware.
+                    _ = ledger.changed() => {}
+                }
             }
         }
     }
 
     async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {
         let core = Arc::clone(&self.core);
-        self.matched().await;
+        self.matched().await?;
         let component = Arc::clone(component);
         let call = core.calls.call(component, |component, host| {
             let (pools, host) = calls::open(component.enumerate(host)?)?;
@@ -163,8 +176,17 @@ impl Plugin {
         let (inventory, rejected) = call.await?;
         let rejected: BTreeSet<_> = rejected.into_iter().collect();
         let name = self.policy().name.to_string();
-        for rejection in rejected.difference(&self.rejected) {
+        let new: Vec<_> = rejected.difference(&self.rejected).collect();
+        for rejection in new.iter().take(LOGGED_REJECTIONS) {
             tracing::warn!(plugin = name, family = "refused", "plugin {name}: {rejection}");
+        }
+        if let Some(more) = new.len().checked_sub(LOGGED_REJECTIONS).filter(|more| *more > 0) {
+            tracing::warn!(
+                plugin = name,
+                family = "refused",
+                more,
+                "plugin {name}: {more} more units are rejected"
+            );
         }
         self.rejected = rejected;
         self.adopt(inventory);
@@ -177,6 +199,7 @@ impl Plugin {
         self.strayed.clear();
         for (resource, pool) in &self.inventory.pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
+                new.remove_elsewhere(resource, &old.id);
                 if let Some(reason) = new.keep(resource, old) {
                     self.strayed.insert(old.id.clone(), reason.into());
                 }
@@ -203,6 +226,9 @@ impl Plugin {
             a.keys().filter(|id| !b.contains_key(*id)).count()
         };
         let (added, removed) = (count(&after, &before), count(&before, &after));
+        if added == 0 && removed == 0 {
+            return;
+        }
         let name = self.policy().name.as_str();
         let total = after.len();
         tracing::info!(

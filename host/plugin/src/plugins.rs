@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 /// The running plugins. Dropping this ends their tasks; calls that block are not waited for.
 pub struct Plugins {
     registry: Registry,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 impl Plugins {
@@ -35,9 +35,17 @@ impl Plugins {
             );
             tasks.spawn(plugin.run());
         }
-        Self {
-            registry,
-            _tasks: tasks,
+        Self { registry, tasks }
+    }
+
+    /// Waits until a plugin's task ends, which only a bug of the host makes happen: nobody looks after its devices any
+    /// more. The text says why.
+    pub async fn failed(&mut self) -> String {
+        match self.tasks.join_next().await {
+            Some(Err(error)) => format!("a plugin's task failed: {error}"),
+            Some(Ok(())) => "a plugin's task ended".to_owned(),
+            // Without plugins there is nothing that could fail.
+            None => std::future::pending().await,
         }
     }
 

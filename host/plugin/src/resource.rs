@@ -2,7 +2,7 @@
 
 use crate::calls::{self, Calls};
 use crate::choose;
-use crate::claims::{Ledger, Place};
+use crate::claims::{Ledger, NotHeld, Place};
 use crate::component::Component;
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
@@ -76,25 +76,35 @@ impl Resource {
         let _turn = self.being_given.turn(&ids).await;
         let snapshot = Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner));
         let units = self.look_up(&snapshot, &ids)?;
-        let held = self
-            .core
-            .ledger
-            .hold(self.core.place, &ids)
-            .map_err(|reason| self.refused(&reason))?;
-        let hold = Hold {
-            core: &self.core,
-            ids: held,
-        };
+        let hold = self.hold(&snapshot, &units)?;
         let reply = self.ask_component(&snapshot, &units).await?;
         hold.keep();
         Ok(Arc::new(reply))
+    }
+
+    fn hold(&self, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Hold<'_>, AllocateError> {
+        let policy = &self.core.calls.grants.policy;
+        let claims = units.iter().map(|unit| unit.claim(&snapshot.pool, policy)).collect();
+        match self.core.ledger.hold(self.core.place, claims) {
+            Ok(ids) => Ok(Hold { core: &self.core, ids }),
+            Err(NotHeld::Lost(reason)) => Err(self.refused(&reason)),
+            Err(NotHeld::Changed) => {
+                let (plugin, name) = (self.core.name(), &self.name);
+                let message = format!("plugin {plugin}: resource {name}: the devices have just changed; try again");
+                Err(AllocateError::Busy(message))
+            }
+        }
     }
 
     /// The units that these ids stand for, each once and sorted, without the replicas' numbers.
     fn unit_ids(&self, ids: &[String]) -> Result<Vec<UnitId>, AllocateError> {
         let unknown = |id: &str| {
             let id = escape(id, 80);
-            AllocateError::Unknown(format!("resource {}: there is no device {id}", self.name))
+            AllocateError::Unknown(format!(
+                "plugin {}: resource {}: there is no device {id}",
+                self.core.name(),
+                self.name
+            ))
         };
         let unit = |id: &String| {
             let base = match id.rsplit_once(REPLICA) {
@@ -126,7 +136,11 @@ impl Resource {
                 .get(id)
                 .and_then(|(n, why)| Some((snapshot.pool.units.get(*n)?, why)));
             let Some((unit, unhealthy)) = found else {
-                let message = format!("resource {}: there is no device {id}", self.name);
+                let message = format!(
+                    "plugin {}: resource {}: there is no device {id}",
+                    self.core.name(),
+                    self.name
+                );
                 return Err(AllocateError::Unknown(message));
             };
             if let Some(reason) = unhealthy {
@@ -134,18 +148,21 @@ impl Resource {
             }
             // Looked at again now: the list may be up to one tick old, and the runtime would open whatever is there.
             for granted in &unit.nodes {
-                if let Err(changed) = grants.node.check_node(&granted.node) {
+                if let Some(problem) = grants.problem_now(granted) {
                     self.core.look.notify_one();
-                    return Err(self.refused(&format!("device {id}: node {} {changed}", granted.node.path)));
+                    return Err(self.refused(&format!("device {id}: {problem}")));
                 }
             }
             units.push(Arc::clone(unit));
         }
-        for granted in &snapshot.pool.shared_nodes {
-            if let Err(changed) = grants.node.check_node(&granted.node) {
-                self.core.look.notify_one();
-                return Err(self.refused(&format!("shared node {} {changed}", granted.node.path)));
-            }
+        if let Some(problem) = snapshot
+            .pool
+            .shared_nodes
+            .iter()
+            .find_map(|granted| grants.problem_now(granted))
+        {
+            self.core.look.notify_one();
+            return Err(self.refused(&format!("shared {problem}")));
         }
         Ok(units)
     }
@@ -167,11 +184,14 @@ impl Resource {
             return Ok(Reply::default());
         }
         let (lent, resource) = (units.to_vec(), self.name.clone());
-        let edits = self.core.calls.call_quick(component, move |component, mut host| {
-            let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-            let (edits, _) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
-            Ok(edits)
-        });
+        let edits = self
+            .core
+            .calls
+            .call_quick(component, units.len(), move |component, mut host| {
+                let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
+                let (edits, _) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
+                Ok(edits)
+            });
         let edits: Edits = edits.await.map_err(|error| self.failed(&error))?;
         let policy = &self.core.calls.grants.policy;
         reply::build(policy, &self.name, &snapshot.pool, units, &edits).map_err(|reason| self.refused(&reason))

@@ -103,11 +103,11 @@ async fn unknown_and_unhealthy_ids_are_named_and_nothing_is_given() {
     };
     assert_eq!(
         error(&["0000:00:02.0", "nope"]).await,
-        AllocateError::Unknown("resource fake.com/gpu: there is no device nope".into())
+        AllocateError::Unknown("plugin gpus: resource fake.com/gpu: there is no device nope".into())
     );
     assert_eq!(
         error(&["0000:00:02.0::0"]).await,
-        AllocateError::Unknown("resource fake.com/gpu: there is no device 0000:00:02.0::0".into())
+        AllocateError::Unknown("plugin gpus: resource fake.com/gpu: there is no device 0000:00:02.0::0".into())
     );
     assert_eq!(
         error(&["0000:00:02.0", "0000:00:01.0"]).await,
@@ -518,4 +518,133 @@ plugins:
     assert_eq!(matches.len(), 1);
     let nodes: Vec<_> = matches[0].nodes.iter().map(|n| n.node.path.as_str()).collect();
     assert_eq!(nodes, ["/dev/ttyUSB0"]);
+}
+
+/// A shared node that is missing is missing for every device of the pool.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_shared_node_makes_all_devices_of_the_pool_unhealthy() {
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        let kvm = host.device_by_name("misc", "kvm").unwrap();
+        pools[0].shared_nodes = host.nodes(kvm).unwrap_or_default();
+        Ok(pools)
+    });
+    // Longer than the test: only the host's own look is quick enough.
+    let policy = POLICY.replace("enumerate-every: 100ms", "enumerate-every: 1h");
+    let world = start(&policy, [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let reply = gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap();
+    assert!(
+        reply
+            .nodes
+            .iter()
+            .any(|n| n.host_path == "/dev/kvm" && n.access.to_string() == "r")
+    );
+    world.node.apply(Change::RemoveNode("/dev/kvm".into())).unwrap();
+    let list = wait(&gpus, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
+    insta::assert_snapshot!(list, @r"
+    0000:00:01.0 {1} shared node /dev/kvm is missing
+    0000:00:02.0 {} shared node /dev/kvm is missing
+    ");
+}
+
+/// What a pod holds stays in its resource, whatever the component lists it under now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_held_id_cannot_move_to_another_resource() {
+    static MOVED: AtomicBool = AtomicBool::new(false);
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        if MOVED.load(Ordering::SeqCst) {
+            let units = std::mem::take(&mut pools[0].units);
+            pools.push(Pool {
+                resource: "fake.com/other".into(),
+                units,
+                shared_nodes: vec![],
+                properties: vec![],
+            });
+        }
+        Ok(pools)
+    });
+    let world = start(POLICY, [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap();
+    MOVED.store(true, Ordering::SeqCst);
+    let other = world.offer("fake.com/other").await;
+    assert_eq!(wait(&other, |list| !list.devices.is_empty()).await, "0000:00:02.0 {}");
+    insta::assert_snapshot!(wait(&gpus, |list| list.devices.len() == 1).await, @"0000:00:01.0 {1} the component does not list it any more");
+}
+
+/// Ids that the kubelet could not know, and more of them than anybody needs.
+#[test]
+fn replicas_are_bounded_in_length_and_number() {
+    let gate = |policy: &str, ids: Vec<String>| {
+        let policy = plugin_policy(policy);
+        let host = call_host();
+        let unit = |id: String| Unit {
+            id,
+            backing: vec![],
+            nodes: vec![],
+            properties: vec![],
+        };
+        let units = ids.into_iter().map(unit).collect();
+        let pool = Pool {
+            resource: "fake.com/gpu".into(),
+            units,
+            shared_nodes: vec![],
+            properties: vec![],
+        };
+        let (inventory, rejected) = Inventory::gate(&policy, &host, vec![pool], &|_| None);
+        (
+            inventory.units().count(),
+            rejected.into_iter().map(|r| r.why).collect::<Vec<_>>(),
+        )
+    };
+    let many = POLICY.replace("    health:", "    replicas: 4096\n    health:");
+    assert_eq!(gate(&many, vec!["x".repeat(57)]), (1, vec![]));
+    assert_eq!(
+        gate(&many, vec!["x".repeat(58)]),
+        (
+            0,
+            vec!["with the number of a replica the id has 64 bytes; at most 63".into()]
+        )
+    );
+    assert_eq!(gate(POLICY, vec!["x".repeat(63)]), (1, vec![]));
+    let (fit, rejected) = gate(&many, (0..30).map(|n| format!("u{n}")).collect());
+    assert_eq!((fit, rejected.len()), (24, 6));
+    assert_eq!(
+        rejected[0],
+        "there are more than 100000 devices, replicas counted (replicas)"
+    );
+}
+
+/// The lesser grant counts, whichever way a component asked first.
+#[test]
+fn the_order_of_questions_decides_nothing() {
+    let policy = POLICY.replace("exclusive: [/dev/fuse]", "shared: [/dev/fuse]").replace(
+        "      - {subsystem: misc}\n",
+        "      - {subsystem: misc, name: fuse, use: offer, nodes: [{access: r}]}\n",
+    );
+    let grants = Arc::new(crate::grants::Grants::new(node(), plugin_policy(&policy)));
+    let limits = Arc::new(grants.policy.limits.clone());
+    for by_path_first in [true, false] {
+        let (grants, limits) = (Arc::clone(&grants), Arc::clone(&limits));
+        let mut host = crate::call::CallHost::new(grants, limits, "null".into(), crate::call::Reads::Here);
+        let fuse = host.device_by_name("misc", "fuse").unwrap();
+        let node = match by_path_first {
+            true => host.node_at("/dev/fuse").unwrap(),
+            false => host.nodes(fuse).unwrap()[0],
+        };
+        let (_, again) = (host.node_at("/dev/fuse").unwrap(), host.nodes(fuse).unwrap()[0]);
+        assert_eq!(node, again);
+        let grant = host.held_node(node).unwrap().grant;
+        assert_eq!(
+            (grant.access.to_string().as_str(), grant.shared),
+            ("r", false),
+            "{by_path_first}"
+        );
+    }
 }

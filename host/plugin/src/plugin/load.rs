@@ -2,17 +2,22 @@
 
 use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Plugin, backoff};
 use crate::component::Component;
+use devgate_model::{CallError, HostFault};
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// What matching selectors with the whole device tree may take.
+const TREE_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Plugin {
     /// Waits until there is something to do on this node, then loads the component, as often as it takes.
     pub(super) async fn load_when_needed(&mut self) -> Arc<dyn Component> {
         let name = self.policy().name.to_string();
         let mut backoff = backoff();
-        let mut was_idle = false;
+        let (mut was_idle, mut said) = (false, String::new());
         loop {
-            if self.is_idle(self.matched().await) {
+            let matched = self.matched().await;
+            if self.is_idle(&matched) {
                 if !was_idle {
                     tracing::info!(
                         plugin = name,
@@ -40,29 +45,31 @@ impl Plugin {
             };
             self.core.ledger.report(self.core.place, Vec::new());
             let wait = backoff.next().unwrap_or(LONGEST_BACKOFF);
-            tracing::error!(plugin = name, family = error.0, retry_in = ?wait, "{}", error.1);
+            if said == error.1 {
+                tracing::debug!(plugin = name, family = error.0, retry_in = ?wait, "{said}");
+            } else {
+                tracing::error!(plugin = name, family = error.0, retry_in = ?wait, "{}", error.1);
+                said = error.1;
+            }
             tokio::time::sleep(wait).await;
         }
     }
 
     /// How many devices are granted here now; limits grow with them.
-    pub(super) async fn matched(&self) -> usize {
+    pub(super) async fn matched(&self) -> Result<usize, CallError> {
         if self.policy().hardware.is_empty() {
-            return 0;
+            return Ok(0);
         }
         let grants = Arc::clone(&self.core.calls.grants);
-        let matched = self
-            .core
-            .calls
-            .block(LOAD_PATIENCE, move || grants.matched())
-            .await
-            .unwrap_or(0);
+        let matched = self.core.calls.block(TREE_PATIENCE, move || grants.matched()).await?;
+        let matched = matched.map_err(|error| HostFault(format!("the device tree cannot be read: {error}")))?;
         self.core.calls.scale(matched);
-        matched
+        Ok(matched)
     }
 
-    /// Whether there are selectors and none matches anything: then the component is not even compiled.
-    fn is_idle(&self, matched: usize) -> bool {
-        !self.policy().hardware.is_empty() && matched == 0
+    /// Whether there are selectors and none matches anything: then the component is not even compiled. Not knowing is no
+    /// reason to be idle.
+    fn is_idle(&self, matched: &Result<usize, CallError>) -> bool {
+        !self.policy().hardware.is_empty() && matches!(matched, Ok(0))
     }
 }

@@ -4,9 +4,10 @@ use super::Plugin;
 use crate::call::CallHost;
 use crate::calls;
 use crate::component::Component;
+use crate::grants::GrantedNode;
 use crate::health::UnitHealth;
-use crate::inventory::UnitRecord;
-use devgate_model::{CallError, GuestFault, ResourceName, Verdict};
+use crate::inventory::{PoolRecord, UnitRecord};
+use devgate_model::{CallError, GuestFault, ResourceName, UnitId, Verdict};
 use devgate_node::Node;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,18 +20,17 @@ impl Plugin {
             .inventory
             .pools
             .iter()
-            .map(|(name, pool)| (name.clone(), pool.units.clone()));
-        let pools: Vec<_> = pools.filter(|(_, units)| !units.is_empty()).collect();
+            .map(|(name, pool)| (name.clone(), pool.clone()));
+        let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
         let (asked, component, grants) = (
             pools.clone(),
             Arc::clone(component),
             Arc::clone(&self.core.calls.grants),
         );
         let work = move |host: &dyn Fn() -> Box<CallHost>| {
-            let problem = |unit: &Arc<UnitRecord>| Some((unit.id.clone(), unit.problem(&grants.node)?.into()));
-            let problems = asked.iter().flat_map(|(_, units)| units).filter_map(problem).collect();
-            let verdicts = |(resource, units): &(ResourceName, Vec<Arc<UnitRecord>>)| {
-                verdicts(component.as_ref(), host(), resource, units)
+            let problems = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
+            let verdicts = |(resource, pool): &(ResourceName, PoolRecord)| {
+                verdicts(component.as_ref(), host(), resource, &pool.units)
             };
             let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
             (problems, verdicts)
@@ -38,8 +38,8 @@ impl Plugin {
         let (problems, verdicts) = self.core.calls.calls(pools.len(), work).await?;
         self.problems = problems;
         if let Some(verdicts) = verdicts {
-            for ((_, units), verdicts) in pools.iter().zip(verdicts?) {
-                self.take_verdicts(units, &verdicts);
+            for ((_, pool), verdicts) in pools.iter().zip(verdicts?) {
+                self.take_verdicts(&pool.units, &verdicts);
             }
             self.recovered();
         }
@@ -57,17 +57,28 @@ impl Plugin {
     }
 }
 
-impl UnitRecord {
-    /// What is wrong with the hardware of this unit now, as the host sees it.
-    fn problem(&self, node: &Node) -> Option<String> {
-        if let Some(gone) = self.backing.iter().find(|device| !node.exists(device)) {
-            return Some(format!("device {} is gone", gone.name()));
-        }
-        self.nodes.iter().find_map(|granted| {
-            let changed = node.check_node(&granted.node).err()?;
-            Some(format!("node {} {changed}", granted.node.path))
-        })
+impl PoolRecord {
+    /// What is wrong with the hardware of each unit now, as the host sees it. A shared node that is not there is missing
+    /// for all of them.
+    fn problems(&self, node: &Node) -> Vec<(UnitId, Arc<str>)> {
+        let shared: Option<Arc<str>> =
+            changed_node(node, &self.shared_nodes).map(|problem| format!("shared {problem}").into());
+        let problem = |unit: &Arc<UnitRecord>| {
+            let gone = unit.backing.iter().find(|device| !node.exists(device));
+            let own = gone.map(|device| format!("device {} is gone", device.name()));
+            let own = own.or_else(|| changed_node(node, &unit.nodes)).map(Arc::from);
+            Some((unit.id.clone(), own.or_else(|| shared.clone())?))
+        };
+        self.units.iter().filter_map(problem).collect()
     }
+}
+
+/// The first of these nodes that is not what it was.
+fn changed_node(node: &Node, nodes: &[GrantedNode]) -> Option<String> {
+    nodes.iter().find_map(|granted| {
+        let changed = node.check_node(&granted.node).err()?;
+        Some(format!("node {} {changed}", granted.node.path))
+    })
 }
 
 /// The component's verdicts on these units.

@@ -1,0 +1,262 @@
+use super::*;
+use crate::testing;
+use devgate_model::NodeKind;
+use proptest::prelude::*;
+use std::collections::HashSet;
+
+fn number(minor: u32) -> NodeNumber {
+    NodeNumber {
+        kind: NodeKind::Character,
+        major: 10,
+        minor,
+    }
+}
+
+fn id(id: &str) -> UnitId {
+    UnitId::try_new(id).unwrap()
+}
+
+fn claim(id: &str, minors: &[u32], shares: bool) -> Claim {
+    let exclusive = minors.iter().map(|minor| number(*minor)).collect();
+    Claim {
+        id: self::id(id),
+        exclusive,
+        shared: vec![],
+        backing: vec![],
+        shares,
+    }
+}
+
+fn ledger() -> Ledger {
+    Ledger::new(["first".to_owned(), "second".to_owned()])
+}
+
+fn lost(ledger: &Ledger, place: usize) -> Vec<String> {
+    let lost = ledger
+        .lost(Place(place))
+        .into_iter()
+        .map(|(id, why)| format!("{id}: {}", why.reason));
+    lost.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[test]
+fn the_later_plugin_loses_that_one_unit_whoever_spoke_first() {
+    for order in [[0, 1], [1, 0]] {
+        let ledger = ledger();
+        for place in order {
+            let claims = match place {
+                0 => vec![claim("a", &[1], false)],
+                _ => vec![claim("b", &[1, 2], false), claim("c", &[3], false)],
+            };
+            ledger.report(Place(place), claims);
+        }
+        assert_eq!(lost(&ledger, 0), [""; 0]);
+        assert_eq!(
+            lost(&ledger, 1),
+            ["b: node c 10:1 is already given to a of plugin first"]
+        );
+    }
+}
+
+#[test]
+fn within_a_plugin_the_later_unit_loses() {
+    let ledger = ledger();
+    ledger.report(Place(0), vec![claim("a", &[1], false), claim("b", &[1], false)]);
+    assert_eq!(
+        lost(&ledger, 0),
+        ["b: node c 10:1 is already given to a of plugin first"]
+    );
+}
+
+#[test]
+fn what_a_pod_holds_is_not_taken_away() {
+    let ledger = ledger();
+    let (a, b) = (claim("a", &[1], false), claim("b", &[1], false));
+    ledger.report(Place(1), vec![b.clone()]);
+    assert_eq!(ledger.hold(Place(1), vec![b.clone()]), Ok(vec![id("b")]));
+    ledger.report(Place(0), vec![a.clone()]);
+    let reason = "node c 10:1 is already given to b of plugin second";
+    assert_eq!(lost(&ledger, 0), [format!("a: {reason}")]);
+    assert_eq!(
+        ledger.hold(Place(0), vec![a.clone()]),
+        Err(NotHeld::Lost(reason.into()))
+    );
+    assert_eq!(
+        ledger.hold(Place(1), vec![b.clone()]),
+        Ok(vec![]),
+        "given again to the same unit"
+    );
+    // Whatever its plugin says of it meanwhile.
+    ledger.report(Place(1), vec![claim("b", &[7], false)]);
+    assert_eq!(lost(&ledger, 0), [format!("a: {reason}")]);
+    ledger.report(Place(1), vec![]);
+    assert_eq!(lost(&ledger, 0), [format!("a: {reason}")]);
+}
+
+#[test]
+fn an_allocation_that_failed_gives_the_hardware_back() {
+    let ledger = ledger();
+    let b = claim("b", &[1], false);
+    ledger.report(Place(1), vec![b.clone()]);
+    let held = ledger.hold(Place(1), vec![b]).unwrap();
+    ledger.report(Place(0), vec![claim("a", &[1], false)]);
+    ledger.let_go(Place(1), &held);
+    assert_eq!(lost(&ledger, 0), [""; 0]);
+    assert_eq!(
+        lost(&ledger, 1),
+        ["b: node c 10:1 is already given to a of plugin first"]
+    );
+}
+
+#[test]
+fn what_changed_since_the_allocation_began_is_not_held() {
+    let ledger = ledger();
+    ledger.report(Place(0), vec![claim("a", &[2], false)]);
+    assert_eq!(
+        ledger.hold(Place(0), vec![claim("a", &[1], false)]),
+        Err(NotHeld::Changed)
+    );
+    assert_eq!(
+        ledger.hold(Place(0), vec![claim("b", &[1], false)]),
+        Err(NotHeld::Changed)
+    );
+    assert!(ledger.held(Place(0)).is_empty());
+}
+
+#[test]
+fn an_id_belongs_to_one_plugin_even_if_it_cannot_be_given() {
+    let ledger = Ledger::new(["zero".into(), "first".into(), "second".into()]);
+    ledger.report(Place(0), vec![claim("z", &[1], false)]);
+    ledger.report(Place(1), vec![claim("a", &[1], false)]);
+    ledger.report(Place(2), vec![claim("a", &[2], false)]);
+    assert_eq!(
+        lost(&ledger, 1),
+        ["a: node c 10:1 is already given to z of plugin zero"]
+    );
+    assert_eq!(
+        lost(&ledger, 2),
+        ["a: id a is already one of plugin first; ids are unique on a node"]
+    );
+    assert!(ledger.lost(Place(2))[&id("a")].id_taken && !ledger.lost(Place(1))[&id("a")].id_taken);
+}
+
+#[test]
+fn sharing_takes_two() {
+    for (first, second, loses) in [(true, true, false), (true, false, true), (false, true, true)] {
+        let ledger = ledger();
+        ledger.report(Place(0), vec![claim("a", &[1], first)]);
+        ledger.report(Place(1), vec![claim("b", &[1], second)]);
+        assert_eq!(!lost(&ledger, 1).is_empty(), loses, "{first} {second}");
+    }
+}
+
+#[test]
+fn a_node_is_shared_by_all_or_by_nobody() {
+    let shared = |id: &str| Claim {
+        shared: vec![number(1)],
+        ..claim(id, &[], false)
+    };
+    let ledger = ledger();
+    ledger.report(Place(0), vec![shared("a"), shared("b")]);
+    ledger.report(Place(1), vec![claim("c", &[1], false), shared("d")]);
+    assert_eq!(lost(&ledger, 0), [""; 0]);
+    assert_eq!(lost(&ledger, 1), ["c: node c 10:1 is shared with a of plugin first"]);
+    ledger.report(Place(0), vec![claim("c0", &[1], false)]);
+    assert_eq!(
+        lost(&ledger, 1),
+        [
+            "c: node c 10:1 is already given to c0 of plugin first",
+            "d: node c 10:1 is already given to c0 of plugin first",
+        ]
+    );
+}
+
+#[test]
+fn a_device_and_a_part_of_it_are_not_two() {
+    let node = testing::node();
+    let gpu = node.device("pci", "0000:00:01.0").unwrap();
+    let card = node.device("drm", "card0").unwrap();
+    let render = node.device("drm", "renderD128").unwrap();
+    let other = node.device("pci", "0000:00:02.0").unwrap();
+    let of = |id: &str, device: &DevicePath| Claim {
+        backing: vec![device.clone()],
+        ..claim(id, &[], false)
+    };
+    let outcome = |claims: Vec<Claim>| {
+        let ledger = ledger();
+        ledger.report(Place(0), claims);
+        lost(&ledger, 0)
+    };
+    assert_eq!(
+        outcome(vec![of("whole", &gpu), of("part", &render)]),
+        ["part: device renderD128 already backs whole of plugin first, or a part of it does"]
+    );
+    assert_eq!(
+        outcome(vec![of("part", &render), of("whole", &gpu)]),
+        ["whole: device 0000:00:01.0 already backs part of plugin first, or a part of it does"]
+    );
+    assert_eq!(
+        outcome(vec![of("card", &card), of("render", &render), of("other", &other)]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_later_plugin_waits_until_the_earlier_ones_have_spoken() {
+    let ledger = ledger();
+    assert!(ledger.is_settled_before(Place(0)) && !ledger.is_settled_before(Place(1)));
+    ledger.report(Place(0), vec![]);
+    assert!(ledger.is_settled_before(Place(1)));
+}
+
+proptest! {
+    /// Whatever is reported, held and let go in whatever order: no node is with two units unless both share it.
+    #[test]
+    fn no_node_is_given_twice(
+        steps in prop::collection::vec(
+            (0usize..3, "[a-f]", prop::collection::vec(0u32..6, 0..4), prop::collection::vec(0u32..6, 0..2), any::<bool>(), 0u8..4),
+            0..24,
+        ),
+    ) {
+        let ledger = Ledger::new(["p0".into(), "p1".into(), "p2".into()]);
+        let mut reported: [BTreeMap<String, Claim>; 3] = Default::default();
+        let mut held: [BTreeMap<UnitId, Claim>; 3] = Default::default();
+        for (plugin, name, exclusive, shared, shares, what) in &steps {
+            let shared = shared.iter().filter(|minor| !exclusive.contains(minor)).map(|minor| number(*minor)).collect();
+            let unit = Claim { shared, ..claim(&format!("{name}{plugin}"), exclusive, *shares) };
+            match what {
+                0 | 1 => {
+                    reported[*plugin].insert(name.clone(), unit);
+                    ledger.report(Place(*plugin), reported[*plugin].values().cloned().collect());
+                }
+                2 => if let Some(unit) = reported[*plugin].get(name) && ledger.hold(Place(*plugin), vec![unit.clone()]).is_ok() {
+                    held[*plugin].insert(unit.id.clone(), unit.clone());
+                },
+                _ => {
+                    held[*plugin].remove(&unit.id);
+                    ledger.let_go(Place(*plugin), &[unit.id]);
+                }
+            }
+        }
+        let mut users: HashMap<NodeNumber, Vec<(bool, bool)>> = HashMap::new();
+        for place in 0..3 {
+            let lost = ledger.lost(Place(place));
+            let given = reported[place].values().filter(|unit| !lost.contains_key(&unit.id) && !held[place].contains_key(&unit.id));
+            for unit in given.chain(held[place].values()) {
+                for node in unit.exclusive.iter().collect::<HashSet<_>>() {
+                    users.entry(*node).or_default().push((true, unit.shares));
+                }
+                for node in unit.shared.iter().collect::<HashSet<_>>() {
+                    users.entry(*node).or_default().push((false, unit.shares));
+                }
+            }
+        }
+        for (node, users) in users {
+            let harmless = users.len() == 1 || users.iter().all(|(exclusive, _)| !exclusive) || users.iter().all(|(_, shares)| *shares);
+            // A unit that shares its hardware may stand beside one that shares the node, and one that does not may not.
+            let pairs = users.iter().enumerate().flat_map(|(n, a)| users.iter().skip(n + 1).map(move |b| (a, b)));
+            let fine = |(a, b): (&(bool, bool), &(bool, bool))| (!a.0 && !b.0) || (a.1 && b.1);
+            prop_assert!(harmless || pairs.into_iter().all(fine), "{}: {:?}", node, users);
+        }
+    }
+}
