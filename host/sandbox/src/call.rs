@@ -126,7 +126,7 @@ impl Loaded {
     /// A store with every limit set, for one instance.
     pub(crate) fn store(&self, call: Call) -> Store<Call> {
         let (transfer, handles) = (call.meter.limits().transfer, call.meter.limits().handles);
-        let mut store = Store::new(self.engine.wasmtime(), call);
+        let mut store = Store::new(self.component.engine(), call);
         store.limiter(|call| &mut call.limiter);
         store.set_hostcall_fuel(transfer.as_usize());
         let handles = usize::try_from(handles).unwrap_or(usize::MAX);

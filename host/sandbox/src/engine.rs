@@ -1,10 +1,12 @@
 //! The compiler and runtime that all components of a process share.
 
+use crate::pool::{self, Seat, Seats};
 use crate::ticker::Ticker;
-use devgate_model::ByteSize;
+use crate::turns::Turns;
+use devgate_model::{ByteSize, Limits};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use wasmtime::{Config, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy, WasmBacktraceDetails};
+use wasmtime::{Config, InstanceAllocationStrategy, OptLevel, Strategy, WasmBacktraceDetails};
 
 /// The guest's stack. Host functions run on what the calling thread has beyond it, so threads that call components need
 /// this much and as much again; Rust's 2 MiB are plenty.
@@ -13,12 +15,11 @@ pub(crate) const STACK: ByteSize = ByteSize::kib(256);
 /// Where instances' memories come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Allocation {
-    /// A fresh mapping for each instance. No limit is shared between plugins, and nothing of one vendor's memory can ever be
-    /// seen by another's.
-    #[default]
+    /// A fresh mapping for each instance, unmapped after it.
     OnDemand,
-    /// Slots that are used again, for comparison by benchmarks: the largest component must fit into one slot, and at most 16
-    /// calls can be in flight.
+    /// Slots that are used again, each cleared in between, for components whose limits fit a slot; a mapping for each instance
+    /// of the others. A mapping costs a call some 15 µs, and calls that run side by side wait for each other in the kernel.
+    #[default]
     Pooling,
 }
 
@@ -39,7 +40,9 @@ pub struct Engine(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    wasmtime: wasmtime::Engine,
+    on_demand: wasmtime::Engine,
+    pool: Option<(wasmtime::Engine, Seats)>,
+    turns: Turns,
     ticker: Ticker,
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -53,10 +56,25 @@ impl Engine {
     /// # Errors
     /// See [`EngineError`].
     pub fn new(allocation: Allocation, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
-        let wasmtime = wasmtime::Engine::new(&config(allocation)).map_err(|e| EngineError::Config(format!("{e:#}")))?;
-        let ticker = Ticker::start(&wasmtime).map_err(EngineError::Ticker)?;
+        let new = |config: &Config| wasmtime::Engine::new(config);
+        let on_demand = new(&on_demand()).map_err(|e| EngineError::Config(format!("{e:#}")))?;
+        let pool = match allocation {
+            Allocation::OnDemand => None,
+            Allocation::Pooling => match new(&pooling()) {
+                Ok(engine) => Some((engine, Seats::default())),
+                Err(error) => {
+                    tracing::warn!("no address space for pooled instances, so each call takes some µs more: {error:#}");
+                    None
+                }
+            },
+        };
+        let engines = std::iter::once(&on_demand).chain(pool.as_ref().map(|(engine, _)| engine));
+        let ticker = Ticker::start(engines.map(wasmtime::Engine::weak).collect()).map_err(EngineError::Ticker)?;
+        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self(Arc::new(Inner {
-            wasmtime,
+            on_demand,
+            pool,
+            turns: Turns::new(processors),
             ticker,
             tokio,
         })))
@@ -67,8 +85,23 @@ impl Engine {
         self.0.ticker.stop();
     }
 
-    pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
-        &self.0.wasmtime
+    /// The engine whose instances are made in slots, and a component's seat there, to be kept as long as the component: if
+    /// its limits fit and there is a seat.
+    pub(crate) fn pool(&self, limits: &Limits) -> Option<(&wasmtime::Engine, Seat)> {
+        let (engine, seats) = self.0.pool.as_ref()?;
+        if !pool::fits(limits) {
+            return None;
+        }
+        Some((engine, seats.take()?))
+    }
+
+    /// The engine whose instances are mapped each by itself.
+    pub(crate) fn on_demand(&self) -> &wasmtime::Engine {
+        &self.0.on_demand
+    }
+
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.0.turns
     }
 
     pub(crate) fn ticker(&self) -> &Ticker {
@@ -80,7 +113,8 @@ impl Engine {
     }
 }
 
-fn config(allocation: Allocation) -> Config {
+/// What holds for every component, wherever its instances come from.
+fn config() -> Config {
     let mut config = Config::new();
     config
         // Cannot be avoided by the component, and cheaper than counting instructions.
@@ -96,29 +130,26 @@ fn config(allocation: Allocation) -> Config {
         // Enough to name what trapped; never shown as it is.
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
-    if allocation == Allocation::OnDemand {
-        // A call lives for microseconds, most of them the kernel's: mapping, faults, unmapping. Measured with the Rust
-        // component `generic`: 23 µs a call with these, 27 to 31 with wasmtime's defaults (4 GiB reserved for each memory, and its
-        // first contents mapped from a file). Bounds are then checked by code, which is also what stops speculation.
-        config
-            .memory_init_cow(false)
-            .memory_reservation(ByteSize::mib(32).0)
-            .memory_guard_size(ByteSize::kib(64).0);
-    }
-    if allocation == Allocation::Pooling {
-        let mut pool = PoolingAllocationConfig::default();
-        pool.total_component_instances(16)
-            .total_core_instances(64)
-            .total_memories(16)
-            .total_tables(64)
-            .max_memory_size(ByteSize::mib(32).as_usize())
-            .table_elements(10_000)
-            .max_memories_per_component(1)
-            .max_tables_per_component(4)
-            .max_core_instances_per_component(8)
-            .linear_memory_keep_resident(ByteSize::kib(128).as_usize())
-            .table_keep_resident(ByteSize::kib(32).as_usize());
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    }
+    config
+}
+
+fn on_demand() -> Config {
+    let mut config = config();
+    // A call lives for microseconds, most of them the kernel's: mapping, faults, unmapping. Measured with the Rust component
+    // `generic`: 23 µs a call with these, 27 to 31 with wasmtime's defaults (4 GiB reserved for each memory, and its first contents
+    // mapped from a file). Bounds are then checked by code, which is also what stops speculation.
+    config
+        .memory_init_cow(false)
+        .memory_reservation(ByteSize::mib(32).0)
+        .memory_guard_size(ByteSize::kib(64).0);
+    config
+}
+
+fn pooling() -> Config {
+    let mut config = config();
+    config
+        .memory_reservation(pool::MEMORY.0)
+        .memory_guard_size(ByteSize::kib(64).0)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool::slots()));
     config
 }

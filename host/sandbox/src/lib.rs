@@ -19,9 +19,11 @@ mod host;
 mod limiter;
 mod load;
 mod meter;
+mod pool;
 mod state;
 mod stdio;
 mod ticker;
+mod turns;
 
 pub use engine::{Allocation, Engine, EngineError};
 pub use load::{ImportGrant, LoadError, LoadRequest, Loaded, Refusal, RefusedImport, load};

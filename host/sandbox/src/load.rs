@@ -11,6 +11,7 @@ pub use imports::ImportGrant;
 use crate::bindings::PluginComponent;
 use crate::bindings::PluginComponentPre;
 use crate::engine::Engine;
+use crate::pool::Seat;
 use crate::state::Call;
 use devgate_model::{GuestText, Limits};
 use devgate_plugin::component::Profile;
@@ -18,6 +19,8 @@ use scan::Scan;
 use sha2::{Digest, Sha256};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
+use wasmtime::component::Component;
 
 /// What is to be loaded, and what it may have.
 pub struct LoadRequest<'a> {
@@ -39,6 +42,7 @@ pub struct Loaded {
     pub(crate) component: PluginComponentPre<Call>,
     pub(crate) engine: Engine,
     pub(crate) profile: Profile,
+    _seat: Option<Seat>,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -71,16 +75,45 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
     let scan = Scan::of(bytes, &limits)?;
     imports::check(&scan.imports, request.grants)?;
     let profile = imports::profile(&scan)?;
-    let component = wasmtime::component::Component::from_binary(engine.wasmtime(), bytes)
-        .map_err(|error| Refusal::Invalid(GuestText::new(&format!("{error:#}"))))?;
-    let component = link::link(engine.wasmtime(), &component, &scan.imports)?;
+    let (component, seat) = compile_for(engine, &limits, bytes)?;
+    let component = link::link(component.engine(), &component, &scan.imports)?;
     let loaded = Loaded {
         component,
         engine: engine.clone(),
         profile,
+        _seat: seat,
     };
     loaded.check_exports(limits)?;
     Ok(loaded)
+}
+
+/// Compiles for the pool where the limits fit, or else for instances on demand. The pool counts in its own way, and refuses
+/// some components that fit; what is wrong with others is wrong there, too.
+fn compile_for(engine: &Engine, limits: &Limits, bytes: &[u8]) -> Result<(Component, Option<Seat>), Refusal> {
+    if let Some((pool, seat)) = engine.pool(limits) {
+        match compile(engine, pool, bytes) {
+            Err(Refusal::Invalid(_)) => {}
+            compiled => return Ok((compiled?, Some(seat))),
+        }
+    }
+    Ok((compile(engine, engine.on_demand(), bytes)?, None))
+}
+
+/// Compiles on a thread of its own: what the compiler needed, some 5 MiB, stays with the allocator's part for that thread,
+/// and the next such thread takes it over.
+fn compile(engine: &Engine, wasmtime: &wasmtime::Engine, bytes: &[u8]) -> Result<Component, Refusal> {
+    let _turn = engine.turns().wait();
+    let compiler = || Component::from_binary(wasmtime, bytes);
+    let compiled = thread::scope(|scope| {
+        let compiler = thread::Builder::new()
+            .name("devgate-compiler".into())
+            .spawn_scoped(scope, compiler)
+            .map_err(|error| Refusal::Host(format!("cannot start a thread to compile: {error}")))?;
+        compiler
+            .join()
+            .map_err(|_| Refusal::Host("panic while compiling".into()))
+    })?;
+    compiled.map_err(|error| Refusal::Invalid(GuestText::new(&format!("{error:#}"))))
 }
 
 impl Loaded {

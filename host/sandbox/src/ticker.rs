@@ -1,7 +1,7 @@
 //! The thread that moves the engine's epoch, so that running components are looked at every few milliseconds.
 //!
-//! It is what stops a loop, so it is watched: when it dies, its last act is one more tick, which wakes every call in
-//! flight; when it stands still, the next call notices. Both make calls fail as a fault of the host instead of hanging.
+//! It is what stops a loop, so it is watched: when it dies, its last act is to tick until every call in flight has noticed;
+//! when it stands still, the next call notices. Both make calls fail as a fault of the host instead of hanging.
 
 use devgate_model::HostFault;
 use std::sync::Arc;
@@ -12,8 +12,9 @@ use wasmtime::EngineWeak;
 
 /// Between two looks at a running component. A limit is exceeded by at most this much, besides the host's own time.
 const TICK: Duration = Duration::from_millis(5);
-/// How many ticks the thread goes on without a call before it sleeps: waking it costs a call some microseconds.
-const LINGER: u32 = 100;
+/// How many ticks the thread goes on without a call before it sleeps. Waking it costs a call some microseconds; going on costs
+/// an idle host more than anything else, because health is asked for every second by each plugin.
+const LINGER: u32 = 4;
 /// A ticker that has not ticked for this long while calls were in flight is not merely starved of processor time.
 const STALE: Duration = Duration::from_secs(5);
 
@@ -21,7 +22,7 @@ const STALE: Duration = Duration::from_secs(5);
 pub(crate) struct Ticker {
     shared: Arc<Shared>,
     thread: Thread,
-    engine: EngineWeak,
+    engines: Arc<[EngineWeak]>,
 }
 
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl std::fmt::Debug for Ticker {
 
 impl Ticker {
     /// Starts the thread.
-    pub(crate) fn start(engine: &wasmtime::Engine) -> std::io::Result<Self> {
+    pub(crate) fn start(engines: Arc<[EngineWeak]>) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             in_flight: AtomicUsize::new(0),
             parked: AtomicBool::new(false),
@@ -58,7 +59,7 @@ impl Ticker {
         });
         let last_act = LastAct {
             shared: Arc::clone(&shared),
-            engine: engine.weak(),
+            engines: Arc::clone(&engines),
         };
         let thread = thread::Builder::new()
             .name("devgate-ticker".into())
@@ -66,7 +67,7 @@ impl Ticker {
         Ok(Self {
             shared,
             thread: thread.thread().clone(),
-            engine: engine.weak(),
+            engines,
         })
     }
 
@@ -103,9 +104,7 @@ impl Ticker {
     }
 
     fn tick_once(&self) {
-        if let Some(engine) = self.engine.upgrade() {
-            engine.increment_epoch();
-        }
+        tick_once(&self.engines);
     }
 }
 
@@ -155,7 +154,17 @@ impl Shared {
 /// The thread's own state. Dropped when the thread ends, however it ends.
 struct LastAct {
     shared: Arc<Shared>,
-    engine: EngineWeak,
+    engines: Arc<[EngineWeak]>,
+}
+
+/// Moves the epoch of every engine. Returns whether there is still one.
+fn tick_once(engines: &[EngineWeak]) -> bool {
+    let mut any = false;
+    for engine in engines.iter().filter_map(EngineWeak::upgrade) {
+        engine.increment_epoch();
+        any = true;
+    }
+    any
 }
 
 impl LastAct {
@@ -182,8 +191,9 @@ impl LastAct {
                 idle = 0;
             }
             thread::sleep(TICK);
-            let Some(engine) = self.engine.upgrade() else { return };
-            engine.increment_epoch();
+            if !tick_once(&self.engines) {
+                return;
+            }
         }
     }
 }
@@ -191,8 +201,9 @@ impl LastAct {
 impl Drop for LastAct {
     fn drop(&mut self) {
         self.shared.alive.store(false, SeqCst);
-        if let Some(engine) = self.engine.upgrade() {
-            engine.increment_epoch();
+        // A call that was looked at just before, and sets its next deadline just after, has missed one tick, but no later one.
+        while tick_once(&self.engines) && self.shared.in_flight.load(SeqCst) > 0 {
+            thread::sleep(TICK);
         }
     }
 }
@@ -211,7 +222,7 @@ mod tests {
     #[test]
     fn it_ticks_while_a_call_is_in_flight_and_sleeps_after() {
         let engine = wasmtime::Engine::default();
-        let ticker = Ticker::start(&engine).unwrap();
+        let ticker = Ticker::start([engine.weak()].into()).unwrap();
         let parked = || ticker.shared.parked.load(SeqCst);
         assert!(wait_until(parked), "sleeps while nothing runs");
         let flight = ticker.enter().unwrap();
@@ -224,7 +235,7 @@ mod tests {
     #[test]
     fn a_stopped_ticker_fails_calls() {
         let engine = wasmtime::Engine::default();
-        let ticker = Ticker::start(&engine).unwrap();
+        let ticker = Ticker::start([engine.weak()].into()).unwrap();
         let flight = ticker.enter().unwrap();
         ticker.stop();
         assert!(wait_until(|| flight.check().is_err()), "the call in flight");
@@ -248,7 +259,7 @@ mod tests {
         let ticker = Ticker {
             shared: Arc::new(shared),
             thread: thread::current(),
-            engine: engine.weak(),
+            engines: [engine.weak()].into(),
         };
         assert!(ticker.enter().is_err());
     }

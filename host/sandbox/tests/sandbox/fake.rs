@@ -10,7 +10,7 @@ use std::any::Any;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(Allocation::OnDemand, None).unwrap());
+pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(Allocation::default(), None).unwrap());
 
 /// Long enough that a loaded machine does not meet it in a test about something else.
 pub(crate) const LONG: Duration = Duration::from_secs(60);

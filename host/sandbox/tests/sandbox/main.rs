@@ -12,6 +12,7 @@ mod guest;
 
 mod calls;
 mod hostile;
+mod instances;
 mod limits;
 mod loading;
 mod wasi;

@@ -1,0 +1,167 @@
+//! Instances are made anew for every call, also where the memory that they are made in is not.
+
+use crate::fake::{Fake, LONG, error, limit, patient};
+use crate::guest::Guest;
+use devgate_model::{ByteSize, Limit, Limits};
+use devgate_plugin::component::Component;
+use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, Loaded, load};
+use std::sync::Barrier;
+
+fn on(engine: &Engine, guest: &Guest, limits: Limits) -> Loaded {
+    let request = LoadRequest {
+        plugin: "instances",
+        bytes: &guest.component(),
+        sha256: None,
+        limits,
+        grants: &|_| ImportGrant::Granted,
+    };
+    load(engine, request).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn both() -> [Engine; 2] {
+    [Allocation::OnDemand, Allocation::Pooling].map(|allocation| Engine::new(allocation, None).unwrap())
+}
+
+/// Traps where anything is left of an earlier instance: in memory, near (kept resident by a pool) and far, in memory that was
+/// grown, in a table, in a global. Then leaves something in all of them.
+fn suspicious() -> Guest {
+    let dirty = [60_000, 300_000, 500_000];
+    let check: String = dirty
+        .map(|at| format!("(if (i32.load (i32.const {at})) (then (unreachable)))"))
+        .concat();
+    let leave: String = dirty
+        .map(|at| format!("(i32.store (i32.const {at}) (i32.const 1))"))
+        .concat();
+    let body = format!(
+        "(if (global.get $left) (then (unreachable)))
+        (if (i32.ne (memory.size) (i32.const 8)) (then (unreachable)))
+        (if (i32.eqz (ref.is_null (table.get $left (i32.const 9)))) (then (unreachable)))
+        {check} {leave}
+        (global.set $left (i32.const 1))
+        (table.set $left (i32.const 9) (ref.func $enumerate))
+        (if (i32.eq (memory.grow (i32.const 2)) (i32.const -1)) (then (unreachable)))
+        (if (i32.load (i32.const 600000)) (then (unreachable)))
+        (i32.store (i32.const 600000) (i32.const 1))
+        (i32.const 16)"
+    );
+    let mut guest = Guest::enumerating(&body)
+        .with("(global $left (mut i32) (i32.const 0)) (table $left 10 funcref) (elem declare func $enumerate)");
+    guest.memory = "8".into();
+    guest
+}
+
+#[test]
+fn nothing_is_left_of_earlier_calls() {
+    for engine in both() {
+        let plugin = on(&engine, &suspicious(), patient());
+        for _ in 0..50 {
+            assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_of_another_component() {
+    for engine in both() {
+        let plugins = [(); 3].map(|()| on(&engine, &suspicious(), patient()));
+        for plugin in plugins.iter().cycle().take(50) {
+            assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_call_that_trapped() {
+    for engine in both() {
+        let mut guest = suspicious();
+        // The same, but it ends badly.
+        guest.health = "(drop (call $enumerate)) (unreachable)".into();
+        let plugin = on(&engine, &guest, patient());
+        for _ in 0..20 {
+            let trapped = "trapped: wasm `unreachable` instruction executed in <wasm function 2>";
+            assert_eq!(error(plugin.health(Fake::boxed(), "v.com/x", &[])), trapped);
+            assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+        }
+    }
+}
+
+#[test]
+fn eight_callers_at_once_have_an_instance_each() {
+    for engine in both() {
+        let plugin = on(&engine, &suspicious(), patient());
+        let together = Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        together.wait();
+                        assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_component_goes_on_while_another_one_takes_its_place() {
+    for engine in both() {
+        let mut plugin = on(&engine, &suspicious(), patient());
+        // More than there are places for at once, but never more than two together.
+        for _ in 0..80 {
+            let next = on(&engine, &suspicious(), patient());
+            assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+            plugin = next;
+        }
+    }
+}
+
+/// Grows to so many pages.
+fn growing(pages: u64) -> Guest {
+    Guest::enumerating(&format!(
+        "(if (i32.eq (memory.grow (i32.sub (i32.const {pages}) (memory.size))) (i32.const -1)) (then (unreachable)))
+        (i32.const 16)"
+    ))
+}
+
+#[test]
+fn memory_up_to_the_limit_is_given_and_more_is_not_wherever_it_comes_from() {
+    // Less than a slot, all of it, and more than any slot has.
+    for size in [16, 64, 128].map(ByteSize::mib) {
+        let limits = Limits {
+            memory: size,
+            ..patient()
+        };
+        for engine in both() {
+            let host = || Box::new(Fake::within(limits.clone()));
+            let pages = size.0 / 65_536;
+            let all = on(&engine, &growing(pages), limits.clone());
+            assert_eq!(all.enumerate(host()).unwrap().cost.memory, size);
+            let more = on(&engine, &growing(pages + 1), limits.clone());
+            assert_eq!(limit(more.enumerate(host())), Some(Limit::Memory(size)));
+        }
+    }
+}
+
+#[test]
+fn both_kinds_of_engine_end_a_loop() {
+    let short = std::time::Duration::from_millis(50);
+    let limits = Limits {
+        cpu: short,
+        ..patient()
+    };
+    for large in [false, true] {
+        // The second one does not fit the pool: another engine's epoch must move, too.
+        let memory = if large { ByteSize::mib(128) } else { limits.memory };
+        let limits = Limits {
+            memory,
+            ..limits.clone()
+        };
+        let engine = Engine::new(Allocation::Pooling, None).unwrap();
+        let plugin = on(&engine, &Guest::enumerating(crate::guest::SPIN), limits.clone());
+        let begun = std::time::Instant::now();
+        let outcome = plugin.enumerate(Box::new(Fake::within(limits)));
+        assert_eq!(limit(outcome), Some(Limit::Cpu(short)));
+        assert!(begun.elapsed() < LONG);
+    }
+}
