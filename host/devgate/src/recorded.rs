@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often the file is looked at. Somebody edits it by hand or from a script; nothing else depends on it.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Reads the recording again whenever it is another one. Runs until it is dropped.
 pub(crate) async fn follow(node: Node, recording: PathBuf) {

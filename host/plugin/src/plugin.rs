@@ -83,6 +83,7 @@ struct Failing {
 }
 
 impl Plugin {
+    #[expect(clippy::too_many_arguments, reason = "one caller, and each is another thing")]
     pub(crate) fn new(
         place: Place,
         policy: Arc<PluginPolicy>,
@@ -91,6 +92,7 @@ impl Plugin {
         ledger: Ledger,
         registry: Registry,
         inline: Inline,
+        born: Instant,
     ) -> Self {
         let calls = Calls::new(Arc::new(Grants::new(node, policy)), inline);
         let core = Core {
@@ -112,7 +114,7 @@ impl Plugin {
             problems: HashMap::new(),
             shown: HashMap::new(),
             failing: None,
-            born: Instant::now(),
+            born,
         }
     }
 
@@ -151,7 +153,7 @@ impl Plugin {
             } else {
                 Duration::ZERO
             };
-            let next_look = Instant::now() + self.policy().health.check_every.max(cost.min(LONGEST_PAUSE));
+            let next_look = self.next_tick(cost.min(LONGEST_PAUSE));
             loop {
                 self.publish();
                 tokio::select! {
@@ -162,6 +164,14 @@ impl Plugin {
                 }
             }
         }
+    }
+
+    /// The first tick after this pause. Ticks of all plugins fall together, so that the processor is woken once for all.
+    fn next_tick(&self, pause: Duration) -> Instant {
+        let every = self.policy().health.check_every;
+        let since = self.born.elapsed() + pause;
+        let ticks = since.as_nanos() / every.as_nanos().max(1) + 1;
+        self.born + every.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX))
     }
 
     async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {

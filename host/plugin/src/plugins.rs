@@ -8,6 +8,7 @@ use crate::registry::Registry;
 use devgate_node::Node;
 use devgate_policy::Policy;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::task::JoinSet;
 
 /// The running plugins. Dropping this ends their tasks; calls that block are not waited for.
@@ -22,7 +23,7 @@ impl Plugins {
     pub fn start(policy: &Policy, node: &Node, loader: &Arc<dyn Loader>, inline: &Inline) -> Self {
         let ledger = Ledger::new(policy.plugins.keys().map(ToString::to_string));
         let registry = Registry::new();
-        let mut tasks = JoinSet::new();
+        let (mut tasks, born) = (JoinSet::new(), Instant::now());
         for (place, policy) in policy.plugins.values().enumerate() {
             let plugin = Plugin::new(
                 Place(place),
@@ -32,6 +33,7 @@ impl Plugins {
                 ledger.clone(),
                 registry.clone(),
                 inline.clone(),
+                born,
             );
             tasks.spawn(plugin.run());
         }
