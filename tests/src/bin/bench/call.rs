@@ -18,7 +18,11 @@ pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
     let on_demand = time(Allocation::OnDemand, &bytes, calls)?;
     table.budget("fresh instance + allocate in process, median", pooling.0, "µs", 25.0);
     table.figure("the same, p99", pooling.1, "µs");
-    table.figure("the same with limits that do not fit the pool, median", on_demand.0, "µs");
+    table.figure(
+        "the same with limits that do not fit the pool, median",
+        on_demand.0,
+        "µs",
+    );
     table.figure("the same with limits that do not fit the pool, p99", on_demand.1, "µs");
     Ok(())
 }
