@@ -22,6 +22,7 @@ pub struct Setup {
     recording: Option<String>,
     components: Vec<(String, Vec<u8>)>,
     log: String,
+    heard: bool,
 }
 
 impl Setup {
@@ -35,6 +36,7 @@ impl Setup {
             recording: None,
             components: Vec::new(),
             log: "info".into(),
+            heard: true,
         }
     }
 
@@ -56,6 +58,13 @@ impl Setup {
     #[must_use]
     pub fn log(mut self, filter: &str) -> Self {
         self.log = filter.to_owned();
+        self
+    }
+
+    /// With a log that nobody reads: the other end of its pipe is closed.
+    #[must_use]
+    pub fn unheard(mut self) -> Self {
+        self.heard = false;
         self
     }
 
@@ -95,6 +104,7 @@ impl Setup {
             dir,
             node_root,
             log_filter: self.log,
+            heard: self.heard,
             child: None,
             log: Arc::default(),
         };
@@ -110,6 +120,7 @@ pub struct Host {
     dir: TempDir,
     node_root: PathBuf,
     log_filter: String,
+    heard: bool,
     child: Option<Child>,
     log: Arc<Mutex<Vec<Line>>>,
 }
@@ -149,7 +160,9 @@ impl Host {
             .kill_on_drop(true)
             .spawn()?;
         let stderr = child.stderr.take().context("the host's log")?;
-        tokio::spawn(follow(stderr, Arc::clone(&self.log)));
+        if self.heard {
+            tokio::spawn(follow(stderr, Arc::clone(&self.log)));
+        }
         self.child = Some(child);
         Ok(())
     }

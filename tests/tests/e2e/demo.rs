@@ -69,9 +69,10 @@ fn a_demo_that_cannot_be_told_says_so() -> anyhow::Result<()> {
         ])
         .output()?;
     assert!(!output.status.success());
+    let said = String::from_utf8(output.stderr)?;
     insta::with_settings!({filters => vec![(r"/\S*/generic", "[dir]/generic")]}, {
         insta::assert_snapshot!(
-            String::from_utf8(output.stderr)?,
+            said,
             @"devgate: component [dir]/generic.wasm is not there: run `cargo xtask components`, or give --components"
         );
     });

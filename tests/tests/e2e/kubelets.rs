@@ -43,7 +43,10 @@ async fn a_kubelet_that_refuses_is_asked_again() -> anyhow::Result<()> {
     let host = setup().start_in(dir, kubelet)?;
     let line = host.logged(|line| line.message.contains("not today")).await?;
     insta::with_settings!({filters => vec![(r"bench\d", "benchN")]}, {
-        insta::assert_snapshot!(line.message, @"");
+        insta::assert_snapshot!(
+            line.message,
+            @"resource devgate.dev/benchN: not registered, will try again: kubelet refused: not today"
+        );
     });
     host.kubelet.answer(Answer::Real);
     all_there(&host).await

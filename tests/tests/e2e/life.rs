@@ -65,3 +65,17 @@ async fn the_log_is_readable_by_machines() -> anyhow::Result<()> {
     );
     Ok(())
 }
+
+/// A log that nobody reads any more ends nothing, and keeps nothing from ending.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_log_changes_nothing() -> anyhow::Result<()> {
+    let kind = Kind { class: 0, count: 2 };
+    let setup = Setup::new(&generic_policy(&[kind])).on(&recording(&[kind])).unheard();
+    let mut host = setup.start().await?;
+    host.allocatable("devgate.dev/bench0", 2).await?;
+    host.kubelet.restart().await?;
+    host.allocatable("devgate.dev/bench0", 2).await?;
+    assert_eq!(host.end(Signal::TERM).await?.code(), Some(0));
+    assert_eq!(sockets(&host)?, [""; 0]);
+    Ok(())
+}

@@ -157,6 +157,8 @@ fn clippy() -> Result<Outcome> {
 }
 
 fn tests() -> Result<Outcome> {
+    // The end-to-end tests run the program itself, which a build of tests alone does not make.
+    host_cargo(&["build", "--workspace", "--locked"])?;
     let arguments: &[&str] = if process::answers(cargo().args(["nextest", "--version"])) {
         &["nextest", "run", "--workspace", "--locked"]
     } else {
