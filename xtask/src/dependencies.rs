@@ -7,9 +7,6 @@ use crate::workspace::{guests, host, metadata_for, root};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Metadata;
 
-/// The only place that code may come from.
-const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
-
 /// Checks both workspaces against all rules.
 ///
 /// # Errors
@@ -38,8 +35,11 @@ fn foreign(metadata: &Metadata, allowed: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
     for package in metadata.packages.iter() {
         let name = format!("{} {}", package.name, package.version);
-        if let Some(source) = package.source.as_ref().filter(|source| source.repr != CRATES_IO) {
-            problems.push(format!("{name}: comes from {}, not from crates.io", source.repr));
+        if let Some(source) = package.source.as_ref().filter(|source| !source.is_crates_io()) {
+            problems.push(format!(
+                "{name}: comes from {}, not from cargo's own registry",
+                source.repr
+            ));
         }
         match &package.license {
             None => problems.push(format!("{name}: states no licence")),
