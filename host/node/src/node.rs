@@ -121,6 +121,14 @@ impl Node {
         }
     }
 
+    /// Whether there is a device tree at all: a mount that went away looks like a computer without devices otherwise.
+    #[must_use]
+    pub fn has_devices(&self) -> bool {
+        // Every kernel has buses and classes, whatever hardware there is.
+        let listed = |root: &&str| self.tree().list(root).is_ok_and(|entries| !entries.is_empty());
+        ["sys/class", "sys/bus"].iter().any(listed)
+    }
+
     pub(crate) fn tree(&self) -> &dyn Tree {
         match &self.source {
             Source::Live(live) => &**live,

@@ -648,3 +648,30 @@ fn the_order_of_questions_decides_nothing() {
         );
     }
 }
+
+/// A tree that went away is not a node without hardware: the devices stay in the list, and are unhealthy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_tree_that_went_away_is_a_fault_and_not_an_empty_node() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("node.umockdev");
+    std::fs::write(&file, NODE).unwrap();
+    let node = devgate_node::Node::open(&file).unwrap();
+    let plugins = Plugins::start(
+        &parse(POLICY),
+        &node,
+        &FakeLoader::with([("fake.wasm", Fake::gpus())]),
+        &inline(),
+    );
+    let world = World { node, plugins };
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    std::fs::write(&file, "# nothing\n").unwrap();
+    world.node.reload(&file).unwrap();
+    let list = wait(&gpus, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
+    assert!(list.contains("0000:00:02.0 {} device 0000:00:02.0 is gone"), "{list}");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(gpus.devices().borrow().devices.len(), 2);
+    std::fs::write(&file, NODE).unwrap();
+    world.node.reload(&file).unwrap();
+    wait(&gpus, all_healthy).await;
+}

@@ -61,8 +61,12 @@ impl Plugin {
             return Ok(0);
         }
         let grants = Arc::clone(&self.core.calls.grants);
-        let matched = self.core.calls.block(TREE_PATIENCE, move || grants.matched()).await?;
-        let matched = matched.map_err(|error| HostFault(format!("the device tree cannot be read: {error}")))?;
+        let look = move || grants.node.has_devices().then(|| grants.matched());
+        let fault = |why: String| HostFault(format!("the device tree cannot be read: {why}"));
+        let matched = self.core.calls.block(TREE_PATIENCE, look).await?;
+        // Not "no devices": what was known stands for a while, and is unhealthy then.
+        let matched = matched.ok_or_else(|| fault("neither /sys/class nor /sys/bus has anything in it".to_owned()))?;
+        let matched = matched.map_err(|error| fault(error.to_string()))?;
         self.core.calls.scale(matched);
         Ok(matched)
     }
