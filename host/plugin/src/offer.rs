@@ -23,8 +23,9 @@ pub trait Offer: Send + Sync + 'static {
     /// The newest list of devices, and a way to be told of the next. Only the newest is kept; a slow reader skips.
     fn devices(&self) -> watch::Receiver<Arc<DeviceList>>;
 
-    /// What a container needs to use these devices. `ids` is a set: any order, no duplicates matter. Ends within the
-    /// plugin's deadline.
+    /// What a container needs to use these devices. `ids` is a set: any order, no duplicates matter. The
+    /// component has the plugin's deadline for it; an allocation of the same devices that is under way is waited for, so a
+    /// front end bounds the whole.
     fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>>;
 
     /// Which `size` of `available` to take, among them all of `must_include`; empty where that cannot be done.
