@@ -160,7 +160,7 @@ impl Registration {
                     };
                     if let RegisterError::Away(_) = error {
                         // It never heard of this socket, which can serve the next attempt.
-                        match self.wait(kubelet, &mut streams, delay).await {
+                        match self.wait(None, kubelet, &mut streams, delay).await {
                             Waited::Elapsed if incarnation.is_in_place() => continue,
                             Waited::Elapsed => return End::Again,
                             Waited::Ended(end) => return end,
@@ -172,7 +172,7 @@ impl Registration {
                 }
             };
             // A kubelet that was late may come nevertheless; then it is registered.
-            return match self.wait(kubelet, &mut streams, delay).await {
+            return match self.wait(None, kubelet, &mut streams, delay).await {
                 Waited::StreamOpened => self.stay(incarnation, kubelet, streams, attempts).await,
                 Waited::Elapsed => End::Again,
                 Waited::Ended(end) => end,
@@ -191,8 +191,9 @@ impl Registration {
         let since = Instant::now();
         loop {
             if streams.borrow_and_update().opened == 0 {
-                match self.wait(kubelet, &mut streams, self.config.stream_wait).await {
-                    Waited::Ended(end) => return end,
+                let wait = self.config.stream_wait;
+                match self.wait(Some(incarnation), kubelet, &mut streams, wait).await {
+                    Waited::Ended(end) => return self.pace(end, since, attempts).await,
                     Waited::StreamOpened => {}
                     Waited::Elapsed => {
                         tracing::warn!(resource = %self.resource, "resource {}: registered, but the kubelet does not ask for its devices; registering again", self.resource);
@@ -217,7 +218,7 @@ impl Registration {
             if let Some(more) = attempts.repeats.say("stream ended") {
                 tracing::info!(resource = %self.resource, ?delay, more, "resource {}: the kubelet ended the stream; registering again", self.resource);
             }
-            match self.wait(kubelet, &mut streams, delay).await {
+            match self.wait(None, kubelet, &mut streams, delay).await {
                 Waited::StreamOpened => {}
                 Waited::Elapsed => return End::Again,
                 Waited::Ended(end) => return end,
@@ -240,17 +241,30 @@ impl Registration {
         end
     }
 
-    /// Waits for `delay`, for a stream, or for what ends the incarnation.
-    async fn wait(&mut self, kubelet: FileId, streams: &mut watch::Receiver<Streams>, delay: Duration) -> Waited {
+    /// Waits for `delay`, for a stream, or for what ends the incarnation: another kubelet, or, where the one that is
+    /// registered is named, the loss of its socket. A kubelet that restarts within one tick of the file system's clock
+    /// looks like the old one, but the wipe does not.
+    async fn wait(
+        &mut self,
+        registered: Option<&Incarnation>,
+        kubelet: FileId,
+        streams: &mut watch::Receiver<Streams>,
+        delay: Duration,
+    ) -> Waited {
         let elapsed = tokio::time::sleep(delay);
         tokio::pin!(elapsed);
         loop {
             tokio::select! {
                 () = self.shutdown.cancelled() => return Waited::Ended(End::Shutdown),
-                // A socket of ours that is gone is made anew when the wait is over.
-                _ = self.sight.changed() => if self.sees_another(kubelet) {
-                    return Waited::Ended(End::NewKubelet);
-                },
+                _ = self.sight.changed() => {
+                    if self.sees_another(kubelet) {
+                        return Waited::Ended(End::NewKubelet);
+                    }
+                    // Otherwise a socket of ours that is gone is made anew when the wait is over.
+                    if registered.is_some_and(|incarnation| !incarnation.is_in_place()) {
+                        return Waited::Ended(End::Again);
+                    }
+                }
                 () = until(streams, |streams| streams.live > 0) => return Waited::StreamOpened,
                 () = &mut elapsed => return Waited::Elapsed,
             }
