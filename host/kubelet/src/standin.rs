@@ -116,8 +116,9 @@ impl StandIn {
         std::fs::create_dir_all(dir)?;
         let node = checkpoint::read(&dir.join(CHECKPOINT))?;
         wipe(dir)?;
-        let server = self.listen()?;
+        // Locked before anybody can connect: who registers with this process must find it.
         let mut state = self.shared.lock();
+        let server = self.listen()?;
         state.process = Some(Process {
             registry: Registry::restored(node.devices.keys()),
             server,
