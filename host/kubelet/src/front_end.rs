@@ -51,8 +51,8 @@ pub struct FrontEndConfig {
     /// How long the kubelet may take to answer `Register`, in which it dials us and asks for options. 20 s, at least the
     /// 15 s that its own dial and a little more need.
     pub register_timeout: Duration,
-    /// How long after a registration the kubelet may take to open its stream, which it does at once. 3 s: a registration that was
-    /// lost with a kubelet that restarted at that moment is made again well within the 5 s of conformance line 49.
+    /// How long after a registration the kubelet may take to open its stream, which it does at once. 3 s: a registration
+    /// that was lost with a kubelet that restarted at that moment is made again within the 5 s of conformance line 49.
     pub stream_wait: Duration,
     /// The first delay before another attempt to register; doubles, with jitter. 200 ms.
     pub retry: Duration,
