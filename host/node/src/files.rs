@@ -3,14 +3,14 @@
 use crate::ReadError;
 use crate::node::Node;
 use crate::path::problem;
-use crate::tree::{MOST_READ_BYTES, Readers};
+use crate::tree::{Kind, MOST_READ_BYTES, NOT_FOR_ALL, Readers};
 
 impl Node {
-    /// A whole file, at most `most` bytes (and never more than 16 MiB). No link is followed, so the path as written is
-    /// the path that is read.
+    /// A whole file that everybody may read, at most `most` bytes (and never more than 16 MiB). No link is followed, so the
+    /// path as written is the path that is read.
     ///
     /// # Errors
-    /// As [`Self::attribute`].
+    /// As [`Self::attribute`]; [`ReadError::Denied`] also where not everybody can reach it.
     pub fn file(&self, path: &str, most: usize) -> Result<Vec<u8>, ReadError> {
         let most = most.min(MOST_READ_BYTES - 1);
         let bytes = self.file_at(path, 0, most + 1)?;
@@ -24,17 +24,24 @@ impl Node {
     /// At most `length` bytes (and never more than 16 MiB) of a file from `offset`; fewer only at its end.
     ///
     /// # Errors
-    /// As [`Self::attribute`].
+    /// As [`Self::file`].
     pub fn file_at(&self, path: &str, offset: u64, length: usize) -> Result<Vec<u8>, ReadError> {
-        self.tree().read(relative(path)?, offset, length, Readers::World)
+        let relative = relative(path)?;
+        self.all_may_reach(relative)?;
+        self.tree().read(relative, offset, length, Readers::World)
     }
 
-    /// The names in a directory, sorted, without those that start with a dot.
+    /// The names in a directory that everybody may list, sorted, without those that start with a dot.
     ///
     /// # Errors
-    /// As [`Self::entries`].
+    /// As [`Self::file`]; [`ReadError::TooLarge`] beyond 262,144 entries.
     pub fn file_entries(&self, path: &str) -> Result<Vec<String>, ReadError> {
-        let listed = self.tree().list(relative(path)?)?;
+        let relative = relative(path)?;
+        self.all_may_reach(relative)?;
+        if !self.tree().look(relative)?.all_may_read() {
+            return Err(NOT_FOR_ALL);
+        }
+        let listed = self.tree().list(relative)?;
         let mut names: Vec<_> = listed
             .into_iter()
             .map(|(name, _)| name)
@@ -42,6 +49,20 @@ impl Node {
             .collect();
         names.sort_unstable();
         Ok(names)
+    }
+
+    /// Whether everybody can go down to what a path names: a file that everybody may read in a directory that is root's
+    /// alone is a file for root. The node's root itself is the admin's word.
+    fn all_may_reach(&self, relative: &str) -> Result<(), ReadError> {
+        for (end, _) in relative.match_indices('/') {
+            let directory = relative.get(..end).unwrap_or_default();
+            let look = self.tree().look(directory)?;
+            // What is no directory is refused in its own words.
+            if look.kind == Kind::Directory && !look.all_may_pass() {
+                return Err(NOT_FOR_ALL);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ mod tests;
 
 use crate::ReadError;
 use crate::tree::{
-    IS_DIRECTORY, IS_NO_FILE, IS_NO_LINK, Kind, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers, Tree,
+    IS_DIRECTORY, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers, Tree,
 };
 use devgate_model::{NodeKind, NodeNumber};
 use open::Root;
@@ -92,7 +92,8 @@ impl Tree for Live {
                 FileType::Directory => Kind::Directory,
                 FileType::RegularFile => Kind::File,
                 FileType::Symlink => Kind::Link,
-                FileType::Fifo | FileType::Socket => Kind::Other,
+                FileType::Socket => Kind::Socket,
+                FileType::Fifo => Kind::Other,
                 // Nodes need their number, and some file systems do not say the type at all.
                 _ => match statat(&directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => kind(&stat),
@@ -134,9 +135,14 @@ impl Tree for Live {
         Ok(found)
     }
 
-    fn stat(&self, path: &str) -> Result<Kind, ReadError> {
+    fn look(&self, path: &str) -> Result<Look, ReadError> {
         let at = self.root.open(path, OFlags::PATH)?;
-        Ok(kind(&fstat(&at)?))
+        let stat = fstat(&at)?;
+        Ok(Look {
+            kind: kind(&stat),
+            uid: stat.st_uid,
+            mode: stat.st_mode & 0o7777,
+        })
     }
 }
 
@@ -179,6 +185,7 @@ fn kind(stat: &Stat) -> Kind {
         FileType::Symlink => Kind::Link,
         FileType::CharacterDevice => Kind::Node(number(NodeKind::Character)),
         FileType::BlockDevice => Kind::Node(number(NodeKind::Block)),
+        FileType::Socket => Kind::Socket,
         _ => Kind::Other,
     }
 }

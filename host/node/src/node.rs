@@ -55,7 +55,7 @@ impl Node {
 
     /// A recorded node, from a description of its devices. `name` stands in the messages of errors.
     ///
-    /// The text is umockdev's device description, and two lines that it has no word for: see [`Change::AddDevices`].
+    /// The text is umockdev's device description, and some lines for what it has no word for: see [`Change::AddDevices`].
     ///
     /// # Errors
     /// With the line where the text cannot be understood.

@@ -11,7 +11,8 @@ pub use change::Change;
 pub(crate) use description::MOST_RECORDING_BYTES;
 
 use crate::tree::{
-    IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers, Tree,
+    IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers,
+    Tree,
 };
 use crate::{NodeError, ReadError};
 use std::sync::{PoisonError, RwLock};
@@ -56,7 +57,7 @@ impl Recorded {
 impl Tree for Recorded {
     fn read(&self, path: &str, offset: u64, length: usize, readers: Readers) -> Result<Vec<u8>, ReadError> {
         self.with(|world| match world.get(path)? {
-            Entry::File { for_all: false, .. } if readers == Readers::World => Err(NOT_FOR_ALL),
+            Entry::File { .. } if readers == Readers::World && !world.look(path)?.all_may_read() => Err(NOT_FOR_ALL),
             Entry::File { content, .. } => {
                 if offset
                     .checked_add(length as u64)
@@ -70,7 +71,7 @@ impl Tree for Recorded {
             }
             Entry::Directory => Err(IS_DIRECTORY),
             Entry::Link(_) => Err(IS_LINK),
-            Entry::Node(_) => Err(IS_NO_FILE),
+            Entry::Node(_) | Entry::Socket => Err(IS_NO_FILE),
         })
     }
 
@@ -105,7 +106,7 @@ impl Tree for Recorded {
         })
     }
 
-    fn stat(&self, path: &str) -> Result<Kind, ReadError> {
-        self.with(|world| Ok(world.get(path)?.kind()))
+    fn look(&self, path: &str) -> Result<Look, ReadError> {
+        self.with(|world| world.look(path))
     }
 }

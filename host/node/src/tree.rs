@@ -25,8 +25,13 @@ pub(crate) trait Tree: Send + Sync {
     fn link(&self, path: &str) -> Result<String, ReadError>;
     /// Names and texts of all links in a directory, in any order.
     fn links(&self, path: &str) -> Result<Vec<(String, String)>, ReadError>;
+    /// What something is and who may do what with it. The empty path is the root.
+    fn look(&self, path: &str) -> Result<Look, ReadError>;
+
     /// What something is.
-    fn stat(&self, path: &str) -> Result<Kind, ReadError>;
+    fn stat(&self, path: &str) -> Result<Kind, ReadError> {
+        Ok(self.look(path)?.kind)
+    }
 }
 
 /// For whom a file must be readable for the host to read it.
@@ -49,8 +54,38 @@ pub(crate) enum Kind {
     Link,
     /// A device node.
     Node(NodeNumber),
-    /// A FIFO, a socket.
+    /// A socket.
+    Socket,
+    /// A FIFO, or what else there may be.
     Other,
+}
+
+/// What something is, whose it is, and who may do what with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    pub(crate) kind: Kind,
+    /// The owner's number.
+    pub(crate) uid: u32,
+    /// The twelve bits of the mode.
+    pub(crate) mode: u32,
+}
+
+impl Look {
+    /// Whether somebody else than its owner may write to it. With an access control list, the group's bits are the most
+    /// that the list gives anybody, so they cover it.
+    pub(crate) fn others_write(self) -> bool {
+        self.mode & 0o022 != 0
+    }
+
+    /// Whether everybody may reach what is in this directory by name.
+    pub(crate) fn all_may_pass(self) -> bool {
+        self.mode & 0o001 != 0
+    }
+
+    /// Whether everybody may read it, or list it.
+    pub(crate) fn all_may_read(self) -> bool {
+        self.mode & 0o004 != 0
+    }
 }
 
 /// That a file is not for everybody, in one wording for both sources.

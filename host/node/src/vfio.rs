@@ -3,40 +3,53 @@
 use crate::node::Node;
 use crate::{DeviceNode, DevicePath, ReadError};
 use devgate_model::NodeKind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The node of an iommu group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupNode {
+    /// The group, such as `42`.
+    pub group: String,
+    /// Its name in the class `vfio`: the group's, with `noiommu-` in front where no iommu keeps the devices to themselves.
+    pub name: String,
+    /// The node.
+    pub node: DeviceNode,
+    /// The kernel device that the node belongs to, where the class is there.
+    pub device: Option<DevicePath>,
+}
 
 impl Node {
-    /// The nodes through which a process drives this device itself, for one that is bound to a vfio driver: that of
-    /// its iommu group (`/dev/vfio/42`, or `/dev/vfio/noiommu-42`), and its own (`/dev/vfio/devices/vfio7`) where the
-    /// kernel makes one. None for any other device.
-    ///
-    /// # Errors
-    /// [`ReadError::NodeDiffers`] or [`ReadError::NotANode`] where something else is in a node's place.
-    pub fn vfio_nodes(&self, device: &DevicePath) -> Result<Vec<DeviceNode>, ReadError> {
-        // Not vfio-pci alone: mlx5_vfio_pci, nvgrace-gpu-vfio-pci and others are variants of it.
-        if !self.driver(device).is_some_and(|driver| driver.contains("vfio")) {
-            return Ok(Vec::new());
-        }
-        let mut found = BTreeSet::new();
-        if let Ok(group) = self.link(device, "iommu_group") {
-            found.extend(self.group_node(&group)?);
-        }
-        for child in self.child_devices(device)? {
-            if self
-                .subsystem(&child)?
-                .is_some_and(|subsystem| subsystem.name == "vfio-dev")
-            {
-                found.extend(present(self.own_node(&child))?);
-            }
-        }
-        Ok(found.into_iter().collect())
+    /// Whether a driver gives the device to processes: not vfio-pci alone, as mlx5_vfio_pci, nvgrace-gpu-vfio-pci and others
+    /// are variants of it.
+    #[must_use]
+    pub fn is_bound_to_vfio(&self, device: &DevicePath) -> bool {
+        self.driver(device).is_some_and(|driver| driver.contains("vfio"))
     }
 
-    /// The node of an iommu group.
-    fn group_node(&self, group: &str) -> Result<Option<DeviceNode>, ReadError> {
-        for name in [group.to_owned(), format!("noiommu-{group}")] {
+    /// The node of the device's iommu group (`/dev/vfio/42`, or `/dev/vfio/noiommu-42`), for a device that is bound to a
+    /// vfio driver; none for any other, and where the kernel makes none. The device's own node
+    /// (`/dev/vfio/devices/vfio7`), which newer kernels have besides, is that of a device of the class `vfio-dev` beneath it.
+    ///
+    /// # Errors
+    /// [`ReadError::NodeDiffers`] or [`ReadError::NotANode`] where something else is in the node's place.
+    pub fn vfio_group(&self, device: &DevicePath) -> Result<Option<GroupNode>, ReadError> {
+        if !self.is_bound_to_vfio(device) {
+            return Ok(None);
+        }
+        let Ok(group) = self.link(device, "iommu_group") else {
+            return Ok(None);
+        };
+        for name in [group.clone(), format!("noiommu-{group}")] {
             match self.device("vfio", &name) {
-                Ok(device) => return present(self.own_node(&device)),
+                Ok(device) => {
+                    let node = present(self.own_node(&device))?;
+                    return Ok(node.map(|node| GroupNode {
+                        group,
+                        name,
+                        node,
+                        device: Some(device),
+                    }));
+                }
                 Err(ReadError::NotFound | ReadError::NotADevice) => {}
                 Err(error) => return Err(error),
             }
@@ -47,15 +60,57 @@ impl Node {
             Err(ReadError::NotFound) => return Ok(None),
             Err(error) => return Err(error),
         };
-        if node.number.kind == NodeKind::Character {
-            Ok(Some(node))
-        } else {
-            Err(ReadError::NotANode)
+        if node.number.kind != NodeKind::Character {
+            return Err(ReadError::NotANode);
+        }
+        Ok(Some(GroupNode {
+            name: group.clone(),
+            group,
+            node,
+            device: None,
+        }))
+    }
+
+    /// The devices of an iommu group, sorted by location: whoever gets one of them through vfio can reach them all.
+    ///
+    /// # Errors
+    /// Where the kernel's lists cannot be read.
+    pub fn group_members(&self, group: &str) -> Result<Vec<DevicePath>, ReadError> {
+        // The kernel's own list, which a recording or a container of the host may not have.
+        let directory = format!("sys/kernel/iommu_groups/{group}/devices");
+        match self.tree().links(&directory) {
+            Ok(links) => {
+                let member = |(_, target): &(String, String)| self.device_at(&directory, target).ok();
+                Ok(links
+                    .iter()
+                    .filter_map(member)
+                    .collect::<BTreeSet<_>>()
+                    .into_iter()
+                    .collect())
+            }
+            Err(_) => Ok(self.iommu_groups()?.remove(group).unwrap_or_default()),
         }
     }
 
+    /// The devices of every iommu group, as the devices themselves say it. Reads one link of every device there is.
+    ///
+    /// # Errors
+    /// Where the list of buses cannot be read.
+    pub fn iommu_groups(&self) -> Result<BTreeMap<String, Vec<DevicePath>>, ReadError> {
+        let mut groups: BTreeMap<String, BTreeSet<DevicePath>> = BTreeMap::new();
+        for (bus, _) in self.tree().list("sys/bus")? {
+            for device in self.devices(&bus)? {
+                if let Ok(group) = self.link(&device, "iommu_group") {
+                    groups.entry(group).or_default().insert(device);
+                }
+            }
+        }
+        let sorted = |(group, members): (String, BTreeSet<_>)| (group, members.into_iter().collect());
+        Ok(groups.into_iter().map(sorted).collect())
+    }
+
     /// The number of the device's iommu group and all devices in that group, this one among them, sorted by location;
-    /// nothing for a device without one. Whoever gets one of them through vfio can reach them all.
+    /// nothing for a device without one.
     ///
     /// # Errors
     /// [`ReadError::Gone`] where the device went.
@@ -65,12 +120,8 @@ impl Node {
             Err(ReadError::NotFound) => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Asked of the devices, not of /sys/kernel/iommu_groups, which a container of the host need not see.
-        let mut members = BTreeSet::from([device.clone()]);
-        for (bus, _) in self.tree().list("sys/bus")? {
-            let devices = self.devices(&bus)?.into_iter();
-            members.extend(devices.filter(|member| self.link(member, "iommu_group").as_ref() == Ok(&group)));
-        }
+        let mut members: BTreeSet<_> = self.group_members(&group)?.into_iter().collect();
+        members.insert(device.clone());
         Ok(Some((group, members.into_iter().collect())))
     }
 }

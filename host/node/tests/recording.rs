@@ -161,22 +161,23 @@ fn nodes_have_the_kernels_names_and_types() {
 }
 
 #[test]
-fn vfio_nodes_are_those_of_the_group_and_the_device() {
+fn a_group_node_is_that_of_devices_on_vfio() {
     let node = small();
     let of = |name| {
-        let nodes = node.vfio_nodes(&device(&node, "pci", name)).unwrap();
-        nodes.into_iter().map(|n| n.path).collect::<Vec<_>>()
+        let found = node.vfio_group(&device(&node, "pci", name)).unwrap();
+        found.map(|found| (found.group, found.name, found.node.path, found.device.is_some()))
     };
-    assert_eq!(of("0000:5d:00.1"), ["/dev/vfio/42", "/dev/vfio/devices/vfio0"]);
-    assert_eq!(of("0000:3b:00.0"), [""; 0]);
+    let expected = |class| Some(("42".to_owned(), "42".to_owned(), "/dev/vfio/42".to_owned(), class));
+    assert_eq!(of("0000:5d:00.1"), expected(true));
+    assert_eq!(of("0000:3b:00.0"), None, "in a group, and on another driver");
     let function = device(&node, "pci", "0000:5d:00.1");
     let (group, members) = node.iommu_group(&function).unwrap().unwrap();
     assert_eq!((group.as_str(), members), ("42", vec![function.clone()]));
     assert_eq!(node.iommu_group(&device(&node, "misc", "fuse")).unwrap(), None);
 
-    // A function of the same group, and a kernel without the class.
+    // A kernel without the class.
     node.apply(Change::RemoveDevice("virtual/vfio/42".to_owned())).unwrap();
-    assert_eq!(names_of(&node, &function), ["/dev/vfio/devices/vfio0"]);
+    assert_eq!(of("0000:5d:00.1"), None);
     let number = NodeNumber {
         kind: NodeKind::Character,
         major: 239,
@@ -187,7 +188,8 @@ fn vfio_nodes_are_those_of_the_group_and_the_device() {
         number,
     })
     .unwrap();
-    assert_eq!(names_of(&node, &function), ["/dev/vfio/42", "/dev/vfio/devices/vfio0"]);
+    assert_eq!(of("0000:5d:00.1"), expected(false));
+    // A function of the same group.
     let neighbour = "pci0000:5d/0000:5d:00.0";
     let target = "../../../kernel/iommu_groups/42".to_owned();
     node.apply(Change::SetLink {
@@ -198,14 +200,21 @@ fn vfio_nodes_are_those_of_the_group_and_the_device() {
     .unwrap();
     let (_, members) = node.iommu_group(&function).unwrap().unwrap();
     assert_eq!(names(&members), ["0000:5d:00.0", "0000:5d:00.1"]);
+    assert_eq!(node.group_members("42").unwrap(), members);
+    assert_eq!(node.group_members("43").unwrap(), []);
+    // The kernel's own list counts where it is there.
+    let listed = "I: /sys/kernel/iommu_groups/42/devices/0000:5d:00.1=l ../../../../devices/pci0000:5d/0000:5d:00.1\n";
+    node.apply(Change::AddDevices(listed.to_owned())).unwrap();
+    assert_eq!(node.group_members("42").unwrap(), [function]);
 }
 
-fn names_of(node: &Node, device: &DevicePath) -> Vec<String> {
-    node.vfio_nodes(device)
-        .unwrap()
-        .into_iter()
-        .map(|node| node.path)
-        .collect()
+#[test]
+fn a_group_without_an_iommu_says_so() {
+    let text = include_str!("testdata/small.umockdev").replace("vfio/42", "vfio/noiommu-42");
+    let node = Node::recorded("small.umockdev", &text).unwrap();
+    let found = node.vfio_group(&device(&node, "pci", "0000:5d:00.1")).unwrap().unwrap();
+    assert_eq!((found.group.as_str(), found.name.as_str()), ("42", "noiommu-42"));
+    assert_eq!(found.node.path, "/dev/vfio/noiommu-42");
 }
 
 #[test]
@@ -461,7 +470,10 @@ fn what_cannot_be_understood_is_named_with_its_line() {
             "+L: subsystem=../../class/tty",
             "line 1: L: subsystem does not lead to SUBSYSTEM",
         ),
-        ("+Q: x=1", "line 3: \"Q:\" is not one of P, N, S, E, A, H, L, R, F, D"),
+        (
+            "+Q: x=1",
+            "line 3: \"Q:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O",
+        ),
         (
             "+\nP: /devices/a\nE: SUBSYSTEM=misc",
             "line 4: the device is described twice",
@@ -484,6 +496,37 @@ fn what_cannot_be_understood_is_named_with_its_line() {
         ("D: /dev/../x=c 1:2", "line 1: path has a . or .. component"),
         ("F: x=1", "line 1: path must be absolute"),
         ("F: /sys/devices/x=1", "line 1: what is under /dev is a D: line"),
+        ("I: x=d", "line 1: path must be absolute"),
+        (
+            "I: /x=f",
+            "line 1: must be d, s, or l, a space, and where the link leads",
+        ),
+        (
+            "I: /x=l",
+            "line 1: must be d, s, or l, a space, and where the link leads",
+        ),
+        (
+            "I: /x=d 0755",
+            "line 1: must be d, s, or l, a space, and where the link leads",
+        ),
+        (
+            "I: /sys/devices/x=d",
+            "line 1: what is under /sys/devices is part of a device",
+        ),
+        ("I: /x=d\nI: /x=s", "line 2: /x is there already as something else"),
+        ("O: /x=0 0755", "line 1: not found"),
+        (
+            "I: /x=d\nO: /x=0 0o755",
+            "line 2: must be the owner's number, a space, and the mode as octal digits",
+        ),
+        (
+            "I: /x=d\nO: /x=+1 755",
+            "line 2: must be the owner's number, a space, and the mode as octal digits",
+        ),
+        (
+            "I: /x=d\nO: /x=0 10000",
+            "line 2: must be the owner's number, a space, and the mode as octal digits",
+        ),
     ] {
         let text = text
             .strip_prefix('+')

@@ -22,12 +22,16 @@ pub enum Change {
     /// - `L: path=../../..`: a link.
     /// - `S:` lines and lines that start with `#` are ignored.
     ///
-    /// So far this is umockdev's description (but for `#`), as `umockdev-record` writes it. Three more lines say what
-    /// that has no word for; the last two stand anywhere:
+    /// So far this is umockdev's description (but for `#`), as `umockdev-record` writes it. Further lines say what
+    /// that has no word for; all but the first stand anywhere:
     ///
     /// - `R: path=text`: an attribute that only root may read.
     /// - `F: /proc/driver/nvidia/version=text`: a file outside the device tree, with C escapes.
     /// - `D: /dev/nvidia0=c 195:0`: a node that belongs to no device.
+    /// - `I: /opt/vendor=d`: a directory outside the device tree; `I: /opt/vendor/lib.so=l lib.so.1`: a link;
+    ///   `I: /run/vendor.sock=s`: a socket.
+    /// - `O: /opt/vendor=1000 0775`: owner and mode of what an earlier line put there. Files are root's with 0644,
+    ///   directories root's with 0755 where no such line says otherwise.
     AddDevices(String),
     /// Removes a device with all devices beneath it, their nodes, and the links to them.
     RemoveDevice(String),

@@ -68,6 +68,8 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
         match (kind, &mut open) {
             ("F", _) => file(world, rest).map_err(at)?,
             ("D", _) => node(world, rest).map_err(at)?,
+            ("I", _) => other(world, rest).map_err(at)?,
+            ("O", _) => rights(world, rest).map_err(at)?,
             ("P", None) => open = Some(Description::new(number, rest).map_err(at)?),
             ("P", Some(_)) => {
                 return Err(at(
@@ -85,7 +87,10 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
 }
 
 fn unknown(kind: &str) -> String {
-    format!("\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D", escape(kind, 16))
+    format!(
+        "\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O",
+        escape(kind, 16)
+    )
 }
 
 /// `key=value`, with a key.
@@ -129,6 +134,41 @@ fn node(world: &mut World, rest: &str) -> Result<(), String> {
     };
     let (major, minor) = parse_number(number).ok_or("must be c or b, a space, and major:minor")?;
     put_node(world, relative, NodeNumber { kind, major, minor })
+}
+
+/// `I: /opt/vendor=d`, `I: /opt/lib.so=l lib.so.1`, `I: /run/vendor.sock=s`: a directory, a link, a socket outside the
+/// device tree.
+fn other(world: &mut World, rest: &str) -> Result<(), String> {
+    let (path, value) = pair(rest)?;
+    let relative = path.strip_prefix('/').ok_or("path must be absolute")?;
+    if relative.starts_with("sys/devices/") {
+        return Err("what is under /sys/devices is part of a device".to_owned());
+    }
+    let (kind, target) = value.split_once(' ').unwrap_or((value, ""));
+    let entry = match (kind, target) {
+        ("d", "") => Entry::Directory,
+        ("s", "") => Entry::Socket,
+        ("l", target) if !target.is_empty() && !target.contains('\0') => Entry::Link(target.to_owned()),
+        _ => return Err("must be d, s, or l, a space, and where the link leads".to_owned()),
+    };
+    match world.get(relative) {
+        Ok(there) if *there == entry => Ok(()),
+        Ok(_) => Err(format!("{} is there already as something else", escape(path, 128))),
+        Err(_) => world.put(relative, entry),
+    }
+}
+
+/// `O: /opt/vendor=1000 0775`: owner and mode of what is there already. Only `/` itself may end in a slash.
+fn rights(world: &mut World, rest: &str) -> Result<(), String> {
+    const FORM: &str = "must be the owner's number, a space, and the mode as octal digits";
+    let (path, value) = pair(rest)?;
+    let relative = path.strip_prefix('/').ok_or("path must be absolute")?;
+    let (uid, mode) = value.split_once(' ').ok_or(FORM)?;
+    let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let uid = uid.parse().ok().filter(|_| plain(uid)).ok_or(FORM)?;
+    let mode = u32::from_str_radix(mode, 8).ok().filter(|_| plain(mode));
+    let mode = mode.filter(|mode| *mode <= 0o7777).ok_or(FORM)?;
+    world.set_rights(relative, uid, mode)
 }
 
 /// Puts a node where none is, or the same.

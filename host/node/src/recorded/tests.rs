@@ -40,7 +40,7 @@ fn write_out(tree: &dyn Tree, path: &str, to: &Path, nodes: bool) {
                 let number = rustix::fs::makedev(number.major, number.minor);
                 rustix::fs::mknodat(CWD, &to, kind, Mode::from_raw_mode(0o600), number).unwrap();
             }
-            Kind::Node(_) | Kind::Other => {}
+            Kind::Node(_) | Kind::Socket | Kind::Other => {}
         }
     }
 }
@@ -71,7 +71,7 @@ fn answers(node: &Node, device: &DevicePath, nodes: bool) -> Vec<String> {
         format!("{:?} {:?}", node.child_devices(device), node.iommu_group(device)),
     ];
     if nodes {
-        all.push(format!("{:?} {:?}", node.own_node(device), node.vfio_nodes(device)));
+        all.push(format!("{:?} {:?}", node.own_node(device), node.vfio_group(device)));
         if let Ok(Some(own)) = node.own_node(device) {
             all.push(format!("{:?} {:?}", node.check_node(&own), node.owner_of(own.number)));
             if own.number.kind == NodeKind::Block {

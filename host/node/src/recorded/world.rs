@@ -2,7 +2,7 @@
 
 use crate::ReadError;
 use crate::path::{above, base, follow, problem};
-use crate::tree::{IS_LINK, Kind};
+use crate::tree::{IS_LINK, Kind, Look};
 use devgate_model::NodeNumber;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ pub(crate) enum Entry {
     File { content: Arc<[u8]>, for_all: bool },
     Link(String),
     Node(NodeNumber),
+    Socket,
 }
 
 impl Entry {
@@ -37,6 +38,17 @@ impl Entry {
             Self::File { .. } => Kind::File,
             Self::Link(_) => Kind::Link,
             Self::Node(number) => Kind::Node(*number),
+            Self::Socket => Kind::Socket,
+        }
+    }
+
+    /// What its mode is where nothing else is said.
+    fn mode(&self) -> u32 {
+        match self {
+            Self::Directory | Self::Socket => 0o755,
+            Self::File { for_all: true, .. } => 0o644,
+            Self::File { for_all: false, .. } | Self::Node(_) => 0o600,
+            Self::Link(_) => 0o777,
         }
     }
 }
@@ -47,6 +59,8 @@ type Entries = BTreeMap<String, Entry>;
 #[derive(Clone)]
 pub(crate) struct World {
     directories: BTreeMap<String, Entries>,
+    /// Owner and mode of what is not root's with the usual mode, by path.
+    rights: BTreeMap<String, (u32, u32)>,
     entries: usize,
 }
 
@@ -56,6 +70,7 @@ impl World {
     pub(crate) fn new() -> Self {
         let mut world = Self {
             directories: BTreeMap::from([(String::new(), Entries::new())]),
+            rights: BTreeMap::new(),
             entries: 0,
         };
         for (path, entry) in [
@@ -77,6 +92,23 @@ impl World {
     pub(crate) fn get(&self, path: &str) -> Result<&Entry, ReadError> {
         let directory = above(path).unwrap_or_default();
         self.directory(directory)?.get(base(path)).ok_or(ReadError::NotFound)
+    }
+
+    /// What is at a path, whose it is and who may do what with it.
+    pub(crate) fn look(&self, path: &str) -> Result<Look, ReadError> {
+        let (kind, mode) = match path {
+            "" => (Kind::Directory, Entry::Directory.mode()),
+            _ => self.get(path).map(|entry| (entry.kind(), entry.mode()))?,
+        };
+        let (uid, mode) = self.rights.get(path).copied().unwrap_or((0, mode));
+        Ok(Look { kind, uid, mode })
+    }
+
+    /// Says whose something is and who may do what with it.
+    pub(crate) fn set_rights(&mut self, path: &str, uid: u32, mode: u32) -> Result<(), String> {
+        self.look(path).map_err(|error| error.to_string())?;
+        self.rights.insert(path.to_owned(), (uid, mode & 0o7777));
+        Ok(())
     }
 
     /// The entries of a directory.
@@ -164,6 +196,7 @@ impl World {
         let beneath = format!("{path}/");
         self.directories.remove(path);
         self.directories.retain(|directory, _| !directory.starts_with(&beneath));
+        self.rights.retain(|at, _| at != path && !at.starts_with(&beneath));
         self.entries = self.directories.values().map(|entries| entries.len()).sum();
         true
     }
@@ -237,5 +270,22 @@ mod tests {
         assert!(world.get("a/b/c").is_err() && world.get("ab/c").is_ok());
         assert!(world.remove("ab"));
         assert_eq!(world.entries, before);
+    }
+
+    #[test]
+    fn everything_is_roots_with_the_usual_mode_unless_something_else_is_said() {
+        let mut world = World::new();
+        world.put("a/b", Entry::file([])).unwrap();
+        let look = |world: &World, path| world.look(path).map(|l| (l.uid, l.mode));
+        assert_eq!(look(&world, ""), Ok((0, 0o755)));
+        assert_eq!(look(&world, "a"), Ok((0, 0o755)));
+        assert_eq!(look(&world, "a/b"), Ok((0, 0o644)));
+        world.set_rights("a/b", 1000, 0o666).unwrap();
+        assert_eq!(look(&world, "a/b"), Ok((1000, 0o666)));
+        assert!(world.set_rights("a/c", 0, 0o600).is_err());
+        // What comes in its place is another thing.
+        world.remove("a");
+        world.put("a/b", Entry::file([])).unwrap();
+        assert_eq!(look(&world, "a/b"), Ok((0, 0o644)));
     }
 }

@@ -1,0 +1,145 @@
+//! What may be mounted into a container: only what nobody but root could have put there.
+
+use crate::ReadError;
+use crate::node::Node;
+use crate::path::problem;
+use crate::tree::Kind;
+use devgate_model::escape;
+
+/// What a mount source is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MountKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory {
+        /// The name of a socket that lies directly in it, if one does: whoever is given the directory can talk to whoever
+        /// listens there.
+        socket: Option<String>,
+    },
+}
+
+/// Why a path is no source of a mount. Names what on the path is wrong, escaped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MountProblem {
+    /// The path is not plain and absolute.
+    #[error("{0}")]
+    Path(&'static str),
+    /// Nothing is there.
+    #[error("{} is not there", escape(at, SHOWN))]
+    Missing {
+        /// The first part of the path that is missing.
+        at: String,
+    },
+    /// A link on the way, or at the end: who may change it chooses what is mounted.
+    #[error("{} is a link", escape(at, SHOWN))]
+    Link {
+        /// Where.
+        at: String,
+    },
+    /// Not root's.
+    #[error("{} belongs to user {uid}, not to root", escape(at, SHOWN))]
+    Owner {
+        /// Where.
+        at: String,
+        /// Whose it is.
+        uid: u32,
+    },
+    /// Others may write to it.
+    #[error("{} can be written by others than root (mode {mode:04o})", escape(at, SHOWN))]
+    Writable {
+        /// Where.
+        at: String,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Neither a regular file nor a directory.
+    #[error("{} is {what}, not a regular file or directory", escape(at, SHOWN))]
+    Kind {
+        /// Where.
+        at: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// It could not be looked at.
+    #[error("{}: {error}", escape(at, SHOWN))]
+    Unreadable {
+        /// Where.
+        at: String,
+        /// Why.
+        error: ReadError,
+    },
+}
+
+/// The most characters of a path in a message.
+const SHOWN: usize = 256;
+
+impl Node {
+    /// Whether a path can be mounted into a container without giving away more than it says: every component, `/` among
+    /// them, is root's, not writable by others and no link, and at the end is a regular file or a directory. Tells what it
+    /// is.
+    ///
+    /// Looked at from the root down: once a directory is root's alone, only root can replace what is in it, so nobody else
+    /// can change the answer while or after it is found.
+    ///
+    /// # Errors
+    /// With the first component that is wrong.
+    pub fn mount_source(&self, path: &str) -> Result<MountKind, MountProblem> {
+        let relative = path
+            .strip_prefix('/')
+            .ok_or(MountProblem::Path("path must be absolute"))?;
+        if let Some(problem) = problem(relative).filter(|_| !relative.is_empty()) {
+            return Err(MountProblem::Path(problem));
+        }
+        let ends = relative.match_indices('/').map(|(end, _)| end);
+        let mut kind = self.roots_alone("")?;
+        for end in ends.chain([relative.len()]).filter(|end| *end > 0) {
+            let at = relative.get(..end).unwrap_or_default();
+            if kind != Kind::Directory {
+                return Err(MountProblem::Missing { at: format!("/{at}") });
+            }
+            kind = self.roots_alone(at)?;
+        }
+        if kind == Kind::Directory {
+            let socket = self.socket_in(relative)?;
+            return Ok(MountKind::Directory { socket });
+        }
+        Ok(MountKind::File)
+    }
+
+    /// A regular file or directory that is root's and that nobody else can write to.
+    fn roots_alone(&self, relative: &str) -> Result<Kind, MountProblem> {
+        let at = format!("/{relative}");
+        let look = match self.tree().look(relative) {
+            Ok(look) => look,
+            Err(ReadError::NotFound) => return Err(MountProblem::Missing { at }),
+            Err(error) => return Err(MountProblem::Unreadable { at, error }),
+        };
+        let what = match look.kind {
+            Kind::File | Kind::Directory => None,
+            Kind::Link => return Err(MountProblem::Link { at }),
+            Kind::Node(_) => Some("a device node"),
+            Kind::Socket => Some("a socket"),
+            Kind::Other => Some("something else"),
+        };
+        if let Some(what) = what {
+            return Err(MountProblem::Kind { at, what });
+        }
+        if look.uid != 0 {
+            return Err(MountProblem::Owner { at, uid: look.uid });
+        }
+        if look.others_write() {
+            return Err(MountProblem::Writable { at, mode: look.mode });
+        }
+        Ok(look.kind)
+    }
+
+    fn socket_in(&self, relative: &str) -> Result<Option<String>, MountProblem> {
+        let entries = self.tree().list(relative).map_err(|error| MountProblem::Unreadable {
+            at: format!("/{relative}"),
+            error,
+        })?;
+        let sockets = entries.into_iter().filter(|(_, kind)| *kind == Kind::Socket);
+        Ok(sockets.map(|(name, _)| name).min())
+    }
+}
