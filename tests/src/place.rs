@@ -19,7 +19,10 @@ fn built() -> anyhow::Result<PathBuf> {
 pub fn devgate() -> anyhow::Result<PathBuf> {
     let program = built()?.join("devgate");
     if !program.is_file() {
-        bail!("{} is not there: run `cargo build -p devgate` first", program.display());
+        bail!(
+            "{} is not there: run `cargo build --workspace` first",
+            program.display()
+        );
     }
     Ok(program)
 }

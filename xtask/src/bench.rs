@@ -1,17 +1,18 @@
 //! Measuring devgate.
 
-use crate::workspace::cargo;
-use crate::{components, demo};
+use crate::workspace::{WHOLE, cargo, target};
+use crate::{components, demo, process};
 use anyhow::Result;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Builds the components and the benchmark, and becomes it.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building the benchmark (minutes the first time) …");
-    let mut command = cargo();
-    command
-        .args(["run", "--locked", "--package", "devgate-tests", "--bin", "bench", "--"])
-        .args(arguments);
-    demo::become_it(&mut command)
+    // The program, too, which it starts.
+    let programs = ["--bin", "devgate", "--bin", "bench"];
+    process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
+    let mut bench = Command::new(target()?.join("debug/bench"));
+    bench.args(arguments);
+    demo::become_it(&mut bench)
 }

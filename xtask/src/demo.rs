@@ -1,6 +1,6 @@
 //! Showing devgate.
 
-use crate::workspace::{cargo, target};
+use crate::workspace::{WHOLE, cargo, target};
 use crate::{components, process};
 use anyhow::{Result, anyhow};
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building devgate (minutes the first time: it contains a compiler) …");
-    process::run(cargo().args(["build", "--locked", "--package", "devgate"]))?;
+    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgate"]))?;
     let mut devgate = Command::new(target()?.join("debug/devgate"));
     devgate
         .arg("demo")

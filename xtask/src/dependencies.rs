@@ -1,5 +1,7 @@
-//! What this project may depend on: the one-way order of its crates, and licence, source and pinning of everything else.
+//! What this project may depend on: the one-way order of its crates, and licence, source, pinning and features of everything
+//! else.
 
+mod features;
 mod layers;
 mod licence;
 
@@ -21,6 +23,7 @@ pub(crate) fn check() -> Result<()> {
         problems.extend(foreign(&metadata, &allowed));
         if own {
             problems.extend(layers::problems(&metadata));
+            problems.extend(features::problems(&platform)?);
         }
         println!("{}: {} packages", folder.display(), metadata.packages.len());
     }

@@ -9,6 +9,10 @@ use std::process::Command;
 /// The target that components are built for.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
+/// Selects all crates, whatever of them is then built. Cargo turns on the features that the selected crates ask for, so that
+/// another selection would be another build of wasmtime, which takes minutes.
+pub(crate) const WHOLE: &str = "--workspace";
+
 /// The repository's root.
 pub(crate) fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);

@@ -2,7 +2,7 @@
 
 use super::{Outcome, Stage, spelling};
 use crate::setup::Toolchain;
-use crate::workspace::{cargo, guests, host, target};
+use crate::workspace::{WHOLE, cargo, guests, host, target};
 use crate::{components, dependencies, process, setup};
 use anyhow::Result;
 use std::process::Command;
@@ -144,38 +144,30 @@ fn guest_clippy() -> Result<Outcome> {
 }
 
 fn clippy() -> Result<Outcome> {
-    host_cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--locked",
-        "--",
-        "-D",
-        "warnings",
-    ])?;
+    host_cargo(&["clippy", WHOLE, "--all-targets", "--locked", "--", "-D", "warnings"])?;
     Ok(Outcome::Passed)
 }
 
 fn tests() -> Result<Outcome> {
     // The end-to-end tests run the program itself, which a build of tests alone does not make.
-    host_cargo(&["build", "--workspace", "--locked"])?;
+    host_cargo(&["build", WHOLE, "--locked"])?;
     let arguments: &[&str] = if process::answers(cargo().args(["nextest", "--version"])) {
-        &["nextest", "run", "--workspace", "--locked"]
+        &["nextest", "run", WHOLE, "--locked"]
     } else {
-        &["test", "--workspace", "--all-targets", "--locked"]
+        &["test", WHOLE, "--all-targets", "--locked"]
     };
     process::run(cargo().args(arguments).env("DEVGATE_COMPONENTS", components::folder()?))?;
     Ok(Outcome::Passed)
 }
 
 fn doc_tests() -> Result<Outcome> {
-    host_cargo(&["test", "--workspace", "--doc", "--locked"])?;
+    host_cargo(&["test", WHOLE, "--doc", "--locked"])?;
     Ok(Outcome::Passed)
 }
 
 fn docs() -> Result<Outcome> {
     let strict = |command: &mut Command| process::run(command.env("RUSTDOCFLAGS", "-D warnings"));
-    strict(cargo().args(["doc", "--workspace", "--no-deps", "--locked"]))?;
+    strict(cargo().args(["doc", WHOLE, "--no-deps", "--locked"]))?;
     let sdk = [
         "doc",
         "--package",
