@@ -76,7 +76,7 @@ impl CallHost {
         if let Some(number) = self.node_numbers.get(&node.node) {
             let held = usize::try_from(*number).ok().and_then(|n| self.nodes.get_mut(n));
             if let Some(held) = held {
-                held.grant = least(held.grant, node.grant);
+                held.grant = least(held.grant.clone(), node.grant);
             }
             return NodeHandle(*number);
         }

@@ -174,7 +174,10 @@ impl Grants {
             None => {
                 // Where a selector offers it as well, neither the order of questions nor the wider grant decides.
                 let offered = owner.as_ref().and_then(|owner| self.offer_for(owner));
-                let grant = offered.map_or(grant, |offered| least(offered, grant));
+                let grant = match offered {
+                    Some(offered) => least(offered, grant),
+                    None => grant,
+                };
                 Ok(GrantedNode { node, grant, owner })
             }
         }
@@ -194,10 +197,11 @@ impl Grants {
         let owner = owner.cloned().or_else(|| self.node.owner_of(node.number));
         let subsystem = owner.as_ref().and_then(|o| self.node.subsystem(o).ok().flatten());
         let class = subsystem.as_ref().map(|s| s.name.as_str());
-        if let Some(reason) = dangerous_node(class, owner.as_ref().map(DevicePath::name), node.number) {
+        let danger = dangerous_node(class, owner.as_ref().map(DevicePath::name), node.number);
+        if let Some(danger) = danger.filter(|danger| !self.policy.accepts(danger)) {
             return Some(format!(
-                "{} ({}) is dangerous to give away: {reason}",
-                node.path, node.number
+                "{} ({}) is dangerous to give away: it {}, and needs \"dangerous: [{}]\" in the policy",
+                node.path, node.number, danger.why, danger.key
             ));
         }
         if node.path.starts_with("/dev/vfio/") && node.path != VFIO_CONTAINER {
@@ -283,6 +287,7 @@ pub(crate) fn least(a: NodeGrant, b: NodeGrant) -> NodeGrant {
     NodeGrant {
         shared: a.shared && b.shared,
         access: a.access.both(b.access).unwrap_or(a.access),
+        container_path: a.container_path.or(b.container_path),
     }
 }
 

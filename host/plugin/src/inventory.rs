@@ -109,7 +109,9 @@ impl Inventory {
     /// What the units need for themselves.
     pub(crate) fn claims(&self, policy: &PluginPolicy) -> Vec<Claim> {
         // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
-        let pools = policy.resources.iter().filter_map(|resource| self.pools.get(resource));
+        let mut pools: Vec<_> = self.pools.iter().collect();
+        pools.sort_by_key(|(resource, _)| policy.resource_rank(resource));
+        let pools = pools.into_iter().map(|(_, pool)| pool);
         pools
             .flat_map(|pool| pool.units.iter().map(|unit| unit.claim(pool, policy)))
             .collect()
@@ -251,7 +253,7 @@ fn fits(unit: UnitRecord, replicas: u32, room: bool) -> Result<UnitRecord, Strin
 
 fn granted_resource(policy: &PluginPolicy, so_far: &Inventory, name: &str) -> Result<ResourceName, String> {
     let resource = ResourceName::try_new(name).map_err(|e| e.problem().to_owned())?;
-    if !policy.resources.contains(&resource) {
+    if !policy.grants_resource(&resource) {
         return Err("the policy does not grant this name (resources)".into());
     }
     if so_far.pools.contains_key(&resource) {

@@ -53,10 +53,11 @@ fn env(
             properties: &u.properties,
         })
         .collect();
+    let rules = policy.containers.rules(resource);
     let mut env = BTreeMap::new();
     for edit in &edits.env {
         let key = escape(&edit.name, 80);
-        let Some(rule) = policy.containers.env(resource, &edit.name) else {
+        let Some(rule) = rules.env(&edit.name) else {
             return Err(format!("environment variable {key} is not granted (containers.env)"));
         };
         rule.check(&edit.value, &records).map_err(|expected| {

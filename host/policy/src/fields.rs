@@ -1,12 +1,11 @@
 //! Reading one mapping strictly: every key known, every value of its kind, every mistake reported and none fatal.
 
 use crate::error::Report;
-use crate::key::{Section, nearest};
+use crate::key::{Key, Kind, Section, nearest};
 use crate::time;
 use crate::yaml::{At, Node, Value};
 use devgate_model::{ByteSize, escape};
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The longest text that a policy needs anywhere but in `config`.
@@ -18,7 +17,7 @@ const QUOTES: &str = "put it in quotes";
 pub(crate) struct Fields<'a> {
     at: At,
     place: &'a str,
-    known: Vec<(&'static str, At, &'a Node)>,
+    known: Vec<(&'static Key, At, &'a Node)>,
 }
 
 impl<'a> Fields<'a> {
@@ -32,19 +31,24 @@ impl<'a> Fields<'a> {
         let mut known = Vec::with_capacity(entries.len());
         for (key, value) in entries {
             let shown = escape(&key.text, 80);
-            if let Some(name) = section.served.iter().find(|name| **name == key.text) {
-                known.push((*name, key.at, value));
-            } else if section.later.contains(&key.text.as_str()) {
-                report.error(
-                    key.at,
-                    format!("\"{shown}\" in {place} is not served by this version yet"),
-                );
-            } else {
-                let message = format!("unknown key \"{shown}\" in {place}");
-                match nearest(&key.text, section.served.iter().copied()) {
-                    Some(name) => report.error_with_hint(key.at, message, format!("did you mean \"{name}\"?")),
-                    None => report.error(key.at, message),
+            match section.find(&key.text) {
+                Some(known_key) if matches!(known_key.kind, Kind::Later) => {
+                    report.error(
+                        key.at,
+                        format!("\"{shown}\" in {place} is not served by this version yet"),
+                    );
+                    continue;
                 }
+                Some(known_key) => {
+                    known.push((known_key, key.at, value));
+                    continue;
+                }
+                None => {}
+            }
+            let message = format!("unknown key \"{shown}\" in {place}");
+            match nearest(&key.text, section.served().map(|key| key.name)) {
+                Some(name) => report.error_with_hint(key.at, message, format!("did you mean \"{name}\"?")),
+                None => report.error(key.at, message),
             }
         }
         Some(Self {
@@ -54,11 +58,22 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// Whether no known key is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The same mapping without one key.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.known.retain(|(key, ..)| key.name != name);
+        self
+    }
+
     /// The value of one key.
     pub(crate) fn get(&self, name: &'static str) -> Option<Item<'a>> {
-        let (key, key_at, node) = self.known.iter().find(|(key, ..)| *key == name)?;
+        let (key, key_at, node) = self.known.iter().find(|(key, ..)| key.name == name)?;
         Some(Item {
-            key,
+            key: key.name,
             key_at: *key_at,
             place: self.place,
             node,
@@ -74,22 +89,24 @@ impl<'a> Fields<'a> {
         item
     }
 
-    /// Reads a duration into `into`, if the key is there.
-    pub(crate) fn duration(
-        &self,
-        name: &'static str,
-        range: RangeInclusive<Duration>,
-        into: &mut Duration,
-        report: &mut Report,
-    ) {
-        let Some(item) = self.get(name) else { return };
+    /// What the table says that a key's value may be, where the key is there.
+    fn kind(&self, name: &str) -> Option<Kind> {
+        let (key, ..) = self.known.iter().find(|(key, ..)| key.name == name)?;
+        Some(key.kind)
+    }
+
+    /// Reads a duration into `into`, if the key is there; its range is the table's.
+    pub(crate) fn duration(&self, name: &'static str, into: &mut Duration, report: &mut Report) {
+        let (Some(item), Some(Kind::Time(least, most))) = (self.get(name), self.kind(name)) else {
+            return;
+        };
         let Some(text) = item.text_in("a duration such as 500ms, 2s or 5m", "add a unit", report) else {
             return;
         };
         match time::parse(text) {
-            Some(value) if range.contains(&value) => *into = value,
+            Some(value) if (least..=most).contains(&value) => *into = value,
             Some(_) => {
-                let (least, most) = (time::show(*range.start()), time::show(*range.end()));
+                let (least, most) = (time::show(least), time::show(most));
                 item.error(
                     report,
                     format!("must be between {least} and {most}, not {}", escape(text, 40)),
@@ -105,26 +122,17 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a size into `into`, if the key is there.
-    pub(crate) fn size(
-        &self,
-        name: &'static str,
-        range: RangeInclusive<ByteSize>,
-        into: &mut ByteSize,
-        report: &mut Report,
-    ) {
-        let Some(item) = self.get(name) else { return };
+    /// Reads a size into `into`, if the key is there; its range is the table's.
+    pub(crate) fn size(&self, name: &'static str, into: &mut ByteSize, report: &mut Report) {
+        let (Some(item), Some(Kind::Size(least, most))) = (self.get(name), self.kind(name)) else {
+            return;
+        };
         let Some(text) = item.text_in("a size such as 64KiB or 16MiB", "add a unit", report) else {
             return;
         };
         match text.parse::<ByteSize>() {
-            Ok(value) if range.contains(&value) => *into = value,
-            Ok(value) => {
-                item.error(
-                    report,
-                    format!("must be between {} and {}, not {value}", range.start(), range.end()),
-                );
-            }
+            Ok(value) if (least..=most).contains(&value) => *into = value,
+            Ok(value) => item.error(report, format!("must be between {least} and {most}, not {value}")),
             Err(_) => {
                 let shown = escape(text, 40);
                 item.error(
@@ -135,9 +143,11 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a number into `into`, if the key is there.
-    pub(crate) fn number(&self, name: &'static str, range: RangeInclusive<u32>, into: &mut u32, report: &mut Report) {
-        let Some(item) = self.get(name) else { return };
+    /// Reads a number into `into`, if the key is there; its range is the table's.
+    pub(crate) fn number(&self, name: &'static str, into: &mut u32, report: &mut Report) {
+        let (Some(item), Some(Kind::Number(least, most))) = (self.get(name), self.kind(name)) else {
+            return;
+        };
         let value = match &item.node.value {
             Value::Number(number) => number.as_u64().and_then(|n| u32::try_from(n).ok()),
             other => {
@@ -145,13 +155,34 @@ impl<'a> Fields<'a> {
                 return;
             }
         };
-        match value.filter(|value| range.contains(value)) {
+        match value.filter(|value| (least..=most).contains(value)) {
             Some(value) => *into = value,
-            None => item.error(
-                report,
-                format!("must be a whole number between {} and {}", range.start(), range.end()),
-            ),
+            None => item.error(report, format!("must be a whole number between {least} and {most}")),
         }
+    }
+
+    /// One of the words that the table lists, if the key is there.
+    pub(crate) fn word(&self, name: &'static str, report: &mut Report) -> Option<&'static str> {
+        let (item, Some(Kind::OneOf(words))) = (self.get(name)?, self.kind(name)) else {
+            return None;
+        };
+        one_of(&item, item.text(report)?, words, report)
+    }
+
+    /// The words of a list that the table has as well, if the key is there.
+    pub(crate) fn words(&self, name: &'static str, report: &mut Report) -> Vec<&'static str> {
+        let (Some(item), Some(Kind::SomeOf(words))) = (self.get(name), self.kind(name)) else {
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        for (item, text) in item.texts(report) {
+            match one_of(&item, text, words, report) {
+                Some(word) if out.contains(&word) => item.error(report, format!("has \"{word}\" twice")),
+                Some(word) => out.push(word),
+                None => {}
+            }
+        }
+        out
     }
 
     /// Reads `true` or `false` into `into`, if the key is there.
@@ -161,6 +192,27 @@ impl<'a> Fields<'a> {
             Value::Bool(value) => *into = value,
             ref other => item.error(report, format!("must be true or false, not {}", other.kind())),
         }
+    }
+}
+
+fn one_of(item: &Item<'_>, text: &str, words: &[&'static str], report: &mut Report) -> Option<&'static str> {
+    let found = words.iter().copied().find(|word| *word == text);
+    if found.is_none() {
+        let problem = format!("must be {}, not \"{}\"", either(words), escape(text, 40));
+        match nearest(text, words.iter().copied()) {
+            Some(word) if words.len() > 4 => item.error_with_hint(report, problem, format!("did you mean \"{word}\"?")),
+            _ => item.error(report, problem),
+        }
+    }
+    found
+}
+
+/// `a, b or c`.
+fn either(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
     }
 }
 

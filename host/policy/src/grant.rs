@@ -14,7 +14,7 @@ pub enum Grant {
         /// The policy's key that would, as it is written: `hardware:`.
         key: &'static str,
     },
-    /// The contract has it, but this version of the host does not.
+    /// The policy grants it, but this version of the host does not serve it.
     NotServed,
     /// The contract has no such interface.
     Unknown,
@@ -31,11 +31,22 @@ impl PluginPolicy {
                 Grant::NotGranted { key }
             }
         };
+        // What the policy can grant already, and nothing serves yet.
+        let later = |granted, key| match when(granted, key) {
+            Grant::Granted => Grant::NotServed,
+            other => other,
+        };
         match interface {
             "types" | "config" | "log" => Grant::Always,
             "hardware" => when(!self.hardware.is_empty(), "hardware"),
-            "host-paths" => when(!self.host_nodes.is_empty(), "host-nodes"),
-            "files" | "kernel-log" | "control" | "state" => Grant::NotServed,
+            "host-paths" => when(
+                !self.host_nodes.is_empty() || self.containers.mounts().next().is_some(),
+                "host-nodes",
+            ),
+            "files" => when(!self.files.is_empty(), "files"),
+            "kernel-log" => later(!self.kernel_log.is_empty(), "kernel-log"),
+            "control" => later(!self.control.is_empty(), "control"),
+            "state" => later(self.state, "state"),
             _ => Grant::Unknown,
         }
     }

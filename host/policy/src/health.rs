@@ -39,19 +39,11 @@ impl Health {
         let Some(fields) = Fields::open(item.node, &place, &key::HEALTH, report) else {
             return health;
         };
-        let day = Duration::from_secs(24 * 3_600);
-        let hour = Duration::from_secs(3_600);
-        let tick = Duration::from_millis(100);
-        fields.duration(
-            "unhealthy-after",
-            Duration::ZERO..=hour,
-            &mut health.unhealthy_after,
-            report,
-        );
-        fields.duration("healthy-after", Duration::ZERO..=day, &mut health.healthy_after, report);
-        fields.duration("stale-after", Duration::ZERO..=day, &mut health.stale_after, report);
-        fields.duration("check-every", tick..=hour, &mut health.check_every, report);
-        fields.duration("enumerate-every", tick..=hour, &mut health.enumerate_every, report);
+        fields.duration("unhealthy-after", &mut health.unhealthy_after, report);
+        fields.duration("healthy-after", &mut health.healthy_after, report);
+        fields.duration("stale-after", &mut health.stale_after, report);
+        fields.duration("check-every", &mut health.check_every, report);
+        fields.duration("enumerate-every", &mut health.enumerate_every, report);
         health
     }
 }

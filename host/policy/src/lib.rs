@@ -9,25 +9,37 @@
 //! ```text
 //! files ── yaml (a tree with places) ── fields (strict) ── Policy ── PluginPolicy ─┬─ Selector    × DeviceFacts
 //!                                                                                  ├─ HostNodes   × path
+//!                                                                                  ├─ Files       × path
 //!                                                                                  ├─ Containers  × Record
+//!                                                                                  ├─ place       × UnitFacts
 //!                                                                                  └─ grants      × interface
 //! ```
 #![forbid(unsafe_code)]
 
 mod attribute;
 mod component;
+mod conflicts;
+mod container_path;
 mod containers;
+mod control;
 mod dangerous;
 mod error;
 mod fields;
+mod files;
+mod filter;
 mod grant;
 mod health;
+mod host_nodes;
+mod kernel_log;
 mod key;
 mod limits;
 mod nodes;
 mod parse;
+mod path;
 mod pattern;
 mod plugin;
+mod resources;
+mod schema;
 mod selector;
 #[cfg(test)]
 mod tests;
@@ -37,14 +49,22 @@ mod yaml;
 
 pub use attribute::attribute_rule;
 pub use component::ComponentSource;
-pub use containers::Containers;
-pub use dangerous::dangerous_node;
+pub use container_path::ContainerPath;
+pub use containers::{Containers, MountGrant, RuleEntry, Rules, is_cdi_device};
+pub use control::Control;
+pub use dangerous::{Danger, dangerous_mount, dangerous_node};
 pub use error::{PolicyError, PolicyErrors};
+pub use files::{FileDenied, Files};
+pub use filter::{Filter, Placed, Rename, UnitFacts};
 pub use grant::Grant;
 pub use health::Health;
-pub use nodes::{HostNodes, NodeGrant, NodeOffer};
+pub use host_nodes::HostNodes;
+pub use kernel_log::KernelPattern;
+pub use nodes::{NodeGrant, NodeOffer};
 pub use parse::parse;
-pub use plugin::{Origin, PluginPolicy};
+pub use plugin::{Origin, Placement, PluginPolicy};
+pub use resources::{ResourceGrant, ResourcePattern};
+pub use schema::schema;
 pub use selector::{DeviceFacts, Selector, Use};
 pub use value_rule::{Record, Template, ValueRule};
 

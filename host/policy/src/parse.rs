@@ -1,11 +1,12 @@
 //! Reading files into one policy.
 
+use crate::conflicts::Claims;
 use crate::error::{PolicyError, PolicyErrors, Report};
 use crate::fields::Fields;
 use crate::plugin::{Origin, PluginPolicy};
 use crate::yaml::{self, At};
 use crate::{API_VERSION, KIND, Policy, PolicyFile, key};
-use devgate_model::{PluginName, ResourceName, escape};
+use devgate_model::{PluginName, escape};
 use indexmap::IndexMap;
 use std::collections::HashMap;
 
@@ -48,8 +49,7 @@ pub fn parse(files: &[PolicyFile<'_>]) -> Result<Policy, PolicyErrors> {
 struct Whole {
     plugins: IndexMap<PluginName, PluginPolicy>,
     names: HashMap<String, Origin>,
-    resources: HashMap<ResourceName, (String, Origin)>,
-    env: HashMap<String, (String, Origin)>,
+    claims: Claims,
 }
 
 impl Whole {
@@ -87,36 +87,7 @@ impl Whole {
     }
 
     fn add(&mut self, plugin: PluginPolicy, at: At, report: &mut Report) {
-        for resource in &plugin.resources {
-            if let Some((other, origin)) = self.resources.get(resource) {
-                let message = format!(
-                    "plugin \"{}\" offers \"{resource}\", as plugin \"{other}\" does ({origin})",
-                    plugin.name
-                );
-                report.error_with_hint(at, message, "a resource belongs to one plugin");
-                continue;
-            }
-            let by = (plugin.name.to_string(), plugin.origin.clone());
-            self.resources.insert(resource.clone(), by);
-        }
-        for key in &plugin.containers.keys {
-            if let Some((other, origin)) = self.env.get(&key.name) {
-                let whose = if other == plugin.name.as_str() {
-                    "for another of its resources".to_owned()
-                } else {
-                    format!("as plugin \"{other}\" may ({origin})")
-                };
-                let message = format!(
-                    "plugin \"{}\" may set \"{}\", {whose}: a container with both would get one of the values in random order",
-                    plugin.name,
-                    escape(&key.name, 80)
-                );
-                report.error(key.at, message);
-                continue;
-            }
-            let by = (plugin.name.to_string(), Origin::new(report, key.at));
-            self.env.insert(key.name.clone(), by);
-        }
+        self.claims.add(&plugin, at, report);
         self.plugins.insert(plugin.name.clone(), plugin);
     }
 }

@@ -75,6 +75,36 @@ impl Pattern {
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
+
+    /// Whether two patterns might match the same text: certain where one is a literal, otherwise told by what both
+    /// write out before their first and after their last wildcard, so that it may be said where it is not so.
+    pub(crate) fn may_overlap(&self, other: &Self) -> bool {
+        if self.is_literal() {
+            return other.matches(&self.text);
+        }
+        if other.is_literal() {
+            return self.matches(&other.text);
+        }
+        let ((a, x), (b, y)) = (self.ends(), other.ends());
+        (a.starts_with(b) || b.starts_with(a)) && (x.ends_with(y) || y.ends_with(x))
+    }
+
+    /// The text before the first wildcard and that after the last.
+    fn ends(&self) -> (&str, &str) {
+        let wild = ['*', '?', '[', ']', '{', '}', '\\'];
+        let before = self.text.find(wild).unwrap_or(self.text.len());
+        let after = self.text.rfind(wild).map_or(0, |at| at + 1);
+        // What a backslash makes literal is left out: it tells too little to be read for.
+        let after = if self.text.contains('\\') {
+            self.text.len()
+        } else {
+            after
+        };
+        (
+            self.text.get(..before).unwrap_or_default(),
+            self.text.get(after..).unwrap_or_default(),
+        )
+    }
 }
 
 impl fmt::Debug for Pattern {
@@ -144,7 +174,35 @@ mod tests {
         assert!(Pattern::path(&"*a".repeat(128)).is_ok() && Pattern::path(&"*a".repeat(129)).is_err());
     }
 
+    #[test]
+    fn patterns_that_cannot_meet_are_told_by_their_ends() {
+        let path = |text| Pattern::path(text).unwrap();
+        for (a, b, overlap) in [
+            ("af-*", "af-1", true),
+            ("af-1", "af-*", true),
+            ("af-*", "region-*", false),
+            ("af-*", "af-1*", true),
+            ("*-x", "*-y", false),
+            ("*-x", "af-*", true),
+            ("a[0-4]", "a[5-9]", true),
+            ("a\\*", "ab*", true),
+            ("x", "y", false),
+        ] {
+            assert_eq!(path(a).may_overlap(&path(b)), overlap, "{a} {b}");
+            assert_eq!(path(b).may_overlap(&path(a)), overlap, "{b} {a}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn what_two_patterns_match_is_an_overlap(a in "[ab*?\\[\\]!{},\\\\-]{0,6}", b in "[ab*?\\[\\]!{},\\\\-]{0,6}", text in "[ab-]{0,5}") {
+            if let (Ok(a), Ok(b)) = (Pattern::path(&a), Pattern::path(&b))
+                && a.matches(&text) && b.matches(&text)
+            {
+                prop_assert!(a.may_overlap(&b));
+            }
+        }
+
         #[test]
         fn no_pattern_without_a_double_star_crosses_a_slash(pattern in "[a-c*?/\\[\\]!{},\\\\-]{0,12}", text in "[a-c/]{0,8}") {
             prop_assume!(!pattern.contains("**"));

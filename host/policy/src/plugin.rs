@@ -3,13 +3,14 @@
 use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::yaml::At;
-use crate::{ComponentSource, Containers, Health, HostNodes, Selector, key, limits};
+use crate::{
+    ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Rename,
+    ResourceGrant, Selector, key, limits, resources,
+};
 use devgate_model::{Limits, PluginName, ResourceName};
 use std::fmt;
 use std::sync::Arc;
 
-/// The most resources of one plugin: the kubelet never forgets one.
-const MOST_RESOURCES: usize = 16;
 /// The most selectors of one plugin.
 const MOST_SELECTORS: usize = 256;
 /// The most bytes of `config` as JSON, so that it costs a call little.
@@ -40,6 +41,16 @@ impl fmt::Display for Origin {
     }
 }
 
+/// Which units a container gets where it may get several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// Near each other, and so that whole groups stay free.
+    #[default]
+    Packed,
+    /// From the emptiest group and the least used hardware.
+    Spread,
+}
+
 /// All that the policy says about one plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginPolicy {
@@ -49,18 +60,36 @@ pub struct PluginPolicy {
     pub origin: Origin,
     /// Where its component comes from.
     pub component: ComponentSource,
-    /// What it may offer: 1 to 16 resources, which no other plugin offers.
-    pub resources: Vec<ResourceName>,
+    /// What it may offer: 1 to 16 entries, none of which another plugin's overlaps.
+    pub resources: Vec<ResourceGrant>,
     /// The kernel devices that it may see.
     pub hardware: Vec<Selector>,
     /// The nodes without a kernel device that it may hand out.
     pub host_nodes: HostNodes,
+    /// The files outside the device tree that it may read.
+    pub files: Files,
+    /// The lines of the kernel's log that it may have captures from; not served yet.
+    pub kernel_log: Vec<KernelPattern>,
+    /// The attributes that it may write; not served yet.
+    pub control: Vec<Control>,
+    /// Whether it may keep a blob that survives restarts; not served yet.
+    pub state: bool,
+    /// What may be handed out although it reaches beyond one device: [`Danger::key`] of each.
+    pub dangerous: Vec<&'static str>,
     /// What else a container may get.
     pub containers: Containers,
     /// Whether several units may have the same backing and nodes.
     pub shares_hardware: bool,
     /// How many times each unit is offered: 1 to 4,096.
     pub replicas: u32,
+    /// Which units a container gets where it may get several.
+    pub placement: Placement,
+    /// Units that match one of these are offered, and no others; all where there is none.
+    pub only: Vec<Filter>,
+    /// Units that match one of these are not offered.
+    pub except: Vec<Filter>,
+    /// Under which other name units are offered; the first that matches counts.
+    pub rename: Vec<Rename>,
     /// When a device's state counts as changed.
     pub health: Health,
     /// What one call may use up.
@@ -70,6 +99,24 @@ pub struct PluginPolicy {
 }
 
 impl PluginPolicy {
+    /// Whether the plugin may offer a resource under this name.
+    #[must_use]
+    pub fn grants_resource(&self, name: &ResourceName) -> bool {
+        self.resource_rank(name).is_some()
+    }
+
+    /// The place of a resource in the policy's order: where two of one plugin want the same node, the earlier one has it.
+    #[must_use]
+    pub fn resource_rank(&self, name: &ResourceName) -> Option<usize> {
+        self.resources.iter().position(|grant| grant.matches(name))
+    }
+
+    /// Whether the policy has a danger's key in `dangerous`.
+    #[must_use]
+    pub fn accepts(&self, danger: &Danger) -> bool {
+        self.dangerous.contains(&danger.key)
+    }
+
     /// Reads an entry; every mistake in it is reported.
     pub(crate) fn read(entry: &Item<'_>, report: &mut Report) -> Option<Self> {
         let name = match PluginName::try_new(entry.key) {
@@ -84,17 +131,38 @@ impl PluginPolicy {
         let component = fields.need("component", report);
         let component = component.and_then(|item| ComponentSource::read(&item, &place, report));
         let resources = fields.need("resources", report);
-        let resources = resources.map(|item| read_resources(&item, report)).unwrap_or_default();
+        let resources = resources.map(|item| resources::read(&item, report)).unwrap_or_default();
         let hardware = fields.get("hardware").map(|item| read_hardware(&item, &place, report));
         let host_nodes = fields
             .get("host-nodes")
             .map(|item| HostNodes::read(&item, &place, report));
+        let files = fields.get("files").map(|item| Files::read(&item, report));
+        let kernel_log = fields.get("kernel-log");
+        let kernel_log = kernel_log.map(|item| KernelPattern::read_list(&item, report));
+        let control = fields.get("control");
+        let control = control.map(|item| Control::read_list(&item, &place, report));
+        let mut state = false;
+        fields.flag("state", &mut state, report);
+        let dangerous = fields.words("dangerous", report);
+        let accepted = |danger: &Danger| dangerous.contains(&danger.key);
         let containers = fields.get("containers");
-        let containers = containers.map(|item| Containers::read(&item, &place, &resources, report));
+        let containers = containers.map(|item| Containers::read(&item, &place, &resources, &accepted, report));
         let mut shares_hardware = false;
         fields.flag("shares-hardware", &mut shares_hardware, report);
         let mut replicas = 1;
-        fields.number("replicas", 1..=4_096, &mut replicas, report);
+        fields.number("replicas", &mut replicas, report);
+        let placement = match fields.word("placement", report) {
+            Some("spread") => Placement::Spread,
+            Some(_) => Placement::Packed,
+            None if replicas > 1 => Placement::Spread,
+            None => Placement::Packed,
+        };
+        let only = fields.get("only").map(|item| Filter::read_list(&item, &place, report));
+        let except = fields
+            .get("except")
+            .map(|item| Filter::read_list(&item, &place, report));
+        let rename = fields.get("rename");
+        let rename = rename.map(|item| Rename::read_list(&item, &place, &resources, report));
         let health = fields.get("health").map(|item| Health::read(&item, &place, report));
         let limits = fields.get("limits").map(|item| limits::read(&item, &place, report));
         let config = fields.get("config").map(|item| read_config(&item, report));
@@ -106,9 +174,18 @@ impl PluginPolicy {
             resources,
             hardware: hardware.unwrap_or_default(),
             host_nodes: host_nodes.unwrap_or_default(),
+            files: files.unwrap_or_default(),
+            kernel_log: kernel_log.unwrap_or_default(),
+            control: control.unwrap_or_default(),
+            state,
+            dangerous,
             containers: containers.unwrap_or_default(),
             shares_hardware,
             replicas,
+            placement,
+            only: only.unwrap_or_default(),
+            except: except.unwrap_or_default(),
+            rename: rename.unwrap_or_default(),
             health: health.unwrap_or_default(),
             limits: limits.unwrap_or_default(),
             config: config.unwrap_or_default(),
@@ -134,21 +211,4 @@ fn read_hardware(item: &Item<'_>, place: &str, report: &mut Report) -> Vec<Selec
         .take(MOST_SELECTORS)
         .filter_map(|entry| Selector::read(entry, place, report))
         .collect()
-}
-
-fn read_resources(item: &Item<'_>, report: &mut Report) -> Vec<ResourceName> {
-    let mut out: Vec<ResourceName> = Vec::new();
-    let texts = item.texts(report);
-    if texts.len() > MOST_RESOURCES {
-        item.error(report, format!("must have at most {MOST_RESOURCES} entries"));
-        return out;
-    }
-    for (item, text) in texts {
-        match ResourceName::try_new(text) {
-            Ok(name) if out.contains(&name) => item.error(report, format!("has \"{name}\" twice")),
-            Ok(name) => out.push(name),
-            Err(error) => report.error(item.node.at, error.to_string()),
-        }
-    }
-    out
 }

@@ -2,6 +2,8 @@
 
 mod read;
 
+pub(crate) use read::problem_of_attribute;
+
 use crate::Origin;
 use crate::nodes::{NodeGrant, NodeOffer};
 use crate::pattern::Pattern;
@@ -125,7 +127,7 @@ impl Selector {
     }
 
     /// How a node may be handed out that is owned by a kernel device of that subsystem and name, which is the matched
-    /// device or beneath it. Where several entries match, the first says which access, and one that is not shared makes
+    /// device or beneath it. Where several entries match, the first says which access and which path in a container, and one that is not shared makes
     /// the node exclusive.
     #[must_use]
     pub fn node_offer(&self, owner_subsystem: &str, owner_name: &str) -> Option<NodeGrant> {
@@ -133,10 +135,10 @@ impl Selector {
             .nodes
             .iter()
             .filter(|offer| offer.matches(owner_subsystem, owner_name));
-        let first = found.next()?.grant;
+        let first = &found.next()?.grant;
         Some(NodeGrant {
             shared: first.shared && found.all(|offer| offer.grant.shared),
-            ..first
+            ..first.clone()
         })
     }
 }

@@ -1,6 +1,8 @@
 //! What a value in an allocation's answer may be: a rule over the records that were allocated.
 
 use devgate_model::{ResourceName, escape};
+use std::fmt;
+use std::sync::Arc;
 
 /// One allocated unit, as the component described it when it was enumerated.
 #[derive(Debug, Clone, Copy)]
@@ -17,16 +19,16 @@ pub enum ValueRule {
     /// Whatever the component says.
     Any,
     /// One of these.
-    OneOf(Vec<String>),
-    /// What a template makes of the allocated records.
+    OneOf(Arc<[String]>),
+    /// What a template makes of the allocated records. The host sets it, whether or not the component says it.
     Template(Template),
 }
 
-/// Text with placeholders.
+/// Text with placeholders. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    text: String,
-    parts: Vec<Part>,
+    text: Arc<str>,
+    parts: Arc<[Part]>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,8 @@ enum Part {
     Literal(String),
     Ids,
     Property(String),
+    /// The resource's name, which is known once the template is bound to one.
+    Resource,
 }
 
 impl ValueRule {
@@ -49,10 +53,7 @@ impl ValueRule {
             Self::Any if value.contains('\0') => Err("text without NUL".to_owned()),
             Self::Any => Ok(()),
             Self::OneOf(values) if values.iter().any(|one| one == value) => Ok(()),
-            Self::OneOf(values) => {
-                let values: Vec<String> = values.iter().map(|one| format!("\"{}\"", escape(one, 80))).collect();
-                Err(escape(&values.join(" or "), 256))
-            }
+            Self::OneOf(_) => Err(self.to_string()),
             Self::Template(template) => {
                 let expected = template.expand(allocated)?;
                 if expected == value {
@@ -67,19 +68,50 @@ impl ValueRule {
         }
     }
 
+    /// The template, where the rule is one: its expansion is set in every allocation.
+    #[must_use]
+    pub fn template(&self) -> Option<&Template> {
+        match self {
+            Self::Template(template) => Some(template),
+            Self::Any | Self::OneOf(_) => None,
+        }
+    }
+
     /// Whether a component has a say in the value.
     pub(crate) fn is_free(&self) -> bool {
         match self {
             Self::Any => true,
             Self::OneOf(_) => false,
-            Self::Template(template) => template.parts.iter().any(|part| !matches!(part, Part::Literal(_))),
+            Self::Template(template) => !template.is_fixed(),
+        }
+    }
+
+    /// The same rule where units of `resource` are allocated.
+    pub(crate) fn bind(&self, resource: &ResourceName) -> Self {
+        match self {
+            Self::Template(template) => Self::Template(template.bind(resource)),
+            other => other.clone(),
+        }
+    }
+}
+
+impl fmt::Display for ValueRule {
+    /// As the policy writes it, escaped and cut: `any`, `"{ids}"`, `"a" or "b"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any"),
+            Self::OneOf(values) => {
+                let values: Vec<String> = values.iter().map(|one| format!("\"{}\"", escape(one, 80))).collect();
+                f.write_str(&escape(&values.join(" or "), 256))
+            }
+            Self::Template(template) => write!(f, "\"{}\"", escape(&template.text, 80)),
         }
     }
 }
 
 impl Template {
     /// Reads `{ids}`, `{property.NAME}` and `{resource}`; `{{` and `}}` stand for braces.
-    pub(crate) fn parse(text: &str, resource: &ResourceName) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let refuse = || {
             format!(
                 "must be a template with {{ids}}, {{property.NAME}} and {{resource}}, and {{{{ or }}}} for a brace, not \"{}\"",
@@ -103,35 +135,74 @@ impl Template {
                 .and_then(|inner| inner.split_once('}'))
                 .ok_or_else(refuse)?;
             let part = match name {
-                "ids" => Some(Part::Ids),
-                "resource" => {
-                    literal.push_str(resource.as_str());
-                    None
-                }
+                "ids" => Part::Ids,
+                "resource" => Part::Resource,
                 _ => match name.strip_prefix("property.") {
-                    Some(property) if is_property(property) => Some(Part::Property(property.to_owned())),
+                    Some(property) if is_property(property) => Part::Property(property.to_owned()),
                     _ => return Err(refuse()),
                 },
             };
-            if let Some(part) = part {
-                push_literal(&mut parts, &mut literal);
-                parts.push(part);
-            }
+            push_literal(&mut parts, &mut literal);
+            parts.push(part);
             rest = after;
         }
         literal.push_str(rest);
         push_literal(&mut parts, &mut literal);
         Ok(Self {
-            text: text.to_owned(),
-            parts,
+            text: text.into(),
+            parts: parts.into(),
         })
     }
 
-    fn expand(&self, allocated: &[Record<'_>]) -> Result<String, String> {
+    fn bind(&self, resource: &ResourceName) -> Self {
+        if !self.parts.contains(&Part::Resource) {
+            return self.clone();
+        }
+        let bound = |part: &Part| match part {
+            Part::Resource => Part::Literal(resource.to_string()),
+            other => other.clone(),
+        };
+        Self {
+            text: Arc::clone(&self.text),
+            parts: self.parts.iter().map(bound).collect(),
+        }
+    }
+
+    /// Whether it has no placeholder but the resource's name, which no component chooses.
+    fn is_fixed(&self) -> bool {
+        let fixed = |part: &Part| matches!(part, Part::Literal(_) | Part::Resource);
+        self.parts.iter().all(fixed)
+    }
+
+    /// Whether the resource's name is a part of it.
+    pub(crate) fn names_resource(&self) -> bool {
+        self.parts.contains(&Part::Resource)
+    }
+
+    /// What is written between the placeholders.
+    pub(crate) fn literals(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Literal(text) => Some(text.as_str()),
+            Part::Ids | Part::Property(_) | Part::Resource => None,
+        })
+    }
+
+    /// The template as the policy writes it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What the template makes of the allocated records. Their order does not matter.
+    ///
+    /// # Errors
+    /// Which value was expected, for people: where a record lacks a property, or has an id or property that would not
+    /// stand for one device (`all`, `none`, nothing at all, or with a `,`).
+    pub fn expand(&self, allocated: &[Record<'_>]) -> Result<String, String> {
         let mut records: Vec<&Record<'_>> = allocated.iter().collect();
         records.sort_by_key(|record| record.id);
         let mut out = String::new();
-        for part in &self.parts {
+        for part in self.parts.iter() {
             match part {
                 Part::Literal(text) => out.push_str(text),
                 Part::Ids => join(
@@ -139,6 +210,8 @@ impl Template {
                     records.iter().map(|record| plain("the id", record.id, record.id)),
                 )?,
                 Part::Property(name) => join(&mut out, records.iter().map(|record| property(record, name)))?,
+                // Who asks for a resource's rules gets them bound.
+                Part::Resource => return Err("a resource's name".to_owned()),
             }
         }
         Ok(out)
@@ -193,7 +266,7 @@ mod tests {
 
     fn template(text: &str) -> ValueRule {
         let resource = ResourceName::try_new("v.com/gpu").unwrap();
-        ValueRule::Template(Template::parse(text, &resource).unwrap())
+        ValueRule::Template(Template::parse(text).unwrap()).bind(&resource)
     }
 
     fn properties(value: &str) -> Vec<(String, String)> {
@@ -247,7 +320,7 @@ mod tests {
 
     #[test]
     fn literals_and_any() {
-        let list = ValueRule::OneOf(vec!["all".to_owned(), "none".to_owned()]);
+        let list = ValueRule::OneOf(["all".to_owned(), "none".to_owned()].into());
         list.check("all", &[]).unwrap();
         insta::assert_snapshot!(list.check("some", &[]).unwrap_err(), @r#""all" or "none""#);
         ValueRule::Any.check("whatever", &[]).unwrap();
@@ -256,7 +329,6 @@ mod tests {
 
     #[test]
     fn templates_with_mistakes_are_refused() {
-        let resource = ResourceName::try_new("v.com/gpu").unwrap();
         for bad in [
             "{",
             "}",
@@ -269,15 +341,14 @@ mod tests {
             "{}",
             "{ids}}",
         ] {
-            assert!(Template::parse(bad, &resource).is_err(), "{bad}");
+            assert!(Template::parse(bad).is_err(), "{bad}");
         }
     }
 
     proptest! {
         #[test]
         fn no_template_panics(text in "\\PC{0,40}", id in "\\PC{0,10}", value in "\\PC{0,10}") {
-            let resource = ResourceName::try_new("v.com/gpu").unwrap();
-            if let Ok(template) = Template::parse(&text, &resource) {
+            if let Ok(template) = Template::parse(&text) {
                 let chosen = properties(&value);
                 let _ = ValueRule::Template(template).check(&value, &[Record { id: &id, properties: &chosen }]);
             }

@@ -182,7 +182,7 @@ fn the_order_of_questions_decides_nothing() {
         };
         let (_, again) = (host.node_at("/dev/fuse").unwrap(), host.nodes(fuse).unwrap()[0]);
         assert_eq!(node, again);
-        let grant = host.held_node(node).unwrap().grant;
+        let grant = host.held_node(node).unwrap().grant.clone();
         assert_eq!(
             (grant.access.to_string().as_str(), grant.shared),
             ("r", false),

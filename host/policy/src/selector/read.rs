@@ -53,15 +53,10 @@ impl Selector {
 }
 
 fn usage(fields: &Fields<'_>, report: &mut Report) -> Use {
-    let Some(item) = fields.get("use") else {
-        return Use::default();
-    };
-    match item.text(report) {
-        Some("offer") => return Use::Offer,
-        Some("read") | None => {}
-        Some(other) => item.error(report, format!("must be read or offer, not \"{}\"", escape(other, 40))),
+    match fields.word("use", report) {
+        Some("offer") => Use::Offer,
+        _ => Use::Read,
     }
-    Use::Read
 }
 
 fn conditions(fields: &Fields<'_>, subsystem: Option<&str>, report: &mut Report) -> Conditions {
@@ -168,7 +163,7 @@ fn patterns(item: &Item<'_>, compile: fn(&str) -> Result<Pattern, String>, repor
     out
 }
 
-fn problem_of_attribute(path: &str) -> Option<String> {
+pub(crate) fn problem_of_attribute(path: &str) -> Option<String> {
     if path.len() > MOST_PATH || path.contains(char::is_control) {
         return Some(format!("must be a path of at most {MOST_PATH} bytes"));
     }

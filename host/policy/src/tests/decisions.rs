@@ -116,7 +116,7 @@ fn what_is_not_said_has_its_default() {
     assert_eq!(plugin.health, crate::Health::default());
     assert!(plugin.hardware.is_empty() && plugin.host_nodes.is_empty());
     assert_eq!(plugin.host_nodes.grant("/dev/null"), None);
-    assert_eq!(plugin.containers.env(&resource("v.com/x"), "ANY"), None);
+    assert_eq!(plugin.containers.rules(&resource("v.com/x")).env("ANY"), None);
 }
 
 #[test]
@@ -273,8 +273,9 @@ fn host_nodes_are_granted_by_plain_paths_under_dev() {
     let exclusive = NodeGrant {
         access: Access::READ_WRITE,
         shared: false,
+        container_path: None,
     };
-    assert_eq!(nodes.grant("/dev/nvidia0"), Some(exclusive));
+    assert_eq!(nodes.grant("/dev/nvidia0"), Some(exclusive.clone()));
     assert_eq!(
         nodes.grant("/dev/nvidiactl"),
         Some(NodeGrant {
@@ -299,18 +300,23 @@ fn host_nodes_are_granted_by_plain_paths_under_dev() {
         unseen.grant("/dev/x3"),
         Some(NodeGrant {
             access: Access::READ,
-            shared: false
+            shared: false,
+            container_path: None
         })
     );
     assert_eq!(
         unseen.grant("/dev/x5"),
         Some(NodeGrant {
             access: Access::READ,
-            shared: true
+            shared: true,
+            container_path: None
         })
     );
     assert_eq!(
-        unseen.patterns().collect::<Vec<_>>(),
+        unseen
+            .patterns()
+            .map(|(text, shared, _)| (text, shared))
+            .collect::<Vec<_>>(),
         [("/dev/x[0-4]", false), ("/dev/x*", true)]
     );
 }
@@ -322,35 +328,27 @@ fn environment_is_granted_per_resource() {
             .replace("[v.com/x]", "[v.com/x, w.com/y-z]");
     let policy = read(&text).unwrap();
     let containers = &policy.plugins["p"].containers;
-    let (x, y) = (resource("v.com/x"), resource("w.com/y-z"));
+    let (x, y) = (
+        containers.rules(&resource("v.com/x")),
+        containers.rules(&resource("w.com/y-z")),
+    );
     let record = [Record {
         id: "a",
         properties: &[],
     }];
-    containers
-        .env(&x, "V_COM_X_IDS")
-        .unwrap()
-        .check("v.com/x=a", &record)
-        .unwrap();
-    containers
-        .env(&y, "W_COM_Y_Z_IDS")
-        .unwrap()
-        .check("w.com/y-z=a", &record)
-        .unwrap();
-    containers
-        .env(&y, "MODE_W_COM_Y_Z")
-        .unwrap()
-        .check("", &record)
-        .unwrap();
-    assert_eq!(containers.env(&x, "W_COM_Y_Z_IDS"), None);
-    assert_eq!(containers.env(&x, "{RESOURCE}_IDS"), None);
-    assert_eq!(containers.env(&resource("v.com/other"), "V_COM_X_IDS"), None);
+    x.env("V_COM_X_IDS").unwrap().check("v.com/x=a", &record).unwrap();
+    y.env("W_COM_Y_Z_IDS").unwrap().check("w.com/y-z=a", &record).unwrap();
+    y.env("MODE_W_COM_Y_Z").unwrap().check("", &record).unwrap();
+    assert_eq!(x.env("W_COM_Y_Z_IDS"), None);
+    assert_eq!(x.env("{RESOURCE}_IDS"), None);
+    assert_eq!(containers.rules(&resource("v.com/other")).env("V_COM_X_IDS"), None);
 }
 
 #[test]
 fn loader_variables_need_their_value_written_out() {
     let good = plugin("containers: {env: {LD_PRELOAD: /opt/onload/usr/lib64/libonload.so, PATH: [/bin, /usr/bin]}}");
-    let rule = good.containers.env(&resource("v.com/x"), "LD_PRELOAD").unwrap();
+    let rules = good.containers.rules(&resource("v.com/x"));
+    let rule = rules.env("LD_PRELOAD").unwrap();
     rule.check("/opt/onload/usr/lib64/libonload.so", &[]).unwrap();
     assert!(rule.check("/tmp/evil.so", &[]).is_err());
     for free in [
@@ -379,9 +377,18 @@ fn interfaces_are_granted_by_what_the_policy_lists() {
     assert_eq!(hardware.grants("host-paths"), Grant::NotGranted { key: "host-nodes" });
     assert_eq!(paths.grants("hardware"), Grant::NotGranted { key: "hardware" });
     assert_eq!(paths.grants("host-paths"), Grant::Granted);
-    for later in ["files", "kernel-log", "control", "state"] {
-        assert_eq!(paths.grants(later), Grant::NotServed);
+    for key in ["files", "kernel-log", "control", "state"] {
+        assert_eq!(paths.grants(key), Grant::NotGranted { key });
     }
+    let later = super::plugin(
+        "kernel-log: [\"^a(b)\"]\ncontrol: [{attribute: x, values: a, moment: prepare}]\nstate: true\nfiles: [/opt/x]",
+    );
+    for key in ["kernel-log", "control", "state"] {
+        assert_eq!(later.grants(key), Grant::NotServed);
+    }
+    assert_eq!(later.grants("files"), Grant::Granted);
+    let mounts = super::plugin("containers: {mounts: {lib: {source: /usr/lib64/x.so, target: /usr/lib64/x.so}}}");
+    assert_eq!(mounts.grants("host-paths"), Grant::Granted);
     assert_eq!(paths.grants("sockets"), Grant::Unknown);
 }
 

@@ -1,0 +1,111 @@
+//! What no two plugins may both have: a container can get units of both.
+
+use crate::error::Report;
+use crate::resources::ResourceGrant;
+use crate::yaml::At;
+use crate::{MountGrant, Origin, PluginPolicy, RuleEntry};
+use devgate_model::escape;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the plugins read so far have claimed.
+#[derive(Default)]
+pub(crate) struct Claims {
+    resources: Vec<(ResourceGrant, String, Origin)>,
+    env: HashMap<String, (String, Origin)>,
+    annotations: HashMap<String, (String, Origin)>,
+    targets: HashMap<String, (Arc<MountGrant>, String)>,
+}
+
+impl Claims {
+    /// Adds a plugin's claims; reports those that another has already. `at` is where the plugin is written.
+    pub(crate) fn add(&mut self, plugin: &PluginPolicy, at: At, report: &mut Report) {
+        self.resources(plugin, at, report);
+        let names = |entry: &RuleEntry| entry.names(&plugin.resources);
+        for entry in plugin.containers.env() {
+            claim(&mut self.env, plugin, entry, names(entry), "may set", report);
+        }
+        for entry in plugin.containers.annotations() {
+            let what = "may set the annotation";
+            claim(&mut self.annotations, plugin, entry, names(entry), what, report);
+        }
+        self.targets(plugin, report);
+    }
+
+    fn resources(&mut self, plugin: &PluginPolicy, at: At, report: &mut Report) {
+        let others = self.resources.len();
+        for grant in &plugin.resources {
+            let other = self
+                .resources
+                .iter()
+                .take(others)
+                .find(|(other, ..)| other.overlaps(grant));
+            if let Some((theirs, other, origin)) = other {
+                let theirs = if theirs == grant {
+                    "does".to_owned()
+                } else {
+                    format!("may with \"{theirs}\"")
+                };
+                let message = format!(
+                    "plugin \"{}\" offers \"{grant}\", as plugin \"{other}\" {theirs} ({origin})",
+                    plugin.name
+                );
+                report.error_with_hint(at, message, "a resource belongs to one plugin");
+                continue;
+            }
+            let by = (grant.clone(), plugin.name.to_string(), plugin.origin.clone());
+            self.resources.push(by);
+        }
+    }
+
+    /// Two mounts may share a target if they are the same: a container gets it once.
+    fn targets(&mut self, plugin: &PluginPolicy, report: &mut Report) {
+        for mount in plugin.containers.mounts() {
+            if let Some((other, whose)) = self.targets.get(&mount.target) {
+                if (&other.source, other.writable) != (&mount.source, mount.writable) {
+                    let message = format!(
+                        "mount \"{}\" of plugin \"{}\" is at \"{}\" in a container, as \"{}\" of plugin \"{whose}\" is ({})",
+                        mount.name,
+                        plugin.name,
+                        escape(&mount.target, 80),
+                        other.name,
+                        other.origin
+                    );
+                    let hint = "two mounts share a target only if source and writable are the same";
+                    report.error_with_hint(mount.at, message, hint);
+                }
+                continue;
+            }
+            let by = (Arc::clone(mount), plugin.name.to_string());
+            self.targets.insert(mount.target.clone(), by);
+        }
+    }
+}
+
+/// Claims the names that a key stands for.
+fn claim(
+    claimed: &mut HashMap<String, (String, Origin)>,
+    plugin: &PluginPolicy,
+    entry: &RuleEntry,
+    names: Vec<String>,
+    what: &str,
+    report: &mut Report,
+) {
+    for name in names {
+        if let Some((other, origin)) = claimed.get(&name) {
+            let whose = if other == plugin.name.as_str() {
+                "for another of its resources".to_owned()
+            } else {
+                format!("as plugin \"{other}\" may ({origin})")
+            };
+            let message = format!(
+                "plugin \"{}\" {what} \"{}\", {whose}: a container with both would get one of the values in random order",
+                plugin.name,
+                escape(&name, 80)
+            );
+            report.error(entry.at, message);
+            continue;
+        }
+        claimed.insert(name, (plugin.name.to_string(), entry.origin.clone()));
+    }
+}

@@ -1,0 +1,139 @@
+//! One key of `env`, `annotations` or `cdi` with its rule.
+
+use crate::Origin;
+use crate::error::Report;
+use crate::fields::Item;
+use crate::resources::ResourceGrant;
+use crate::value_rule::{Template, ValueRule};
+use crate::yaml::{At, Value};
+use devgate_model::{ResourceName, escape};
+use std::sync::Arc;
+
+/// The longest value, in bytes: the contract's own limit for a text.
+const MOST_VALUE: usize = 4_096;
+/// What stands for the resource's name in a key.
+const RESOURCE: &str = "{RESOURCE}";
+
+/// One key with its rule, as the policy writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleEntry {
+    /// The key; `{RESOURCE}` in it stands for the resource's name in capitals.
+    pub key: String,
+    /// What its value may be.
+    pub rule: ValueRule,
+    /// Where it is written.
+    pub origin: Origin,
+    pub(crate) at: At,
+}
+
+impl RuleEntry {
+    /// The key and the rule where units of `resource` are allocated.
+    pub(crate) fn bind(&self, resource: &ResourceName) -> (String, ValueRule) {
+        (named(&self.key, resource), self.rule.bind(resource))
+    }
+
+    /// The names that the key stands for, as far as the policy says them.
+    pub(crate) fn names(&self, resources: &[ResourceGrant]) -> Vec<String> {
+        if self.key.contains(RESOURCE) {
+            exact(&self.key, resources)
+        } else {
+            vec![self.key.clone()]
+        }
+    }
+
+    /// Reads an entry of a mapping, whatever its key.
+    pub(crate) fn read(item: &Item<'_>, report: &mut Report) -> Option<Self> {
+        Some(Self {
+            key: item.key.to_owned(),
+            rule: rule(item, report)?,
+            origin: Origin::new(report, item.key_at),
+            at: item.key_at,
+        })
+    }
+}
+
+fn named(key: &str, resource: &ResourceName) -> String {
+    key.replace(RESOURCE, &resource.as_env())
+}
+
+/// The names that a key stands for; without a resource that the policy names in full, a sample.
+pub(crate) fn names(key: &str, resources: &[ResourceGrant]) -> Vec<String> {
+    let mut names = exact(key, resources);
+    if names.is_empty() {
+        names.push(key.replace(RESOURCE, "X"));
+    }
+    names
+}
+
+fn exact(key: &str, resources: &[ResourceGrant]) -> Vec<String> {
+    let name = |grant: &ResourceGrant| match grant {
+        ResourceGrant::Exact(name) => Some(named(key, name)),
+        ResourceGrant::Pattern(_) => None,
+    };
+    resources.iter().filter_map(name).collect()
+}
+
+/// Whether each resource of the plugin has the key to itself; reported where not.
+pub(crate) fn is_one_resources(item: &Item<'_>, resources: &[ResourceGrant], report: &mut Report) -> bool {
+    let patterns = resources.iter().any(|grant| matches!(grant, ResourceGrant::Pattern(_)));
+    let count = resources.len();
+    if item.key.contains(RESOURCE) || (count <= 1 && !patterns) {
+        return true;
+    }
+    let shown = escape(item.key, 80);
+    let several = if patterns {
+        "each of the resources that this plugin's patterns match".to_owned()
+    } else {
+        format!("each of this plugin's {count} resources")
+    };
+    let hint = format!("name the resource in it, such as \"{shown}_{RESOURCE}\", or write one plugin per resource");
+    let message = format!(
+        "\"{shown}\" would be set by {several}, and a container with two of them would get one value in random order"
+    );
+    report.error_with_hint(item.key_at, message, hint);
+    false
+}
+
+fn rule(entry: &Item<'_>, report: &mut Report) -> Option<ValueRule> {
+    match &entry.node.value {
+        Value::Text(text) if text == "any" => Some(ValueRule::Any),
+        Value::Text(_) => {
+            let text = entry.text(report)?;
+            match Template::parse(text) {
+                Ok(_) if text.contains('\0') => {
+                    entry.error(report, "must be text without NUL");
+                    None
+                }
+                Ok(template) => Some(ValueRule::Template(template)),
+                Err(problem) => {
+                    entry.error(report, problem);
+                    None
+                }
+            }
+        }
+        Value::List(_) => {
+            let mut values = Vec::new();
+            for item in entry.list(report) {
+                // An empty value may be meant, so this is not `text`.
+                let Value::Text(text) = &item.node.value else {
+                    item.wrong_kind("a list of texts", report);
+                    return None;
+                };
+                let template = ["{ids}", "{resource}", "{property."]
+                    .iter()
+                    .any(|part| text.contains(part));
+                if template || text.len() > MOST_VALUE || text.contains('\0') {
+                    let problem = format!("has in its list what is no plain value of at most {MOST_VALUE} bytes");
+                    item.error_with_hint(report, problem, "a template stands alone, not in a list");
+                    return None;
+                }
+                values.push(text.clone());
+            }
+            (!values.is_empty()).then(|| ValueRule::OneOf(Arc::from(values)))
+        }
+        _ => {
+            entry.wrong_kind("a template, a list of values or the word any", report);
+            None
+        }
+    }
+}

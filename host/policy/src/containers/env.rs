@@ -1,0 +1,59 @@
+//! Environment variables.
+
+use super::RuleEntry;
+use super::entries::{is_one_resources, names};
+use crate::error::Report;
+use crate::fields::Item;
+use crate::resources::ResourceGrant;
+use devgate_model::escape;
+
+/// The most environment variables of one plugin.
+const MOST: usize = 64;
+
+pub(crate) fn read(env: &Item<'_>, resources: &[ResourceGrant], report: &mut Report) -> Vec<RuleEntry> {
+    let entries = env.map(report);
+    if entries.len() > MOST {
+        env.error(report, format!("must have at most {MOST} entries"));
+    }
+    let read = |entry: &Item<'_>| one(entry, resources, report);
+    entries.iter().take(MOST).filter_map(read).collect()
+}
+
+fn one(entry: &Item<'_>, resources: &[ResourceGrant], report: &mut Report) -> Option<RuleEntry> {
+    let names = names(entry.key, resources);
+    if !names.iter().all(|name| is_env_name(name)) {
+        let shown = escape(entry.key, 80);
+        let hint = "letters, digits and \"_\", not a digit first; {RESOURCE} stands for the resource's name";
+        report.error_with_hint(
+            entry.key_at,
+            format!("\"{shown}\" is not the name of an environment variable"),
+            hint,
+        );
+        return None;
+    }
+    if !is_one_resources(entry, resources, report) {
+        return None;
+    }
+    let read = RuleEntry::read(entry, report)?;
+    if names.iter().any(|name| is_loader_key(name)) && read.rule.is_free() {
+        let hint = "write the value out, or a list of values";
+        entry.error_with_hint(
+            report,
+            "decides which code a container runs, so the component must not choose it",
+            hint,
+        );
+        return None;
+    }
+    Some(read)
+}
+
+fn is_env_name(name: &str) -> bool {
+    let ok = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    (1..=512).contains(&name.len()) && name.bytes().all(ok) && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Variables with which the dynamic loader, the C library or a shell takes its code from elsewhere (ld.so(8), glibc's
+/// `unsecvars.h`, bash(1)).
+fn is_loader_key(name: &str) -> bool {
+    name.starts_with("LD_") || matches!(name, "PATH" | "GCONV_PATH" | "LOCPATH" | "BASH_ENV" | "ENV")
+}

@@ -1,0 +1,164 @@
+//! Filters: which of a component's units are offered, and under which name.
+
+mod rename;
+
+pub use rename::Rename;
+
+use crate::error::Report;
+use crate::fields::{Fields, Item};
+use crate::pattern::Pattern;
+use crate::{Origin, PluginPolicy, key};
+use devgate_model::ResourceName;
+
+/// The most filters in one list.
+const MOST: usize = 256;
+
+/// What the host knows of a unit when it decides where it belongs.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitFacts<'a> {
+    /// Its id, without a replica's suffix.
+    pub id: &'a str,
+    /// The component's own name of its resource.
+    pub resource: &'a ResourceName,
+    /// The kernel's names of all devices that it is made of.
+    pub devices: &'a [&'a str],
+    /// Its properties, by name and value.
+    pub properties: &'a [(String, String)],
+}
+
+/// Where a unit belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placed<'p> {
+    /// It is offered under this name.
+    Offered(ResourceName),
+    /// It is not offered: a filter of `except` matches it, or none of `only` does. Where that is written.
+    Left(&'p Origin),
+    /// `resources` does not grant the component's name, and no `rename` moves it elsewhere.
+    NotGranted,
+}
+
+/// One entry of `only` or `except`. All that it states must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// Where it is written.
+    pub origin: Origin,
+    conditions: Conditions,
+}
+
+/// What a filter states; an empty list states nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Conditions {
+    id: Vec<Pattern>,
+    resource: Vec<Pattern>,
+    device: Vec<Pattern>,
+    property: Vec<(String, Vec<Pattern>)>,
+}
+
+impl Filter {
+    /// Whether all that the filter states holds for a unit.
+    #[must_use]
+    pub fn matches(&self, unit: &UnitFacts<'_>) -> bool {
+        self.conditions.hold(unit)
+    }
+
+    pub(crate) fn read_list(item: &Item<'_>, plugin: &str, report: &mut Report) -> Vec<Self> {
+        let list = item.list(report);
+        if list.len() > MOST {
+            item.error(report, format!("must have at most {MOST} entries"));
+        }
+        let place = format!("{} of {plugin}", item.key);
+        let read = |entry: &Item<'_>| Self::read(entry, &place, report);
+        list.iter().take(MOST).filter_map(read).collect()
+    }
+
+    fn read(entry: &Item<'_>, place: &str, report: &mut Report) -> Option<Self> {
+        let fields = Fields::open(entry.node, place, &key::FILTER, report)?;
+        let conditions = Conditions::read(&fields, report);
+        if fields.is_empty() {
+            report.error_with_hint(
+                entry.node.at,
+                format!("{place} has an entry that states nothing, and would match every unit"),
+                "state id, resource, device or property",
+            );
+            return None;
+        }
+        Some(Self {
+            origin: Origin::new(report, entry.node.at),
+            conditions,
+        })
+    }
+}
+
+impl Conditions {
+    fn read(fields: &Fields<'_>, report: &mut Report) -> Self {
+        let mut list = |key, compile| match fields.get(key) {
+            Some(item) => patterns(&item, compile, report),
+            None => Vec::new(),
+        };
+        let mut out = Self {
+            id: list("id", Pattern::value),
+            resource: list("resource", Pattern::path),
+            device: list("device", Pattern::value),
+            property: Vec::new(),
+        };
+        if let Some(item) = fields.get("property") {
+            for entry in item.map(report) {
+                out.property
+                    .push((entry.key.to_owned(), patterns(&entry, Pattern::value, report)));
+            }
+        }
+        out
+    }
+
+    fn hold(&self, unit: &UnitFacts<'_>) -> bool {
+        let any = |list: &[Pattern], text: &str| list.is_empty() || list.iter().any(|pattern| pattern.matches(text));
+        let device = self.device.is_empty() || unit.devices.iter().any(|name| any(&self.device, name));
+        let property = |(name, values): &(String, Vec<Pattern>)| {
+            let mut found = unit.properties.iter().filter(|(key, _)| key == name);
+            found.any(|(_, value)| any(values, value))
+        };
+        any(&self.id, unit.id)
+            && any(&self.resource, unit.resource.as_str())
+            && device
+            && self.property.iter().all(property)
+    }
+}
+
+fn patterns(item: &Item<'_>, compile: fn(&str) -> Result<Pattern, String>, report: &mut Report) -> Vec<Pattern> {
+    let mut out = Vec::new();
+    for (item, text) in item.texts(report) {
+        match compile(text) {
+            Ok(pattern) => out.push(pattern),
+            Err(problem) => item.error(report, problem),
+        }
+    }
+    out
+}
+
+impl PluginPolicy {
+    /// Whether a unit is offered, and under which name.
+    #[must_use]
+    pub fn place(&self, unit: &UnitFacts<'_>) -> Placed<'_> {
+        if let Some(filter) = self.except.iter().find(|filter| filter.matches(unit)) {
+            return Placed::Left(&filter.origin);
+        }
+        if let Some(first) = self.only.first()
+            && !self.only.iter().any(|filter| filter.matches(unit))
+        {
+            return Placed::Left(&first.origin);
+        }
+        if let Some(rename) = self.rename.iter().find(|rename| rename.matches(unit)) {
+            return Placed::Offered(rename.to.clone());
+        }
+        if self.grants_resource(unit.resource) {
+            return Placed::Offered(unit.resource.clone());
+        }
+        Placed::NotGranted
+    }
+
+    /// Whether the component may use a resource's name at all: it is granted, or a `rename` moves units from it.
+    #[must_use]
+    pub fn knows_resource(&self, name: &ResourceName) -> bool {
+        self.grants_resource(name) || self.rename.iter().any(|rename| rename.resource == *name)
+    }
+}

@@ -1,0 +1,145 @@
+//! Nodes that belong to no kernel device, by path.
+
+use crate::container_path::{self, ContainerPath};
+use crate::error::Report;
+use crate::fields::{Fields, Item};
+use crate::nodes::{NodeGrant, access};
+use crate::pattern::Pattern;
+use crate::{Origin, key};
+use devgate_model::{Access, escape};
+use std::sync::Arc;
+
+/// The most patterns in one list.
+const MOST_PATTERNS: usize = 256;
+
+/// Nodes that belong to no kernel device and may be handed out, by path: `host-nodes:` of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostNodes {
+    exclusive: Vec<Listed>,
+    shared: Vec<Listed>,
+    access: Access,
+    container_path: Option<Arc<ContainerPath>>,
+}
+
+/// One pattern and where it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Listed {
+    pattern: Pattern,
+    origin: Origin,
+}
+
+impl Default for HostNodes {
+    /// None.
+    fn default() -> Self {
+        Self {
+            exclusive: Vec::new(),
+            shared: Vec::new(),
+            access: Access::READ_WRITE,
+            container_path: None,
+        }
+    }
+}
+
+impl HostNodes {
+    /// Whether the policy lists none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.exclusive.is_empty() && self.shared.is_empty()
+    }
+
+    /// How the node at `path`, absolute and plain (no `.`, no `..`, no `//`), may be handed out; nothing if the policy
+    /// does not list it. A path that both lists match is exclusive.
+    #[must_use]
+    pub fn grant(&self, path: &str) -> Option<NodeGrant> {
+        let any = |list: &[Listed]| list.iter().any(|listed| listed.pattern.matches(path));
+        if problem_of_path(path).is_some() {
+            return None;
+        }
+        let exclusive = any(&self.exclusive);
+        (exclusive || any(&self.shared)).then_some(NodeGrant {
+            access: self.access,
+            shared: !exclusive,
+            container_path: self.container_path.clone(),
+        })
+    }
+
+    /// Each pattern, whether its nodes are shared, and where it is written: for `check` and `explain`.
+    pub fn patterns(&self) -> impl Iterator<Item = (&str, bool, &Origin)> {
+        let exclusive = self.exclusive.iter().map(|listed| (listed, false));
+        let all = exclusive.chain(self.shared.iter().map(|listed| (listed, true)));
+        all.map(|(listed, shared)| (listed.pattern.as_str(), shared, &listed.origin))
+    }
+
+    pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Self {
+        let mut nodes = Self::default();
+        let place = format!("host-nodes of {plugin}");
+        let Some(fields) = Fields::open(item.node, &place, &key::HOST_NODES, report) else {
+            return nodes;
+        };
+        if let Some(item) = fields.get("exclusive") {
+            nodes.exclusive = patterns(&item, &[], report);
+        }
+        if let Some(item) = fields.get("shared") {
+            nodes.shared = patterns(&item, &nodes.exclusive, report);
+        }
+        access(&fields, &mut nodes.access, report);
+        nodes.container_path = container_path::read(&fields, report);
+        if fields.get("exclusive").is_none() && fields.get("shared").is_none() {
+            item.error(report, "lists no node, write \"exclusive\" or \"shared\"");
+        }
+        nodes
+    }
+}
+
+/// Reads a list of paths; `others` are the exclusive ones where `item` is the shared ones.
+fn patterns(item: &Item<'_>, others: &[Listed], report: &mut Report) -> Vec<Listed> {
+    let mut out: Vec<Listed> = Vec::new();
+    let texts = item.texts(report);
+    if texts.len() > MOST_PATTERNS {
+        item.error(report, format!("must have at most {MOST_PATTERNS} entries"));
+        return out;
+    }
+    for (item, text) in texts {
+        let shown = escape(text, 80);
+        if let Some(problem) = problem_of_path(text) {
+            item.error(report, format!("has \"{shown}\", which {problem}"));
+            continue;
+        }
+        let pattern = match Pattern::path(text) {
+            Ok(pattern) => pattern,
+            Err(problem) => {
+                item.error(report, problem);
+                continue;
+            }
+        };
+        if let Some(other) = others.iter().find(|other| overlap(&other.pattern, &pattern)) {
+            let other = escape(other.pattern.as_str(), 80);
+            item.error(
+                report,
+                format!("has \"{shown}\", which \"exclusive\" has as \"{other}\": a node is one or the other"),
+            );
+        } else if out.iter().any(|listed| listed.pattern == pattern) {
+            item.error(report, format!("has \"{shown}\" twice"));
+        } else {
+            let origin = Origin::new(report, item.node.at);
+            out.push(Listed { pattern, origin });
+        }
+    }
+    out
+}
+
+/// Whether two patterns are known to match the same path. Two that are both no literals may overlap unseen.
+fn overlap(a: &Pattern, b: &Pattern) -> bool {
+    a == b || (a.is_literal() && b.matches(a.as_str())) || (b.is_literal() && a.matches(b.as_str()))
+}
+
+fn problem_of_path(path: &str) -> Option<&'static str> {
+    let Some(rest) = path.strip_prefix("/dev/") else {
+        return Some("must start with /dev/");
+    };
+    if rest.split('/').any(|component| matches!(component, "" | "." | "..")) {
+        return Some("must be a plain path, without \"//\", \".\" and \"..\"");
+    }
+    path.contains(char::is_control)
+        .then_some("must not contain control characters")
+}

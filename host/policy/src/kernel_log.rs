@@ -1,0 +1,177 @@
+//! Lines of the kernel's log that a component may have parts of.
+
+use crate::Origin;
+use crate::error::Report;
+use crate::fields::Item;
+use devgate_model::escape;
+use regex::{Regex, RegexBuilder};
+use std::fmt;
+
+/// The most patterns of one plugin.
+const MOST: usize = 64;
+/// The longest pattern, in bytes.
+const MOST_BYTES: usize = 512;
+/// The most memory of one compiled pattern, in bytes.
+const MOST_MEMORY: usize = 1024 * 1024;
+
+/// One pattern of `kernel-log:`: anchored at the start of a line, with at least one capture. Only captures are told.
+#[derive(Clone)]
+pub struct KernelPattern {
+    regex: Regex,
+    /// Where it is written.
+    pub origin: Origin,
+}
+
+impl KernelPattern {
+    /// The pattern as the policy writes it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.regex.as_str()
+    }
+
+    /// What the pattern captures from a line, in order, with nothing for a group that took no part; nothing if the line does
+    /// not match.
+    #[must_use]
+    pub fn captures<'l>(&self, line: &'l str) -> Option<Vec<&'l str>> {
+        let found = self.regex.captures(line)?;
+        let text = |group: Option<regex::Match<'l>>| group.map_or("", |group| group.as_str());
+        Some(found.iter().skip(1).map(text).collect())
+    }
+
+    fn parse(text: &str, origin: Origin) -> Result<Self, String> {
+        let shown = escape(text, 80);
+        if text.len() > MOST_BYTES {
+            return Err(format!("must have at most {MOST_BYTES} bytes"));
+        }
+        let regex = RegexBuilder::new(text)
+            .size_limit(MOST_MEMORY)
+            .build()
+            .map_err(|error| match error {
+                regex::Error::CompiledTooBig(_) => format!("has \"{shown}\", which is too large when it is compiled"),
+                other => {
+                    // The last line says what is wrong, those before show where.
+                    let text = other.to_string();
+                    let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                    format!(
+                        "has \"{shown}\", which is not a regular expression: {}",
+                        escape(last, 120)
+                    )
+                }
+            })?;
+        if !starts_at_line(text) {
+            return Err(format!(
+                "has \"{shown}\", which must start with \"^\", and have no \"|\" outside brackets"
+            ));
+        }
+        if regex.captures_len() < 2 {
+            return Err(format!(
+                "has \"{shown}\", which captures nothing: put what the component needs in \"( )\""
+            ));
+        }
+        Ok(Self { regex, origin })
+    }
+
+    pub(crate) fn read_list(item: &Item<'_>, report: &mut Report) -> Vec<Self> {
+        let texts = item.texts(report);
+        if texts.len() > MOST {
+            item.error(report, format!("must have at most {MOST} entries"));
+            return Vec::new();
+        }
+        let mut out: Vec<Self> = Vec::new();
+        for (item, text) in texts {
+            match Self::parse(text, Origin::new(report, item.node.at)) {
+                Ok(pattern) if out.iter().any(|other| other.as_str() == text) => {
+                    item.error(report, format!("has \"{}\" twice", escape(pattern.as_str(), 80)));
+                }
+                Ok(pattern) => out.push(pattern),
+                Err(problem) => item.error(report, problem),
+            }
+        }
+        out
+    }
+}
+
+/// Whether a pattern can match only from the start of a line: a `^` at its own start that no alternative goes around.
+fn starts_at_line(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('^') else {
+        return false;
+    };
+    // A multi-line flag would let `^` match behind a line feed; a line has none, but a pattern that asks for it errs.
+    if rest.starts_with(['?', '*', '+', '{']) {
+        return false;
+    }
+    let (mut depth, mut class, mut chars) = (0_u32, false, rest.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            '[' => class = true,
+            ']' => class = false,
+            '(' if !class => depth += 1,
+            ')' if !class => depth = depth.saturating_sub(1),
+            '|' if !class && depth == 0 => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+impl fmt::Debug for KernelPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.regex.as_str())
+    }
+}
+
+impl PartialEq for KernelPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str() && self.origin == other.origin
+    }
+}
+
+impl Eq for KernelPattern {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<KernelPattern, String> {
+        let origin = Origin {
+            file: "x".into(),
+            line: 1,
+        };
+        KernelPattern::parse(text, origin)
+    }
+
+    #[test]
+    fn captures_alone_are_told() {
+        let xid = parse(r"^NVRM: Xid \(PCI:([0-9a-f:]+)\): ([0-9]+),").unwrap();
+        let line = "NVRM: Xid (PCI:0000:05:00): 79, pid='<unknown>', name=evil";
+        assert_eq!(xid.captures(line), Some(vec!["0000:05:00", "79"]));
+        assert_eq!(xid.captures(&format!("evil: {line}")), None);
+        assert_eq!(parse("^a(b)?(c)").unwrap().captures("ac"), Some(vec!["", "c"]));
+    }
+
+    #[test]
+    fn what_is_not_anchored_captures_nothing_or_does_not_compile_is_refused() {
+        for bad in [
+            "NVRM: (x)",
+            "^(a)|b(c)",
+            "^*(a)",
+            "^?(a)",
+            "^a",
+            "^(?:a)",
+            "^(a",
+            "^(a{1000}){1000}",
+            "^[a",
+            "(^a)",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+        for good in ["^(a|b)", "^[|](a)", r"^\|(a)", "^((?:a|b)|c)"] {
+            assert!(parse(good).is_ok(), "{good}");
+        }
+        let long = |n: usize| format!("^(){}", "x".repeat(n - 3));
+        assert!(parse(&long(MOST_BYTES)).is_ok() && parse(&long(MOST_BYTES + 1)).is_err());
+    }
+}
