@@ -1,7 +1,7 @@
 //! One resource of one plugin: what front ends see, and the path of an allocation.
 
 use crate::calls::{self, Calls};
-use crate::choose;
+use crate::choose::{Layout, Request};
 use crate::claims::{Ledger, NotHeld, Place};
 use crate::component::Component;
 use crate::inventory::{PoolRecord, UnitRecord};
@@ -14,6 +14,9 @@ use tokio::sync::{Notify, watch};
 
 /// Separates a unit's id from the number of one of its replicas.
 const REPLICA: &str = "::";
+
+/// The most ids that are chosen from on a thread that serves others.
+const CHOSEN_HERE: usize = 256;
 
 /// What a plugin's resources share.
 pub(crate) struct Core {
@@ -46,6 +49,8 @@ pub(crate) struct Snapshot {
     pub(crate) pool: PoolRecord,
     /// Each unit's place in the pool, and why it may not be handed out, if so.
     pub(crate) units: HashMap<UnitId, (usize, Option<Arc<str>>)>,
+    /// Where the units are.
+    pub(crate) layout: Arc<Layout>,
 }
 
 impl Resource {
@@ -71,10 +76,34 @@ impl Resource {
         });
     }
 
+    /// What is offered now.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn prefer(&self, available: &[String], must_include: &[String], size: usize) -> Vec<String> {
+        let policy = &self.core.calls.grants.policy;
+        let request = Request::new(
+            self.snapshot(),
+            policy.replicas,
+            policy.placement,
+            available,
+            must_include,
+            size,
+        );
+        match request {
+            None => Vec::new(),
+            Some(request) if request.available() <= CHOSEN_HERE => request.choose(),
+            Some(request) => tokio::task::spawn_blocking(move || request.choose())
+                .await
+                .unwrap_or_default(),
+        }
+    }
+
     async fn give(&self, ids: &[String]) -> Result<Arc<Reply>, AllocateError> {
         let ids = self.unit_ids(ids)?;
         let _turn = self.being_given.turn(&ids).await;
-        let snapshot = Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner));
+        let snapshot = self.snapshot();
         let units = self.look_up(&snapshot, &ids)?;
         let hold = self.hold(&snapshot, &units)?;
         let reply = self.ask_component(&snapshot, &units).await?;
@@ -106,25 +135,13 @@ impl Resource {
                 self.name
             ))
         };
+        let replicas = self.core.calls.grants.policy.replicas;
         let unit = |id: &String| {
-            let base = match id.rsplit_once(REPLICA) {
-                Some((base, number)) if self.replica_exists(number) => base,
-                Some(_) => return Err(unknown(id)),
-                None if self.core.calls.grants.policy.replicas > 1 => return Err(unknown(id)),
-                None => id,
-            };
+            let (base, _) = split_replica(id, replicas).ok_or_else(|| unknown(id))?;
             UnitId::try_new(base).map_err(|_| unknown(id))
         };
         let units = ids.iter().map(unit).collect::<Result<BTreeSet<_>, _>>()?;
         Ok(units.into_iter().collect())
-    }
-
-    fn replica_exists(&self, number: &str) -> bool {
-        let replicas = self.core.calls.grants.policy.replicas;
-        replicas > 1
-            && number
-                .parse::<u32>()
-                .is_ok_and(|n| n < replicas && n.to_string() == number)
     }
 
     fn look_up(&self, snapshot: &Snapshot, ids: &[UnitId]) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
@@ -231,19 +248,36 @@ impl Offer for Resource {
         must_include: &'a [String],
         size: usize,
     ) -> BoxFuture<'a, Vec<String>> {
-        Box::pin(std::future::ready(choose::first(available, must_include, size)))
+        Box::pin(self.prefer(available, must_include, size))
     }
 }
 
 /// The ids of one unit's replicas, or its own where there is only one.
 pub(crate) fn replica_ids(id: &UnitId, replicas: u32) -> impl Iterator<Item = String> + '_ {
-    (0..replicas.max(1)).map(move |n| {
-        if replicas > 1 {
-            format!("{id}{REPLICA}{n}")
-        } else {
-            id.to_string()
+    (0..replicas.max(1)).map(move |n| replica_id(id, replicas, n))
+}
+
+/// The id of one of a unit's replicas, or its own where there is only one.
+pub(crate) fn replica_id(id: &UnitId, replicas: u32, number: u32) -> String {
+    if replicas > 1 {
+        format!("{id}{REPLICA}{number}")
+    } else {
+        id.to_string()
+    }
+}
+
+/// The unit's id and the number of its replica, where there can be such a replica.
+pub(crate) fn split_replica(id: &str, replicas: u32) -> Option<(&str, u32)> {
+    match id.rsplit_once(REPLICA) {
+        None => (replicas <= 1).then_some((id, 0)),
+        Some((base, number)) => {
+            let known = number
+                .parse()
+                .ok()
+                .filter(|n: &u32| *n < replicas && n.to_string() == number);
+            Some((base, known.filter(|_| replicas > 1)?))
         }
-    })
+    }
 }
 
 /// Ids that are marked as handed out, until it is known whether they were: an allocation may fail, and its caller may go

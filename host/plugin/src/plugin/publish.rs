@@ -1,7 +1,9 @@
 //! From what is known about every unit to what front ends are told.
 
 use super::{ORDER_PATIENCE, Plugin};
+use crate::choose::Layout;
 use crate::health::UnitHealth;
+use crate::inventory::PoolRecord;
 use crate::offer::{Device, DeviceList};
 use crate::resource::{Resource, Snapshot, replica_ids};
 use devgate_model::UnitId;
@@ -23,9 +25,11 @@ impl Plugin {
         self.log_outcomes(&outcomes);
         let lost = core.ledger.lost(core.place);
         for (name, pool) in &self.inventory.pools {
+            let known = self.resources.get(name);
             let mut snapshot = Snapshot {
                 pool: pool.clone(),
                 units: HashMap::with_capacity(pool.units.len()),
+                layout: layout(known, pool),
             };
             let mut list = DeviceList::default();
             for (n, unit) in pool.units.iter().enumerate() {
@@ -41,7 +45,6 @@ impl Plugin {
                 snapshot.units.insert(unit.id.clone(), (n, unhealthy));
             }
             list.devices.sort_by(|a, b| a.id.cmp(&b.id));
-            let known = self.resources.get(name);
             let resource = known
                 .cloned()
                 .unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
@@ -107,5 +110,13 @@ impl Plugin {
                 "plugin {name}: the health of {more} more devices changed"
             );
         }
+    }
+}
+
+/// Where a pool's units are: what is known already, unless they are others now.
+fn layout(known: Option<&Arc<Resource>>, pool: &PoolRecord) -> Arc<Layout> {
+    match known.map(|resource| resource.snapshot()) {
+        Some(before) if before.pool.units == pool.units => Arc::clone(&before.layout),
+        _ => Arc::new(Layout::of(&pool.units)),
     }
 }

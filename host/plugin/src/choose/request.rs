@@ -1,0 +1,118 @@
+//! From a front end's ids to what there is of each unit, and back.
+
+use super::knapsack::Work;
+use super::{Slots, WORK};
+use crate::resource::{Snapshot, replica_id, split_replica};
+use devgate_policy::Placement;
+use std::sync::Arc;
+
+/// A choice to be made.
+pub(crate) struct Request {
+    snapshot: Arc<Snapshot>,
+    replicas: u32,
+    placement: Placement,
+    size: usize,
+    /// What may be taken, sorted, each once.
+    free: Vec<Free>,
+}
+
+/// A replica that may be taken: of which unit, whether it must be, and its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Free {
+    unit: usize,
+    number: u32,
+    may_be_left: bool,
+}
+
+impl Request {
+    /// Understands a request. An id that cannot be handed out now is not available, whatever the front end says. Nothing
+    /// where no answer is possible.
+    pub(crate) fn new(
+        snapshot: Arc<Snapshot>,
+        replicas: u32,
+        placement: Placement,
+        available: &[String],
+        must_include: &[String],
+        size: usize,
+    ) -> Option<Self> {
+        let find = |id: &String| {
+            let (base, number) = split_replica(id, replicas)?;
+            match snapshot.units.get(base)? {
+                (unit, None) => Some((*unit, number)),
+                (_, Some(_)) => None,
+            }
+        };
+        let mut free: Vec<_> = available.iter().filter_map(find).collect();
+        free.sort_unstable();
+        free.dedup();
+        let free = free.into_iter().map(|(unit, number)| Free {
+            unit,
+            number,
+            may_be_left: true,
+        });
+        let mut free: Vec<Free> = free.collect();
+        for id in must_include {
+            let wanted = find(id)?;
+            let at = free
+                .binary_search_by_key(&wanted, |free| (free.unit, free.number))
+                .ok()?;
+            free.get_mut(at)?.may_be_left = false;
+        }
+        Some(Self {
+            snapshot,
+            replicas,
+            placement,
+            size,
+            free,
+        })
+    }
+
+    /// How many ids there are to choose from.
+    pub(crate) fn available(&self) -> usize {
+        self.free.len()
+    }
+
+    /// The host's choice, sorted; empty where `size` cannot be reached.
+    pub(crate) fn choose(&self) -> Vec<String> {
+        let work = Work(WORK);
+        let counts = super::choose(&self.snapshot.layout, &self.slots(), self.size, self.placement, work);
+        let Some(counts) = counts else {
+            return Vec::new();
+        };
+        let mut chosen = Vec::with_capacity(self.size);
+        for of_unit in self.free.chunk_by(|a, b| a.unit == b.unit) {
+            let count = of_unit.first().and_then(|free| counts.get(free.unit));
+            let mut of_unit = of_unit.to_vec();
+            // Those that must be taken, then the lowest.
+            of_unit.sort_unstable_by_key(|free| (free.may_be_left, free.number));
+            chosen.extend(of_unit.into_iter().take(count.map_or(0, |count| *count as usize)));
+        }
+        chosen.sort_unstable();
+        let id = |free: Free| {
+            let unit = self.snapshot.pool.units.get(free.unit)?;
+            Some(replica_id(&unit.id, self.replicas, free.number))
+        };
+        chosen.into_iter().filter_map(id).collect()
+    }
+
+    fn slots(&self) -> Vec<Slots> {
+        let mut slots = vec![Slots::default(); self.snapshot.pool.units.len()];
+        for free in &self.free {
+            if let Some(slot) = slots.get_mut(free.unit) {
+                slot.free += 1;
+                slot.must += u32::from(!free.may_be_left);
+            }
+        }
+        // What could be given and is not available is in use. A front end may keep back more than that; then it is the
+        // same for all that it lets be chosen.
+        for (unit, unhealthy) in self.snapshot.units.values() {
+            if let (None, Some(slot)) = (unhealthy, slots.get_mut(*unit)) {
+                slot.used = self.replicas.max(1).saturating_sub(slot.free);
+            }
+        }
+        slots
+    }
+}
+
+#[cfg(test)]
+mod tests;

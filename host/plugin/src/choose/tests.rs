@@ -1,0 +1,275 @@
+//! The default choice against every other one.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::{BTreeSet, HashMap};
+
+/// What a choice costs, straight from the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    same_unit: i64,
+    numa_nodes: usize,
+    not_shared: i64,
+    own: i64,
+    around: i64,
+}
+
+#[derive(Debug, Clone)]
+struct World {
+    places: Vec<(String, BTreeSet<u32>)>,
+    slots: Vec<Slots>,
+}
+
+fn pairs(n: u32) -> i64 {
+    i64::from(n) * (i64::from(n) - 1) / 2
+}
+
+/// How many steps the paths of two units share.
+fn shared(a: &str, b: &str) -> i64 {
+    let (a, b) = (a.split('/'), b.split('/'));
+    let same = a.zip(b).take_while(|(a, b)| a == b && !a.is_empty());
+    i64::try_from(same.count()).unwrap()
+}
+
+impl World {
+    /// The steps that all pairs of replicas of different units share, `counts` of each.
+    fn shared(&self, counts: &[u32]) -> i64 {
+        let mut sum = 0;
+        for (a, (place, _)) in self.places.iter().enumerate() {
+            for (b, (other, _)) in self.places.iter().enumerate().skip(a + 1) {
+                sum += shared(place, other) * i64::from(counts[a]) * i64::from(counts[b]);
+            }
+        }
+        sum
+    }
+
+    fn cost(&self, counts: &[u32], placement: Placement) -> Cost {
+        let chosen = || self.places.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let known: BTreeSet<_> = chosen().flat_map(|((_, numa), _)| numa).collect();
+        let unknown = chosen().any(|((_, numa), _)| numa.is_empty());
+        let slots = self.slots.iter().zip(counts);
+        let (others, sign): (Vec<u32>, i64) = match placement {
+            Placement::Packed => (slots.map(|(slot, count)| slot.free - count).collect(), -1),
+            Placement::Spread => (slots.map(|(slot, count)| slot.used + count).collect(), 1),
+        };
+        Cost {
+            same_unit: counts.iter().copied().map(pairs).sum(),
+            numa_nodes: known.len() + usize::from(unknown),
+            not_shared: -self.shared(counts),
+            own: sign * others.iter().copied().map(pairs).sum::<i64>(),
+            around: sign * self.shared(&others),
+        }
+    }
+
+    /// Every possible choice.
+    fn all(&self, size: u32) -> Vec<Vec<u32>> {
+        let mut all = vec![vec![]];
+        for slot in &self.slots {
+            let longer = |counts: &Vec<u32>| {
+                let counts = counts.clone();
+                (slot.must..=slot.free).map(move |n| [counts.as_slice(), &[n]].concat())
+            };
+            all = all.iter().flat_map(longer).collect();
+        }
+        all.retain(|counts| counts.iter().sum::<u32>() == size);
+        all
+    }
+
+    fn choose(&self, size: u32, placement: Placement, work: u64) -> Option<Vec<u32>> {
+        choose(
+            &Layout::new(&self.places),
+            &self.slots,
+            size as usize,
+            placement,
+            Work(work),
+        )
+    }
+}
+
+fn place() -> impl Strategy<Value = (String, BTreeSet<u32>)> {
+    let location = prop_oneof![
+        8 => prop::collection::vec("[ab]", 1..5).prop_map(|steps| steps.join("/")),
+        1 => Just(String::new()),
+    ];
+    let numa = prop_oneof![
+        6 => (0u32..3).prop_map(|node| BTreeSet::from([node])),
+        1 => Just(BTreeSet::new()),
+        1 => Just(BTreeSet::from([0, 1])),
+    ];
+    (location, numa)
+}
+
+fn world(units: usize, replicas: u32) -> impl Strategy<Value = World> {
+    let slot = (0..=replicas, 0..=replicas, 0..=2u32).prop_map(move |(free, must, rarely)| Slots {
+        free,
+        must: if rarely == 0 { must.min(free) } else { 0 },
+        used: replicas - free,
+    });
+    prop::collection::vec((place(), slot), 1..units).prop_map(|units| {
+        let (places, slots) = units.into_iter().unzip();
+        World { places, slots }
+    })
+}
+
+fn placement() -> impl Strategy<Value = Placement> {
+    prop_oneof![Just(Placement::Packed), Just(Placement::Spread)]
+}
+
+fn check(world: &World, size: u32, placement: Placement) -> Result<(), TestCaseError> {
+    let all = world.all(size);
+    let cheapest = all.iter().map(|counts| world.cost(counts, placement)).min();
+    let chosen = world.choose(size, placement, WORK);
+    prop_assert_eq!(chosen.is_some(), cheapest.is_some());
+    if let Some(chosen) = chosen {
+        prop_assert!(all.contains(&chosen), "{:?} is none of the possible choices", chosen);
+        prop_assert_eq!(Some(world.cost(&chosen, placement)), cheapest, "{:?}", chosen);
+    }
+    // Without time to try everything, the rule and the first two costs are kept all the same.
+    let hurried = world.choose(size, placement, 0);
+    prop_assert_eq!(hurried.is_some(), cheapest.is_some());
+    if let (Some(hurried), Some(cheapest)) = (hurried, cheapest) {
+        prop_assert!(all.contains(&hurried), "{:?} is none of the possible choices", hurried);
+        let cost = world.cost(&hurried, placement);
+        prop_assert_eq!(
+            (cost.same_unit, cost.numa_nodes),
+            (cheapest.same_unit, cheapest.numa_nodes)
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn nothing_is_cheaper(world in world(12, 1), size in 0u32..9, placement in placement()) {
+        check(&world, size, placement)?;
+    }
+
+    #[test]
+    fn nothing_is_cheaper_with_replicas(world in world(6, 3), size in 0u32..9, placement in placement()) {
+        check(&world, size, placement)?;
+    }
+}
+
+/// 8 GPUs: two processors, two switches each, two GPUs on each switch.
+fn eight_gpus(free: &[usize], replicas: u32) -> World {
+    let place = |n: usize| {
+        let (numa, switch) = (n / 4, n / 2);
+        let location = format!("pci{numa}/port{switch}/up{switch}/down{n}/gpu{n}");
+        (location, BTreeSet::from([u32::try_from(numa).unwrap()]))
+    };
+    let slot = |n: usize| {
+        let free = u32::try_from(free.iter().filter(|free| **free == n).count()).unwrap();
+        Slots {
+            free,
+            must: 0,
+            used: replicas - free,
+        }
+    };
+    World {
+        places: (0..8).map(place).collect(),
+        slots: (0..8).map(slot).collect(),
+    }
+}
+
+fn taken(world: &World, size: u32, placement: Placement) -> Vec<usize> {
+    let counts = world.choose(size, placement, WORK).unwrap();
+    let each = counts.iter().enumerate();
+    each.flat_map(|(n, count)| std::iter::repeat_n(n, *count as usize))
+        .collect()
+}
+
+#[test]
+fn neighbours_on_one_switch_then_on_one_processor() {
+    use Placement::Packed;
+    assert_eq!(taken(&eight_gpus(&[0, 1, 2, 3, 4, 5, 6, 7], 1), 2, Packed), [0, 1]);
+    assert_eq!(taken(&eight_gpus(&[1, 2, 4, 6, 7], 1), 2, Packed), [6, 7]);
+    assert_eq!(taken(&eight_gpus(&[1, 2, 4, 5, 6, 7], 1), 4, Packed), [4, 5, 6, 7]);
+    assert_eq!(
+        taken(&eight_gpus(&[0, 3, 4, 7], 1), 2, Packed),
+        [0, 3],
+        "on one processor"
+    );
+}
+
+#[test]
+fn packed_takes_what_is_left_over_and_spread_what_is_left_alone() {
+    // One of switch 0 is in use.
+    let world = eight_gpus(&[1, 2, 3, 4, 5, 6, 7], 1);
+    assert_eq!(taken(&world, 1, Placement::Packed), [1]);
+    assert_eq!(taken(&world, 1, Placement::Spread), [4]);
+    assert_eq!(taken(&world, 2, Placement::Packed), [2, 3]);
+    assert_eq!(taken(&world, 2, Placement::Spread), [4, 5]);
+}
+
+#[test]
+fn replicas_are_taken_from_different_units_and_of_the_least_used() {
+    // 0 has one replica left, 1 has two, 2 and 3 have three; all others none.
+    let world = eight_gpus(&[0, 1, 1, 2, 2, 2, 3, 3, 3], 3);
+    assert_eq!(taken(&world, 1, Placement::Spread), [2]);
+    assert_eq!(taken(&world, 1, Placement::Packed), [0]);
+    assert_eq!(taken(&world, 4, Placement::Spread), [0, 1, 2, 3]);
+    assert_eq!(taken(&world, 6, Placement::Spread), [0, 1, 2, 2, 3, 3]);
+    assert_eq!(taken(&world, 5, Placement::Packed), [0, 1, 1, 2, 3]);
+}
+
+#[test]
+fn the_lowest_ids_where_nothing_else_decides() {
+    let places = (0..10_000)
+        .map(|_| ("pci0/port".to_owned(), BTreeSet::from([0])))
+        .collect();
+    let slots = vec![
+        Slots {
+            free: 1,
+            must: 0,
+            used: 0
+        };
+        10_000
+    ];
+    let world = World { places, slots };
+    assert_eq!(taken(&world, 3, Placement::Packed), [0, 1, 2]);
+}
+
+/// 10,000 units on a hundred switches of different sizes behind ten root complexes.
+#[test]
+fn thousands_out_of_ten_thousand_are_chosen_exactly() {
+    let place = |n: usize| {
+        (
+            format!("pci{}/port{}/dev{n}", n % 10, n % 97 * n % 100),
+            BTreeSet::new(),
+        )
+    };
+    let slots = (0..10_000).map(|n| Slots {
+        free: u32::from(n % 7 != 0),
+        must: u32::from(n % 1_000 == 1 && n % 7 != 0),
+        used: u32::from(n % 7 == 0),
+    });
+    let world = World {
+        places: (0..10_000).map(place).collect(),
+        slots: slots.collect(),
+    };
+    // Pairs share a place as often as two of the units beneath it can be picked.
+    let shared = |counts: &[u32]| -> i64 {
+        let mut beneath = HashMap::new();
+        for ((location, _), count) in world.places.iter().zip(counts) {
+            for (end, _) in location.match_indices('/') {
+                *beneath.entry(&location[..end]).or_insert(0) += count;
+            }
+        }
+        beneath.into_values().map(pairs).sum()
+    };
+    for size in [16, 5_000] {
+        let exact = world.choose(size, Placement::Packed, WORK).unwrap();
+        assert_eq!(
+            exact,
+            world.choose(size, Placement::Packed, u64::MAX).unwrap(),
+            "there was time enough"
+        );
+        let hurried = world.choose(size, Placement::Packed, 0).unwrap();
+        assert_eq!(hurried.iter().sum::<u32>(), size);
+        let (exact, hurried) = (shared(&exact), shared(&hurried));
+        assert!(hurried <= exact);
+        assert!(hurried * 100 >= exact * 95, "{hurried} of {exact}");
+    }
+}
