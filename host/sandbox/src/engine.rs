@@ -40,11 +40,32 @@ pub struct Engine(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    on_demand: wasmtime::Engine,
-    pool: Option<(wasmtime::Engine, Seats)>,
+    on_demand: Runtime,
+    pool: Option<(Runtime, Seats)>,
     turns: Turns,
     ticker: Ticker,
     tokio: Option<tokio::runtime::Handle>,
+}
+
+/// Runs components, and knows how to compile them for it.
+#[derive(Debug)]
+pub(crate) struct Runtime {
+    /// Where components are loaded and run.
+    pub(crate) engine: wasmtime::Engine,
+    config: Config,
+}
+
+impl Runtime {
+    fn new(config: Config, instances: InstanceAllocationStrategy) -> wasmtime::Result<Self> {
+        let engine = wasmtime::Engine::new(config.clone().allocation_strategy(instances))?;
+        Ok(Self { engine, config })
+    }
+
+    /// An engine for one compilation, configured as the one that runs what comes of it. An engine keeps its compiler's working
+    /// memory as long as it lives: some 2.6 MB for each thread that ever compiled at the same time.
+    pub(crate) fn compiler(&self) -> wasmtime::Result<wasmtime::Engine> {
+        wasmtime::Engine::new(&self.config)
+    }
 }
 
 impl Engine {
@@ -56,20 +77,21 @@ impl Engine {
     /// # Errors
     /// See [`EngineError`].
     pub fn new(allocation: Allocation, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
-        let new = |config: &Config| wasmtime::Engine::new(config);
-        let on_demand = new(&on_demand()).map_err(|e| EngineError::Config(format!("{e:#}")))?;
+        let on_demand = Runtime::new(on_demand(), InstanceAllocationStrategy::OnDemand)
+            .map_err(|e| EngineError::Config(format!("{e:#}")))?;
         let pool = match allocation {
             Allocation::OnDemand => None,
-            Allocation::Pooling => match new(&pooling()) {
-                Ok(engine) => Some((engine, Seats::default())),
+            Allocation::Pooling => match Runtime::new(pooling(), InstanceAllocationStrategy::Pooling(pool::slots())) {
+                Ok(runtime) => Some((runtime, Seats::default())),
                 Err(error) => {
                     tracing::warn!("no address space for pooled instances, so each call takes some µs more: {error:#}");
                     None
                 }
             },
         };
-        let engines = std::iter::once(&on_demand).chain(pool.as_ref().map(|(engine, _)| engine));
-        let ticker = Ticker::start(engines.map(wasmtime::Engine::weak).collect()).map_err(EngineError::Ticker)?;
+        let runtimes = std::iter::once(&on_demand).chain(pool.as_ref().map(|(runtime, _)| runtime));
+        let engines = runtimes.map(|runtime| runtime.engine.weak()).collect();
+        let ticker = Ticker::start(engines).map_err(EngineError::Ticker)?;
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self(Arc::new(Inner {
             on_demand,
@@ -85,18 +107,18 @@ impl Engine {
         self.0.ticker.stop();
     }
 
-    /// The engine whose instances are made in slots, and a component's seat there, to be kept as long as the component: if
+    /// The runtime whose instances are made in slots, and a component's seat there, to be kept as long as the component: if
     /// its limits fit and there is a seat.
-    pub(crate) fn pool(&self, limits: &Limits) -> Option<(&wasmtime::Engine, Seat)> {
-        let (engine, seats) = self.0.pool.as_ref()?;
+    pub(crate) fn pool(&self, limits: &Limits) -> Option<(&Runtime, Seat)> {
+        let (runtime, seats) = self.0.pool.as_ref()?;
         if !pool::fits(limits) {
             return None;
         }
-        Some((engine, seats.take()?))
+        Some((runtime, seats.take()?))
     }
 
-    /// The engine whose instances are mapped each by itself.
-    pub(crate) fn on_demand(&self) -> &wasmtime::Engine {
+    /// The runtime whose instances are mapped each by itself.
+    pub(crate) fn on_demand(&self) -> &Runtime {
         &self.0.on_demand
     }
 
@@ -149,7 +171,6 @@ fn pooling() -> Config {
     let mut config = config();
     config
         .memory_reservation(pool::MEMORY.0)
-        .memory_guard_size(ByteSize::kib(64).0)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool::slots()));
+        .memory_guard_size(ByteSize::kib(64).0);
     config
 }

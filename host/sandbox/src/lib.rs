@@ -8,7 +8,7 @@
 //! bytes ── size, digest, magic ── static limits ── imports against grants ── compile ── link ──► Loaded
 //! Loaded ── per call: store, all limits, instance, export, answer copied and bounded ──► Answer or CallError
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod answer;
 mod bindings;
@@ -20,6 +20,7 @@ mod limiter;
 mod load;
 mod meter;
 mod pool;
+mod precompiled;
 mod state;
 mod stdio;
 mod ticker;

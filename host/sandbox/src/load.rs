@@ -10,8 +10,9 @@ pub use imports::ImportGrant;
 
 use crate::bindings::PluginComponent;
 use crate::bindings::PluginComponentPre;
-use crate::engine::Engine;
+use crate::engine::{Engine, Runtime};
 use crate::pool::Seat;
+use crate::precompiled::Precompiled;
 use crate::state::Call;
 use devgate_model::{GuestText, Limits};
 use devgate_plugin::component::Profile;
@@ -99,11 +100,11 @@ fn compile_for(engine: &Engine, limits: &Limits, bytes: &[u8]) -> Result<(Compon
     Ok((compile(engine, engine.on_demand(), bytes)?, None))
 }
 
-/// Compiles on a thread of its own: what the compiler needed, some 5 MiB, stays with the allocator's part for that thread,
-/// and the next such thread takes it over.
-fn compile(engine: &Engine, wasmtime: &wasmtime::Engine, bytes: &[u8]) -> Result<Component, Refusal> {
+/// Compiles on a thread of its own, with a compiler of its own: nothing that it needed outlives it, so that the allocator gives
+/// that thread's memory back, or the next compilation takes it over.
+fn compile(engine: &Engine, runtime: &Runtime, bytes: &[u8]) -> Result<Component, Refusal> {
     let _turn = engine.turns().wait();
-    let compiler = || Component::from_binary(wasmtime, bytes);
+    let compiler = || Precompiled::compile(&runtime.compiler()?, bytes);
     let compiled = thread::scope(|scope| {
         let compiler = thread::Builder::new()
             .name("devgate-compiler".into())
@@ -113,7 +114,8 @@ fn compile(engine: &Engine, wasmtime: &wasmtime::Engine, bytes: &[u8]) -> Result
             .join()
             .map_err(|_| Refusal::Host("panic while compiling".into()))
     })?;
-    compiled.map_err(|error| Refusal::Invalid(GuestText::new(&format!("{error:#}"))))
+    let loaded = compiled.and_then(|compiled| compiled.load(&runtime.engine));
+    loaded.map_err(|error| Refusal::Invalid(GuestText::new(&format!("{error:#}"))))
 }
 
 impl Loaded {

@@ -7,8 +7,7 @@ use std::time::Duration;
 /// keep the rest of the node waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Lets as many threads compile as there are processors. More would not be done earlier, and each leaves the allocator with
-/// some 5 MiB that the compiler needed and nobody will need again.
+/// Lets as many threads compile as there are processors. More would not be done earlier, and each needs some 6 MiB meanwhile.
 #[derive(Debug)]
 pub(crate) struct Turns {
     free: Mutex<usize>,
