@@ -1,7 +1,9 @@
 //! Reading one mapping strictly: every key known, every value of its kind, every mistake reported and none fatal.
 
+use crate::dangerous;
 use crate::error::Report;
 use crate::key::{Key, Kind, Section, nearest};
+use crate::pattern::Pattern;
 use crate::time;
 use crate::yaml::{At, Node, Value};
 use devgate_model::{ByteSize, escape};
@@ -56,11 +58,6 @@ impl<'a> Fields<'a> {
             place,
             known,
         })
-    }
-
-    /// Whether no known key is there.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.known.is_empty()
     }
 
     /// The same mapping without one key.
@@ -171,12 +168,14 @@ impl<'a> Fields<'a> {
 
     /// The words of a list that the table has as well, if the key is there.
     pub(crate) fn words(&self, name: &'static str, report: &mut Report) -> Vec<&'static str> {
-        let (Some(item), Some(Kind::SomeOf(words))) = (self.get(name), self.kind(name)) else {
-            return Vec::new();
+        let words = match self.kind(name) {
+            Some(Kind::SomeOf(words)) => words.to_vec(),
+            Some(Kind::Dangers) => dangerous::KINDS.iter().map(|(word, _)| *word).collect(),
+            _ => return Vec::new(),
         };
         let mut out = Vec::new();
-        for (item, text) in item.texts(report) {
-            match one_of(&item, text, words, report) {
+        for (item, text) in self.get(name).map(|item| item.texts(report)).unwrap_or_default() {
+            match one_of(&item, text, &words, report) {
                 Some(word) if out.contains(&word) => item.error(report, format!("has \"{word}\" twice")),
                 Some(word) => out.push(word),
                 None => {}
@@ -198,10 +197,15 @@ impl<'a> Fields<'a> {
 fn one_of(item: &Item<'_>, text: &str, words: &[&'static str], report: &mut Report) -> Option<&'static str> {
     let found = words.iter().copied().find(|word| *word == text);
     if found.is_none() {
-        let problem = format!("must be {}, not \"{}\"", either(words), escape(text, 40));
+        let shown = escape(text, 40);
+        if words.len() <= 4 {
+            item.error(report, format!("must be {}, not \"{shown}\"", either(words)));
+            return None;
+        }
+        let problem = format!("has \"{shown}\", which is none of its words");
         match nearest(text, words.iter().copied()) {
-            Some(word) if words.len() > 4 => item.error_with_hint(report, problem, format!("did you mean \"{word}\"?")),
-            _ => item.error(report, problem),
+            Some(word) => item.error_with_hint(report, problem, format!("did you mean \"{word}\"?")),
+            None => item.error_with_hint(report, problem, "docs/policy.md lists them"),
         }
     }
     found
@@ -271,6 +275,18 @@ impl<'a> Item<'a> {
                 Vec::new()
             }
         }
+    }
+
+    /// One pattern or a list of them; those that are none are reported and left out.
+    pub(crate) fn patterns(&self, compile: fn(&str) -> Result<Pattern, String>, report: &mut Report) -> Vec<Pattern> {
+        let mut out = Vec::new();
+        for (item, text) in self.texts(report) {
+            match compile(text) {
+                Ok(pattern) => out.push(pattern),
+                Err(problem) => item.error(report, problem),
+            }
+        }
+        out
     }
 
     /// A list with at least one entry.

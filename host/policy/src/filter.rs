@@ -7,6 +7,7 @@ pub use rename::Rename;
 use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::pattern::Pattern;
+use crate::yaml::Value;
 use crate::{Origin, PluginPolicy, key};
 use devgate_model::ResourceName;
 
@@ -74,7 +75,7 @@ impl Filter {
     fn read(entry: &Item<'_>, place: &str, report: &mut Report) -> Option<Self> {
         let fields = Fields::open(entry.node, place, &key::FILTER, report)?;
         let conditions = Conditions::read(&fields, report);
-        if fields.is_empty() {
+        if matches!(&entry.node.value, Value::Map(stated) if stated.is_empty()) {
             report.error_with_hint(
                 entry.node.at,
                 format!("{place} has an entry that states nothing, and would match every unit"),
@@ -92,7 +93,7 @@ impl Filter {
 impl Conditions {
     fn read(fields: &Fields<'_>, report: &mut Report) -> Self {
         let mut list = |key, compile| match fields.get(key) {
-            Some(item) => patterns(&item, compile, report),
+            Some(item) => item.patterns(compile, report),
             None => Vec::new(),
         };
         let mut out = Self {
@@ -104,7 +105,7 @@ impl Conditions {
         if let Some(item) = fields.get("property") {
             for entry in item.map(report) {
                 out.property
-                    .push((entry.key.to_owned(), patterns(&entry, Pattern::value, report)));
+                    .push((entry.key.to_owned(), entry.patterns(Pattern::value, report)));
             }
         }
         out
@@ -122,17 +123,6 @@ impl Conditions {
             && device
             && self.property.iter().all(property)
     }
-}
-
-fn patterns(item: &Item<'_>, compile: fn(&str) -> Result<Pattern, String>, report: &mut Report) -> Vec<Pattern> {
-    let mut out = Vec::new();
-    for (item, text) in item.texts(report) {
-        match compile(text) {
-            Ok(pattern) => out.push(pattern),
-            Err(problem) => item.error(report, problem),
-        }
-    }
-    out
 }
 
 impl PluginPolicy {

@@ -64,6 +64,8 @@ pub(crate) enum Kind {
     OneOf(&'static [&'static str]),
     /// One of these words or several.
     SomeOf(&'static [&'static str]),
+    /// One of the words of [`crate::dangerous::KINDS`] or several.
+    Dangers,
     /// `rw` and the like.
     Access,
     /// Whatever the vendor means.

@@ -1,5 +1,6 @@
 //! The JSON Schema of a policy file, made from the table of keys, for editors.
 
+use crate::dangerous;
 use crate::key::{Default, Key, Kind, POLICY, Section};
 use crate::time;
 use devgate_model::ByteSize;
@@ -74,6 +75,10 @@ fn kind(kind: Kind) -> Value {
         }),
         Kind::OneOf(words) => json!({ "enum": words }),
         Kind::SomeOf(words) => one_or_several(&json!({ "enum": words })),
+        Kind::Dangers => {
+            let words: Vec<&str> = dangerous::KINDS.iter().map(|(word, _)| *word).collect();
+            one_or_several(&json!({ "enum": words }))
+        }
         Kind::Access => json!({ "enum": ["r", "w", "rw", "rm", "wm", "rwm", "m"] }),
         Kind::Anything => json!({}),
         Kind::One(inner) => section(inner),

@@ -1,12 +1,17 @@
 //! Whole policies: what parses, what is refused and how, and what must hold for all of them.
 
+mod conflicts;
 mod decisions;
+mod documents;
+mod filters;
+mod grants;
 mod messages;
 mod properties;
+mod refusals;
 
 use crate::{Policy, PolicyErrors, PolicyFile, parse};
 
-/// Everything that this version serves, in one policy: the design's sample without what comes later.
+/// Three vendors in one policy: GPUs, network functions and a node that all may share.
 pub(super) const SAMPLE: &str = r#"apiVersion: devgate.dev/v1alpha1
 kind: Policy
 plugins:
@@ -21,9 +26,13 @@ plugins:
       exclusive: ["/dev/nvidia[0-9]*"]
       shared: [/dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools]
       access: rw
+    files: [/proc/driver/nvidia/version, /proc/driver/nvidia/gpus/*/information]
+    kernel-log: ['^NVRM: Xid \(PCI:([0-9a-f:]+)\): ([0-9]+),']
     containers:
       env: {NVIDIA_VISIBLE_DEVICES: "{ids}"}
+      cdi: {nvidia.com/gpu: "{ids}"}
     replicas: 1
+    except: [{id: GPU-1234}]
     health: {unhealthy-after: 2s, healthy-after: 30s}
     limits: {memory: 16MiB, cpu: 100ms, deadline: 500ms}
     config: {xid: {"94": ignore}}
@@ -43,6 +52,61 @@ plugins:
     shares-hardware: true
     replicas: 64
     config: {devices: [{resource: devgate.dev/fuse, subsystem: misc, name: fuse}]}
+"#;
+
+/// A policy with every key of the format.
+pub(super) const EVERYTHING: &str = r#"apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  all:
+    component: {file: all.wasm, sha256: 9f2c0a0000000000000000000000000000000000000000000000000000000001}
+    resources: [v.com/x, "v.com/af-*"]
+    hardware:
+      - {subsystem: pci, vendor: "0x10de", device: "0x2335", class: "0x03", driver: nvidia, name: "0000:*"}
+      - subsystem: usb
+        vendor: "0403"
+        product: "6001"
+        serial: A1
+        attributes: {bcdDevice: "*"}
+        use: offer
+        nodes: [{subsystem: tty, name: "ttyUSB*", access: r, shared: true, container-path: "/dev/serial/{name}"}]
+    host-nodes: {exclusive: "/dev/x[0-9]", shared: [/dev/xctl], access: rwm, container-path: "/dev/v/{name}"}
+    files: [/opt/vendor/version, "/opt/vendor/units/*/state"]
+    kernel-log: ["^vendor ([0-9]+): failed"]
+    control: [{attribute: reset, values: ["1"], moment: [prepare, release]}]
+    state: true
+    dangerous: [i2c, run]
+    containers:
+      env: {"{RESOURCE}_IDS": "{ids}", "{RESOURCE}_MODE": [fast, ""], "{RESOURCE}_HINT": any}
+      annotations: {"v.com/{RESOURCE}": "{property.mode}"}
+      cdi: {v.com/x: "{property.uuid}"}
+      mounts:
+        lib: {source: /opt/vendor/lib, target: /opt/vendor/lib}
+        socket: {source: /run/vendor, target: /run/vendor, writable: true, unchecked: true}
+    shares-hardware: true
+    replicas: 4
+    placement: packed
+    only: [{id: "a*", resource: v.com/raw, device: "0000:*", property: {mode: [a, b]}}]
+    except: [{id: a1}]
+    rename: [{resource: v.com/raw, id: "*", device: "*", property: {mode: a}, to: v.com/af-a}]
+    health: {unhealthy-after: 1s, healthy-after: 2s, stale-after: 3s, check-every: 4s, enumerate-every: 5s}
+    limits:
+      cpu: 1s
+      deadline: 2s
+      memory: 1MiB
+      instances: 2
+      memories: 2
+      tables: 2
+      table-elements: 2
+      handles: 32
+      transfer: 1MiB
+      host-calls: 2
+      read: 1MiB
+      log: 1KiB
+      component-size: 1MiB
+      functions: 2
+      function-size: 1KiB
+    config: {a: [1]}
 "#;
 
 pub(super) fn read(text: &str) -> Result<Policy, PolicyErrors> {

@@ -52,6 +52,7 @@ impl Rename {
                 );
                 let hint = "a resource is made of units of one kind";
                 report.error_with_hint(entry.node.at, message, hint);
+                continue;
             }
             out.push(rename);
         }
@@ -90,7 +91,8 @@ fn name(item: &Item<'_>, report: &mut Report) -> Option<ResourceName> {
     match ResourceName::try_new(text) {
         Ok(name) => Some(name),
         Err(error) => {
-            item.error(report, format!("has {error}"));
+            let shown = escape(text, 80);
+            item.error(report, format!("{}, not \"{shown}\"", error.problem()));
             None
         }
     }

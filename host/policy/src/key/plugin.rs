@@ -89,9 +89,9 @@ pub(crate) const PLUGIN: Section = Section {
         ),
         key(
             "dangerous",
-            Kind::SomeOf(crate::dangerous::KEYS),
+            Kind::Dangers,
             Means("none"),
-            "What this plugin may hand out although it reaches beyond one device.",
+            "What the plugin may hand out although it reaches beyond one device.",
         ),
         key(
             "containers",

@@ -96,10 +96,10 @@ fn conditions(fields: &Fields<'_>, subsystem: Option<&str>, report: &mut Report)
         }
     }
     if let Some(item) = fields.get("driver") {
-        out.driver = patterns(&item, Pattern::path, report);
+        out.driver = item.patterns(Pattern::path, report);
     }
     if let Some(item) = fields.get("name") {
-        out.name = patterns(&item, Pattern::path, report);
+        out.name = item.patterns(Pattern::path, report);
     }
     if let Some(item) = fields.get("attributes") {
         for item in item.map(report) {
@@ -111,7 +111,7 @@ fn conditions(fields: &Fields<'_>, subsystem: Option<&str>, report: &mut Report)
                 );
                 continue;
             }
-            let values = patterns(&item, Pattern::value, report);
+            let values = item.patterns(Pattern::value, report);
             out.attributes.push((item.key.to_owned(), values));
         }
     }
@@ -147,17 +147,6 @@ fn classes(item: &Item<'_>, report: &mut Report) -> Vec<String> {
                 report,
                 format!("must be the first two, four or all six hexadecimal digits of a class, such as \"0x0300\", not \"{shown}\""),
             );
-        }
-    }
-    out
-}
-
-fn patterns(item: &Item<'_>, compile: fn(&str) -> Result<Pattern, String>, report: &mut Report) -> Vec<Pattern> {
-    let mut out = Vec::new();
-    for (item, text) in item.texts(report) {
-        match compile(text) {
-            Ok(pattern) => out.push(pattern),
-            Err(problem) => item.error(report, problem),
         }
     }
     out

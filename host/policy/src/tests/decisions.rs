@@ -93,7 +93,7 @@ fn every_example_on_the_page_for_people_is_read() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(examples.len(), 8);
+    assert_eq!(examples.len(), 16);
     for example in examples {
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
         let text = match example {
@@ -101,6 +101,9 @@ fn every_example_on_the_page_for_people_is_read() {
             plugin if !plugin.starts_with("    ") => format!("{head}{plugin}"),
             component if component.starts_with("    component") => {
                 format!("{head}  p:\n    resources: [v.com/x]\n{component}")
+            }
+            resources if resources.starts_with("    resources") => {
+                format!("{head}  p:\n    component: {{file: p.wasm}}\n{resources}")
             }
             lines => super::with("") + lines,
         };

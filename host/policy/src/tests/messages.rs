@@ -192,8 +192,8 @@ plugins:
     ];
     insta::assert_snapshot!(parse(&files).unwrap_err(), @r#"
         b.yaml:4:3: plugin "nvidia" is also in a.yaml:4
-        b.yaml:21:3: plugin "nics" is also in a.yaml:21
-        b.yaml:29:3: plugin "fuse" is also in a.yaml:29
+        b.yaml:25:3: plugin "nics" is also in a.yaml:25
+        b.yaml:33:3: plugin "fuse" is also in a.yaml:33
         "#);
     insta::assert_snapshot!(parse(&[]).unwrap_err(), @"a policy needs at least one file");
 }
