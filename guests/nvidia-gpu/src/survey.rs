@@ -1,0 +1,185 @@
+//! Which GPUs there are: the granted PCI functions, and what the driver says of each.
+
+use crate::config::{Config, Ids};
+use crate::information::{Information, driver_version};
+use crate::machine::{Function, Machine};
+use crate::models;
+use crate::power::Power;
+use devgate_sdk::{Error, ErrorKind, Presence};
+
+/// NVIDIA's PCI vendor id.
+pub(crate) const VENDOR: &str = "0x10de";
+/// Where the driver says something of each GPU.
+const GPUS: &str = "/proc/driver/nvidia/gpus";
+/// PCI classes of GPUs: with and without a display. An NVSwitch has 0x0680, the audio function of a card 0x0403.
+const CLASSES: [&str; 2] = ["0x0300", "0x0302"];
+/// The nodes that whatever uses a GPU needs besides the GPU's own, and whether nothing works without.
+const SHARED: [(&str, bool); 4] = [
+    ("/dev/nvidiactl", true),
+    ("/dev/nvidia-uvm", true),
+    ("/dev/nvidia-uvm-tools", false),
+    ("/dev/nvidia-modeset", false),
+];
+
+/// What there is now.
+pub(crate) struct Survey<M: Machine> {
+    pub(crate) gpus: Vec<Gpu<M>>,
+    /// The addresses of GPUs of which nothing certain can be said now: what was known of them stands.
+    pub(crate) unread: Vec<String>,
+    pub(crate) shared: Vec<M::Node>,
+    /// What an admin should know about.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One GPU that can be offered.
+pub(crate) struct Gpu<M: Machine> {
+    pub(crate) id: String,
+    pub(crate) function: M::Function,
+    pub(crate) node: M::Node,
+    pub(crate) properties: Vec<(&'static str, String)>,
+}
+
+/// Why a function is not in the list.
+enum Left {
+    /// It is not this component's.
+    Out(String),
+    /// It is, and cannot be described now.
+    Unread(String),
+}
+
+/// The text that the driver has about the GPU at an address.
+pub(crate) fn information(machine: &impl Machine, address: &str) -> Result<String, Error> {
+    machine.text(&format!("{GPUS}/{address}/information"))
+}
+
+impl<M: Machine> Survey<M> {
+    /// Looks for all GPUs.
+    ///
+    /// # Errors
+    /// When the PCI functions cannot be listed at all.
+    pub(crate) fn of(machine: &M, config: &Config) -> Result<Self, Error> {
+        let mut survey = Self {
+            gpus: Vec::new(),
+            unread: Vec::new(),
+            shared: Vec::new(),
+            notes: Vec::new(),
+        };
+        let version = machine.text("/proc/driver/nvidia/version").unwrap_or_default();
+        let version = driver_version(&version);
+        let mut seen = Vec::new();
+        for function in machine.functions()? {
+            let address = function.name();
+            if is_gpu(&function) {
+                match look(machine, config, version, function) {
+                    Ok(gpu) => survey.add(gpu),
+                    Err(Left::Out(why)) => survey.notes.push(format!("GPU {address} is left out: {why}")),
+                    Err(Left::Unread(why)) => {
+                        survey
+                            .notes
+                            .push(format!("GPU {address} cannot be described now: {why}"));
+                        survey.unread.push(address.clone());
+                    }
+                }
+                seen.push(address);
+            }
+        }
+        // A function that answers no more is no GPU by what it says, nor by the policy's selectors. The driver still knows it.
+        let known = machine.entries(GPUS).unwrap_or_default();
+        survey
+            .unread
+            .extend(known.into_iter().filter(|name| !seen.contains(name)));
+        survey.share(machine);
+        Ok(survey)
+    }
+
+    /// Adds a GPU unless another one has its id.
+    fn add(&mut self, gpu: Gpu<M>) {
+        if self.gpus.iter().any(|other| other.id == gpu.id) {
+            let address = gpu.function.name();
+            self.notes
+                .push(format!("GPU {address} is left out: another one is {} as well", gpu.id));
+        } else {
+            self.gpus.push(gpu);
+        }
+    }
+
+    /// Finds the shared nodes. One that is not there, or that the policy does not list, is left out.
+    fn share(&mut self, machine: &M) {
+        for (path, needed) in SHARED {
+            match machine.node_at(path) {
+                Ok(node) => self.shared.push(node),
+                Err(error) if error.is_absence() && needed && !self.gpus.is_empty() => {
+                    let hint = "without it no GPU can be used; `nvidia-modprobe -c 0 -u` makes it";
+                    self.notes.push(format!("node {path} is not there: {hint}"));
+                }
+                Err(error) if error.is_absence() || error.kind == ErrorKind::Denied => {}
+                Err(error) => self.notes.push(error.message),
+            }
+        }
+    }
+}
+
+/// Whether a function is a GPU of NVIDIA's, as far as it answers.
+fn is_gpu(function: &impl Function) -> bool {
+    let class = function.attribute("class").unwrap_or_default();
+    function.attribute("vendor").is_ok_and(|vendor| vendor == VENDOR) && CLASSES.iter().any(|c| class.starts_with(c))
+}
+
+fn look<M: Machine>(
+    machine: &M,
+    config: &Config,
+    version: Option<&str>,
+    function: M::Function,
+) -> Result<Gpu<M>, Left> {
+    let unread = |why: &str| Left::Unread(why.to_owned());
+    let address = function.name();
+    match function.driver().as_deref() {
+        Some("nvidia") => {}
+        Some(other) => return Err(Left::Out(format!("its driver is {other}"))),
+        None => return Err(unread("it has no driver")),
+    }
+    if Power::of(&function) == Power::Asleep {
+        return Err(unread("it sleeps and is not woken to be asked"));
+    }
+    let text = information(machine, &address).if_present();
+    let text = text.map_err(|error| Left::Unread(error.message))?;
+    let text = text.ok_or_else(|| unread("the driver does not list it"))?;
+    let told = Information::parse(&text).ok_or_else(|| unread("the driver says nothing of it"))?;
+    if told.is_excluded {
+        return Err(Left::Out("the driver excludes it (NVreg_ExcludedGpus)".to_owned()));
+    }
+    let Some(uuid) = told.uuid.filter(|_| told.is_running) else {
+        return Err(unread(
+            "it is not initialized (nvidia-persistenced does that), or it failed",
+        ));
+    };
+    let minor = told.minor.ok_or_else(|| unread("the driver tells no minor number"))?;
+    let node = machine.node_at(&format!("/dev/nvidia{minor}"));
+    let node = node.map_err(|error| Left::Unread(error.message))?;
+
+    let mut properties = vec![
+        ("uuid", uuid.clone()),
+        ("pci", address.clone()),
+        ("minor", minor.to_string()),
+    ];
+    properties.extend(told.model.map(|model| ("model", model)));
+    properties.extend(version.map(|version| ("driver", version.to_owned())));
+    properties.extend(function.numa_node().map(|numa| ("numa", numa.to_string())));
+    if let Some(model) = function.attribute("device").ok().as_deref().and_then(models::of) {
+        properties.push(("architecture", model.architecture.to_owned()));
+        properties.push(("compute", model.compute.to_owned()));
+        properties.extend(model.memory.map(|memory| ("memory", memory.to_owned())));
+    }
+    Ok(Gpu {
+        id: match config.ids {
+            Ids::Uuid => uuid,
+            Ids::Pci => address,
+        },
+        function,
+        node,
+        properties,
+    })
+}
+
+#[cfg(test)]
+mod tests;
