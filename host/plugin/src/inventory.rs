@@ -1,5 +1,7 @@
 //! What a plugin has: the answer of `enumerate` after the gate, as records that own what they name.
 
+mod unread;
+
 use crate::call::CallHost;
 use crate::claims::Claim;
 use crate::grants::GrantedNode;
@@ -39,6 +41,8 @@ pub(crate) struct PoolRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Inventory {
     pub(crate) pools: BTreeMap<ResourceName, PoolRecord>,
+    /// The kernel names of devices that the component cannot describe now.
+    unread: BTreeSet<String>,
 }
 
 /// A pool or a unit that the gate did not let through. The others are not affected.
@@ -70,6 +74,7 @@ impl Inventory {
         let mut ids = HashSet::new();
         let most_ids = MOST_DEVICES / usize::try_from(policy.replicas.max(1)).unwrap_or(usize::MAX);
         for pool in pools {
+            inventory.unread.extend(unread::named(&pool.properties));
             let what = format!("resource {}", escape(&pool.resource, 80));
             let resource = match granted_resource(policy, &inventory, &pool.resource) {
                 Ok(resource) => resource,

@@ -207,6 +207,7 @@ impl Plugin {
     fn adopt(&mut self, mut new: Inventory) {
         let held = self.core.ledger.held(self.core.place);
         self.strayed.clear();
+        new.keep_unread(&self.inventory);
         for (resource, pool) in &self.inventory.pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 new.remove_elsewhere(resource, &old.id);

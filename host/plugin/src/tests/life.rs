@@ -3,9 +3,9 @@
 use super::{World, all_healthy, start, strings, wait};
 use crate::plugins::Plugins;
 use crate::testing::*;
-use devgate_model::{GuestFault, Pool};
+use devgate_model::{GuestFault, Pool, Verdict};
 use devgate_node::Change;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -191,4 +191,51 @@ async fn a_device_tree_that_went_away_is_a_fault_and_not_an_empty_node() {
     std::fs::write(&file, NODE).unwrap();
     world.node.reload(&file).unwrap();
     wait(&gpus, all_healthy).await;
+}
+
+/// A component remembers nothing, so that it can only say that it cannot say what a device is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hardware_that_cannot_be_described_now_stays_what_it_was() {
+    static STATE: AtomicU8 = AtomicU8::new(0);
+    const WHOLE: u8 = 0;
+    const UNREAD: u8 = 1;
+    const ANOTHER: u8 = 2;
+    const LEFT_OUT: u8 = 3;
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        let state = STATE.load(Ordering::SeqCst);
+        match state {
+            ANOTHER => pools[0].units[0].id = "another".into(),
+            UNREAD | LEFT_OUT => drop(pools[0].units.remove(0)),
+            _ => {}
+        }
+        if state != LEFT_OUT {
+            pools[0]
+                .properties
+                .push(property("devgate.unread", "0000:00:07.0 0000:00:01.0"));
+        }
+        Ok(pools)
+    });
+    fake.health = Box::new(|_, units| {
+        let verdict = |unit: &devgate_model::Unit| match STATE.load(Ordering::SeqCst) {
+            UNREAD if unit.id == "0000:00:01.0" => Verdict::Unhealthy("does not answer".into()),
+            _ => Verdict::Healthy,
+        };
+        Ok(units.iter().map(verdict).collect())
+    });
+    let world = start(POLICY, [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    STATE.store(UNREAD, Ordering::SeqCst);
+    let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
+    assert!(list.contains("0000:00:01.0 {1} does not answer"), "{list}");
+    STATE.store(WHOLE, Ordering::SeqCst);
+    wait(&gpus, all_healthy).await;
+    STATE.store(ANOTHER, Ordering::SeqCst);
+    let has = |list: &crate::offer::DeviceList, id: &str| list.devices.iter().any(|d| *d.id == *id);
+    let list = wait(&gpus, |list| has(list, "another")).await;
+    assert!(!list.contains("0000:00:01.0"), "one device is not two: {list}");
+    STATE.store(LEFT_OUT, Ordering::SeqCst);
+    wait(&gpus, |list| list.devices.len() == 1).await;
 }

@@ -1,0 +1,71 @@
+//! Hardware that is there and that a component cannot describe now: a device that sleeps, or one that does not answer. A
+//! component remembers nothing between calls, so it can only name the device; what it was is in the host's record.
+
+use super::{Inventory, UnitRecord};
+use devgate_model::{NodeNumber, Property};
+use devgate_node::DevicePath;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// The pool's property that names such devices, as `wit/types.wit` says.
+const UNREAD: &str = "devgate.unread";
+
+/// The kernel names of the devices that a pool's properties name.
+pub(super) fn named(properties: &[Property]) -> impl Iterator<Item = String> {
+    let values = properties.iter().filter(|property| property.name == UNREAD);
+    values.flat_map(|property| property.value.split_whitespace().map(str::to_owned))
+}
+
+impl Inventory {
+    /// Takes over units of `old` that are made of a device that the component cannot describe now, unless what it does
+    /// describe has their id or any of their hardware: then they are something else by now.
+    pub(crate) fn keep_unread(&mut self, old: &Self) {
+        if self.unread.is_empty() {
+            return;
+        }
+        let taken = Taken::of(self);
+        let mut kept = Vec::new();
+        for (resource, pool) in &old.pools {
+            let units = pool.units.iter().filter(|unit| taken.leaves(unit));
+            let units = units.filter(|unit| unit.backing.iter().any(|device| self.unread.contains(device.name())));
+            kept.extend(units.map(|unit| (resource.clone(), Arc::clone(unit))));
+        }
+        for (resource, unit) in kept {
+            let units = &mut self.pools.entry(resource).or_default().units;
+            let at = units.partition_point(|other| other.id < unit.id);
+            units.insert(at, unit);
+        }
+    }
+}
+
+/// What the units of an inventory have.
+struct Taken {
+    ids: HashSet<String>,
+    devices: BTreeSet<DevicePath>,
+    nodes: BTreeSet<NodeNumber>,
+}
+
+impl Taken {
+    fn of(inventory: &Inventory) -> Self {
+        let units = || inventory.units();
+        Self {
+            ids: units().map(|unit| unit.id.to_string()).collect(),
+            devices: units().flat_map(|unit| unit.backing.iter().cloned()).collect(),
+            nodes: units().flat_map(|unit| exclusive(unit)).collect(),
+        }
+    }
+
+    fn leaves(&self, unit: &UnitRecord) -> bool {
+        !self.ids.contains(unit.id.as_str())
+            && unit.backing.iter().all(|device| !self.devices.contains(device))
+            && exclusive(unit).all(|node| !self.nodes.contains(&node))
+    }
+}
+
+/// The nodes that a unit has for itself.
+fn exclusive(unit: &UnitRecord) -> impl Iterator<Item = NodeNumber> {
+    unit.nodes
+        .iter()
+        .filter(|node| !node.grant.shared)
+        .map(|node| node.node.number)
+}
