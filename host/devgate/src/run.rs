@@ -4,7 +4,7 @@ use crate::cli::RunArgs;
 use crate::loader::SandboxLoader;
 use crate::{exit, logging, policy, recorded};
 use anyhow::Context;
-use devgate_kubelet::FrontEndConfig;
+use devgate_kubelet::{FrontEndConfig, FrontEndError};
 use devgate_node::Node;
 use devgate_plugin::{Inline, Loader, Plugins};
 use devgate_policy::Policy;
@@ -59,7 +59,12 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, workers: usize) -> 
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
     let serving = devgate_kubelet::serve(config, plugins.offers(), stop);
     tokio::select! {
-        served = serving => served.map_err(|e| exit::with_code(exit::NODE, e.to_string()))?,
+        served = serving => served.map_err(|error| match error {
+            FrontEndError::TaskEnded { .. } => error.into(),
+            FrontEndError::PathTooLong(_) | FrontEndError::DirectoryDeleted(_) => {
+                exit::with_code(exit::NODE, error.to_string())
+            }
+        })?,
         why = plugins.failed() => anyhow::bail!("host fault: {why}; ending, so that a restart looks after its devices"),
     }
     tracing::info!("stopped");

@@ -21,14 +21,17 @@ mod service;
 mod socket;
 
 use std::collections::BTreeMap;
+use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use devgate_model::ResourceName;
 use devgate_plugin::offer::{Offer, Offers};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::api;
@@ -118,6 +121,14 @@ pub enum FrontEndError {
     /// The directory was deleted while it was mounted here; the kubelet's new one is out of sight.
     #[error("kubelet directory {} was deleted under its mount; restart, so that the new one is mounted", .0.display())]
     DirectoryDeleted(PathBuf),
+    /// A bug of the host ended what serves a resource; nobody would answer the kubelet for it any more.
+    #[error("host fault: resource {resource}: its task ended: {why}; ending, so that a restart serves it again")]
+    TaskEnded {
+        /// The resource.
+        resource: ResourceName,
+        /// How it ended.
+        why: String,
+    },
 }
 
 /// Serves and registers every resource in `offers`, now and later, until `shutdown`; then closes all of them, with their
@@ -126,8 +137,8 @@ pub enum FrontEndError {
 /// The kubelet may come, go and be replaced at any time. Dropping the future closes everything at once.
 ///
 /// # Errors
-/// When the directory's path is too long for sockets, or when it was deleted under its mount (all resources are closed
-/// then, too).
+/// When the directory's path is too long for sockets, when it was deleted under its mount, or when the task of a resource
+/// ended (all resources are closed then, too).
 pub async fn serve(
     config: FrontEndConfig,
     mut offers: Offers,
@@ -155,6 +166,10 @@ pub async fn serve(
         tokio::select! {
             () = shutdown.cancelled() => break Ok(()),
             changed = offers.changed(), if more_offers => more_offers = changed.is_ok(),
+            error = resources.ended() => {
+                tracing::error!("{error}");
+                break Err(error);
+            }
             directory::Deleted = &mut directory => {
                 let error = FrontEndError::DirectoryDeleted(resources.config.kubelet_dir.clone());
                 tracing::error!("{error}");
@@ -180,12 +195,38 @@ struct Served {
     task: Task,
 }
 
-/// A task that ends when nobody holds it any more.
-struct Task(JoinHandle<()>);
+/// A task that ends when nobody holds it any more. Nothing, once its end has been seen.
+struct Task(Option<JoinHandle<()>>);
+
+impl Task {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), JoinError>> {
+        let Some(handle) = self.0.as_mut() else {
+            return Poll::Pending;
+        };
+        let end = Pin::new(handle).poll(cx);
+        if end.is_ready() {
+            self.0 = None;
+        }
+        end
+    }
+}
 
 impl Drop for Task {
     fn drop(&mut self) {
-        self.0.abort();
+        if let Some(handle) = &self.0 {
+            handle.abort();
+        }
+    }
+}
+
+fn task_ended(resource: &ResourceName, end: Result<(), JoinError>) -> FrontEndError {
+    let why = match end {
+        Ok(()) => "without a reason".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    FrontEndError::TaskEnded {
+        resource: resource.clone(),
+        why,
     }
 }
 
@@ -234,11 +275,11 @@ impl Resources {
             sight: self.sight.clone(),
             shutdown: shutdown.clone(),
         };
-        let previous = self.closing.remove(&resource);
+        let mut previous = self.closing.remove(&resource);
         let task = tokio::spawn(async move {
             // Offered again while its last stream is still closing: never two at once.
-            if let Some(mut previous) = previous {
-                let _ = (&mut previous.0).await;
+            if let Some(previous) = previous.as_mut().and_then(|task| task.0.as_mut()) {
+                let _ = previous.await;
             }
             let listing = async {
                 listing.run().await;
@@ -254,9 +295,33 @@ impl Resources {
             Served {
                 offer: sender,
                 shutdown,
-                task: Task(task),
+                task: Task(Some(task)),
             },
         );
+    }
+
+    /// Waits until the task of a resource ends that is offered, which only a bug makes happen, or until one that is no longer
+    /// offered fails while it closes.
+    async fn ended(&mut self) -> FrontEndError {
+        poll_fn(|cx| {
+            let live = self.live.iter_mut().map(|(name, served)| (name, &mut served.task));
+            for (name, task) in live {
+                if let Poll::Ready(end) = task.poll(cx) {
+                    return Poll::Ready(task_ended(name, end));
+                }
+            }
+            let mut failed = None;
+            self.closing.retain(|name, task| match task.poll(cx) {
+                Poll::Pending => true,
+                Poll::Ready(Ok(())) => false,
+                Poll::Ready(end) => {
+                    failed.get_or_insert_with(|| task_ended(name, end));
+                    false
+                }
+            });
+            failed.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 
     async fn close(self) {
@@ -265,7 +330,10 @@ impl Resources {
         }
         let live = self.live.into_values().map(|served| served.task);
         for mut task in live.chain(self.closing.into_values()) {
-            let _ = (&mut task.0).await;
+            // One that has ended already, and whose end was seen, is not asked again.
+            if let Some(handle) = task.0.as_mut() {
+                let _ = handle.await;
+            }
         }
     }
 }
@@ -273,6 +341,8 @@ impl Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use devgate_plugin::offer::{AllocateError, BoxFuture, DeviceList, Reply};
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
     #[tokio::test]
     async fn a_directory_without_room_for_sockets_is_refused_with_what_to_do() {
@@ -284,6 +354,44 @@ mod tests {
         assert!(
             error.to_string().ends_with("mount it at a path of at most 77 bytes"),
             "{error}"
+        );
+    }
+
+    /// A resource whose task panics: it shows its devices once.
+    struct Broken(ResourceName, AtomicBool);
+
+    impl Offer for Broken {
+        fn resource(&self) -> &ResourceName {
+            &self.0
+        }
+
+        fn devices(&self) -> watch::Receiver<Arc<DeviceList>> {
+            assert!(!self.1.swap(true, SeqCst), "asked twice");
+            watch::Sender::new(Arc::default()).subscribe()
+        }
+
+        fn allocate<'a>(&'a self, _: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
+            Box::pin(async { Ok(Arc::default()) })
+        }
+
+        fn choose<'a>(&'a self, _: &'a [String], _: &'a [String], _: usize) -> BoxFuture<'a, Vec<String>> {
+            Box::pin(async { Vec::new() })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_resource_whose_task_panics_ends_the_front_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ResourceName::try_new("vendor.com/gpu").unwrap();
+        let broken: Arc<dyn Offer> = Arc::new(Broken(name, AtomicBool::new(false)));
+        let (_sender, offers) = watch::channel(Arc::from([broken]));
+        let config = FrontEndConfig::new(dir.path().to_owned());
+        let served = serve(config, offers, CancellationToken::new());
+        let ended = tokio::time::timeout(Duration::from_secs(30), served).await.unwrap();
+        let text = ended.unwrap_err().to_string();
+        assert!(
+            text.starts_with("host fault: resource vendor.com/gpu: its task ended: ") && text.contains("asked twice"),
+            "{text}"
         );
     }
 }
