@@ -1,5 +1,6 @@
 //! One plugin's life: load, enumerate, find healthy, offer, look again.
 
+mod attempt;
 mod load;
 mod look;
 mod publish;

@@ -1,5 +1,6 @@
 //! Before a plugin's first call: whether there is anything to do here, and getting the component.
 
+use super::attempt::Attempt;
 use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Plugin, backoff};
 use crate::component::Component;
 use devgate_model::{CallError, HostFault};
@@ -13,7 +14,7 @@ impl Plugin {
     /// Waits until there is something to do on this node, then loads the component, as often as it takes.
     pub(super) async fn load_when_needed(&mut self) -> Arc<dyn Component> {
         let name = self.policy().name.to_string();
-        let mut backoff = backoff();
+        let (mut backoff, mut attempt) = (backoff(), Attempt::default());
         let (mut was_idle, mut said) = (false, String::new());
         loop {
             let matched = self.matched().await;
@@ -31,7 +32,7 @@ impl Plugin {
             }
             let (loader, policy) = (Arc::clone(&self.loader), Arc::clone(self.policy()));
             let started = Instant::now();
-            let loaded = self.core.calls.block(LOAD_PATIENCE, move || loader.load(&policy)).await;
+            let loaded = attempt.wait(LOAD_PATIENCE, move || loader.load(&policy)).await;
             let error = match loaded {
                 Ok(Ok(component)) => {
                     *self.core.component.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&component));
