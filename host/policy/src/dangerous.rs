@@ -78,3 +78,27 @@ impl Danger {
         why: "has a socket in it, behind which is a service of the node",
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every word lets something pass, and everything that needs a word can have it.
+    #[test]
+    fn the_words_are_those_that_something_needs() {
+        let sources = concat!(
+            include_str!("dangerous/node.rs"),
+            include_str!("containers/annotations.rs")
+        );
+        let after = |mark: &str| -> BTreeSet<&str> {
+            let found = sources.split(mark).skip(1);
+            found.map(|rest| rest.split('"').nth(1).unwrap()).collect()
+        };
+        let mut needed = after("danger!(");
+        needed.extend(after("Danger {\n        key:"));
+        needed.extend(["run", "system", Danger::SOCKETS.key]);
+        let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words, needed.into_iter().collect::<Vec<_>>());
+    }
+}

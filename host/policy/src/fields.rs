@@ -48,10 +48,18 @@ impl<'a> Fields<'a> {
                 None => {}
             }
             let message = format!("unknown key \"{shown}\" in {place}");
-            match nearest(&key.text, section.served().map(|key| key.name)) {
-                Some(name) => report.error_with_hint(key.at, message, format!("did you mean \"{name}\"?")),
-                None => report.error(key.at, message),
-            }
+            let hint = match (
+                nearest(&key.text, section.served().map(|key| key.name)),
+                section.parent_of(&key.text),
+            ) {
+                (_, Some(parent)) => format!("it belongs under \"{parent}\""),
+                (Some(name), None) => format!("did you mean \"{name}\"?"),
+                (None, None) => {
+                    report.error(key.at, message);
+                    continue;
+                }
+            };
+            report.error_with_hint(key.at, message, hint);
         }
         Some(Self {
             at: node.at,

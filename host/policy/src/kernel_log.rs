@@ -5,6 +5,7 @@ use crate::error::Report;
 use crate::fields::Item;
 use devgate_model::escape;
 use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::Look;
 use std::fmt;
 
 /// The most patterns of one plugin.
@@ -91,30 +92,10 @@ impl KernelPattern {
     }
 }
 
-/// Whether a pattern can match only from the start of a line: a `^` at its own start that no alternative goes around.
+/// Whether a pattern starts with a `^`, and can match from the start of a line only: no alternative goes around it.
 fn starts_at_line(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix('^') else {
-        return false;
-    };
-    // A multi-line flag would let `^` match behind a line feed; a line has none, but a pattern that asks for it errs.
-    if rest.starts_with(['?', '*', '+', '{']) {
-        return false;
-    }
-    let (mut depth, mut class, mut chars) = (0_u32, false, rest.chars());
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => {
-                chars.next();
-            }
-            '[' => class = true,
-            ']' => class = false,
-            '(' if !class => depth += 1,
-            ')' if !class => depth = depth.saturating_sub(1),
-            '|' if !class && depth == 0 => return false,
-            _ => {}
-        }
-    }
-    true
+    let prefix = regex_syntax::parse(text).map(|hir| hir.properties().look_set_prefix());
+    text.starts_with('^') && prefix.is_ok_and(|looks| looks.contains(Look::Start))
 }
 
 impl fmt::Debug for KernelPattern {
@@ -165,10 +146,12 @@ mod tests {
             "^(a{1000}){1000}",
             "^[a",
             "(^a)",
+            "(?m)^(a)",
+            "^(?x)(a) # (\n | b",
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        for good in ["^(a|b)", "^[|](a)", r"^\|(a)", "^((?:a|b)|c)"] {
+        for good in ["^(a|b)", "^[|](a)", r"^\|(a)", "^((?:a|b)|c)", "^[]|](a)"] {
             assert!(parse(good).is_ok(), "{good}");
         }
         let long = |n: usize| format!("^(){}", "x".repeat(n - 3));

@@ -1,13 +1,17 @@
 //! The keys of the policy's format: one table, from which come the parser's known keys, ranges and hints, the JSON Schema
 //! for editors and the tables on the page for people (`docs/policy.md`).
 
+mod containers;
+mod filter;
+mod hardware;
 mod limits;
 mod plugin;
 
+pub(crate) use containers::{CONTAINERS, MOUNT};
+pub(crate) use filter::{FILTER, RENAME};
+pub(crate) use hardware::{CONTROL, HOST_NODES, NODE, SELECTOR};
 pub(crate) use limits::{HEALTH, LIMITS};
-pub(crate) use plugin::{
-    COMPONENT, CONTAINERS, CONTROL, FILTER, HOST_NODES, MOUNT, NODE, PLUGIN, POLICY, RENAME, SELECTOR,
-};
+pub(crate) use plugin::{COMPONENT, PLUGIN, POLICY};
 
 use devgate_model::ByteSize;
 use std::time::Duration;
@@ -84,6 +88,19 @@ pub(crate) enum Kind {
     Later,
 }
 
+const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        default,
+        doc,
+    }
+}
+
+const fn later(name: &'static str, doc: &'static str) -> Key {
+    key(name, Kind::Later, Default::Means("nothing"), doc)
+}
+
 impl Section {
     /// The keys that this version serves.
     pub(crate) fn served(&self) -> impl Iterator<Item = &'static Key> {
@@ -92,6 +109,12 @@ impl Section {
 
     pub(crate) fn find(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// The key of this mapping whose own mapping has the name.
+    pub(crate) fn parent_of(&self, name: &str) -> Option<&'static str> {
+        let has = |key: &&Key| matches!(key.kind, Kind::One(inner) if inner.find(name).is_some());
+        self.keys.iter().find(has).map(|key| key.name)
     }
 }
 
@@ -118,6 +141,25 @@ pub(crate) fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the table says that a key's default is, is what the parser takes where the key is not written.
+    #[test]
+    fn the_defaults_of_the_table_are_those_of_the_host() {
+        let written = |section: &Section| {
+            let keys = section.served().map(|key| match key.default {
+                Default::Is(text) => format!("{}: {text}", key.name),
+                Default::Required | Default::Means(_) => panic!("{}", key.name),
+            });
+            keys.collect::<Vec<_>>().join(", ")
+        };
+        let lines = format!(
+            "health: {{{}}}\nlimits: {{{}}}\nshares-hardware: false\nstate: false\nreplicas: 1",
+            written(&HEALTH),
+            written(&LIMITS)
+        );
+        let (said, unsaid) = (crate::tests::plugin(&lines), crate::tests::plugin(""));
+        assert_eq!(said, unsaid);
+    }
 
     #[test]
     fn the_nearest_key_is_found_and_nothing_far_away() {

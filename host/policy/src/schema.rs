@@ -79,7 +79,7 @@ fn kind(kind: Kind) -> Value {
             let words: Vec<&str> = dangerous::KINDS.iter().map(|(word, _)| *word).collect();
             one_or_several(&json!({ "enum": words }))
         }
-        Kind::Access => json!({ "enum": ["r", "w", "rw", "rm", "wm", "rwm", "m"] }),
+        Kind::Access => json!({ "type": "string", "pattern": "^[rwm]{1,3}$" }),
         Kind::Anything => json!({}),
         Kind::One(inner) => section(inner),
         Kind::Many(inner) => json!({ "type": "array", "minItems": 1, "items": section(inner) }),

@@ -3,6 +3,8 @@
 mod page;
 mod validator;
 
+pub(super) use validator::problems as problems_with;
+
 use super::read;
 use crate::schema;
 use crate::yaml;

@@ -21,6 +21,11 @@ fn unknown_keys_are_refused_with_the_nearest() {
         policy.yaml:7:33: unknown key "vendro" in hardware of plugin "p"; did you mean "vendor"?
         policy.yaml:7:53: unknown key "acces" in nodes in hardware of plugin "p"; did you mean "access"?
         "#);
+    insta::assert_snapshot!(messages("env: {A: any}\nmounts: {}\nmemory: 1MiB"), @r#"
+        policy.yaml:7:5: unknown key "env" in plugin "p"; it belongs under "containers"
+        policy.yaml:8:5: unknown key "mounts" in plugin "p"; it belongs under "containers"
+        policy.yaml:9:5: unknown key "memory" in plugin "p"; it belongs under "limits"
+        "#);
     insta::assert_snapshot!(messages("limits: {mem: 1MiB, CPU: 1s, hostcalls: 3}\nhealth: {after: 1s}\n\"a\\e[31m\": 1"), @r#"
         policy.yaml:7:14: unknown key "mem" in limits of plugin "p"; did you mean "memory"?
         policy.yaml:7:25: unknown key "CPU" in limits of plugin "p"; did you mean "cpu"?

@@ -1,6 +1,6 @@
 use super::decisions::Device;
-use super::{SAMPLE, plugin, read};
-use crate::{PolicyFile, parse};
+use super::{EVERYTHING, SAMPLE, plugin, read};
+use crate::{PolicyFile, parse, schema, yaml};
 use proptest::prelude::*;
 
 /// What a selector may state besides subsystem and name, and a device that meets or misses each.
@@ -96,13 +96,26 @@ proptest! {
 
     #[test]
     fn no_yaml_value_in_any_place_panics(
-        key in prop_oneof![Just("hardware"), Just("host-nodes"), Just("containers"), Just("limits"), Just("health"), Just("resources"), Just("component"), Just("config"), Just("replicas")],
-        inner in prop_oneof![Just("subsystem"), Just("vendor"), Just("nodes"), Just("env"), Just("exclusive"), Just("cpu"), Just("memory"), Just("file"), Just("attributes")],
+        key in prop_oneof![Just("hardware"), Just("host-nodes"), Just("containers"), Just("limits"), Just("health"), Just("resources"), Just("component"), Just("config"), Just("replicas"), Just("files"), Just("kernel-log"), Just("control"), Just("dangerous"), Just("only"), Just("rename"), Just("placement")],
+        inner in prop_oneof![Just("subsystem"), Just("vendor"), Just("nodes"), Just("env"), Just("exclusive"), Just("cpu"), Just("memory"), Just("file"), Just("attributes"), Just("mounts"), Just("cdi"), Just("annotations"), Just("property"), Just("to"), Just("values"), Just("container-path")],
         value in "[a-z0-9{}\\[\\]*?./\\\\-]{0,20}",
     ) {
         let quoted = serde_json::to_string(&value).unwrap();
         for text in [format!("{key}: {quoted}"), format!("{key}: {{{inner}: {quoted}}}"), format!("{key}: [{{subsystem: usb, {inner}: [{quoted}]}}]"), format!("{key}: {{{inner}: {{A: {quoted}}}}}")] {
             let _ = read(&super::with(&text));
+        }
+    }
+
+    /// An editor that goes by the schema never marks what the host reads.
+    #[test]
+    fn what_is_a_policy_meets_the_schema(at in 0..EVERYTHING.len(), length in 0..6_usize, insert in "[a-z0-9/*\\-]{0,4}") {
+        let mut bytes = EVERYTHING.as_bytes().to_vec();
+        let end = (at + length).min(bytes.len());
+        bytes.splice(at..end, insert.bytes());
+        let text = String::from_utf8_lossy(&bytes);
+        if read(&text).is_ok() {
+            let problems = super::documents::problems_with(&schema(), &yaml::read(&text).unwrap().to_json());
+            prop_assert_eq!(problems, Vec::<String>::new(), "{}", text);
         }
     }
 }

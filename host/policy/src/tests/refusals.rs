@@ -368,3 +368,32 @@ fn rules_without_nul() {
     let env = |n| format!("containers: {{env: {}}}", map(n, |n| format!("A{n}: any")));
     assert!(ok(&env(64)) && !ok(&env(65)));
 }
+
+#[test]
+fn lists_have_an_end() {
+    let selectors = |n| list("hardware", n, |_| "{subsystem: pci}".to_owned());
+    assert!(ok(&selectors(256)) && !ok(&selectors(257)));
+    let nodes = |n| {
+        format!(
+            "hardware: [{{subsystem: pci, use: offer, {}}}]",
+            list("nodes", n, |_| "{}".to_owned())
+        )
+    };
+    assert!(ok(&nodes(64)) && !ok(&nodes(65)));
+    let host_nodes = |n| format!("host-nodes: {{{}}}", list("shared", n, |n| format!("/dev/x{n}")));
+    assert!(ok(&host_nodes(256)) && !ok(&host_nodes(257)));
+    let attribute = |n| format!("hardware: [{{subsystem: pci, attributes: {{{}: x}}}}]", "a".repeat(n));
+    assert!(ok(&attribute(256)) && !ok(&attribute(257)));
+    let patterns = |n: usize| format!("hardware: [{{subsystem: pci, name: \"{}*\"}}]", "a".repeat(n - 1));
+    assert!(ok(&patterns(256)) && !ok(&patterns(257)));
+}
+
+#[test]
+fn a_policy_has_at_most_256_plugins() {
+    let plugins = |n: usize| {
+        let entry = |n: usize| format!("  p{n}: {{component: {{file: p.wasm}}, resources: [v.com/r{n}]}}\n");
+        let all: String = (0..n).map(entry).collect();
+        format!("apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n{all}")
+    };
+    assert!(read(&plugins(256)).is_ok() && read(&plugins(257)).is_err());
+}

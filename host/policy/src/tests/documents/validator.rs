@@ -5,7 +5,7 @@ use regex::Regex;
 use serde_json::Value;
 
 /// What `schema` says against `value`, each with its place.
-pub(super) fn problems(schema: &Value, value: &Value) -> Vec<String> {
+pub(in crate::tests) fn problems(schema: &Value, value: &Value) -> Vec<String> {
     let mut out = Vec::new();
     check(schema, value, "", &mut out);
     out
