@@ -25,7 +25,7 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
 #[test]
 fn policies_in_readmes_are_policies() -> anyhow::Result<()> {
     let mut parsed = 0;
-    for document in ["README.md", "guests/generic/README.md"] {
+    for document in ["README.md", "guests/generic/README.md", "guests/nvidia-gpu/README.md"] {
         for block in blocks(&file(document)?, "yaml")
             .iter()
             .filter(|block| block.contains("plugins:"))
@@ -45,7 +45,7 @@ fn policies_in_readmes_are_policies() -> anyhow::Result<()> {
             parsed += 1;
         }
     }
-    assert!(parsed >= 2, "only {parsed} found");
+    assert!(parsed >= 4, "only {parsed} found");
     Ok(())
 }
 
