@@ -41,7 +41,10 @@ fn each_mistake_gets_one_clear_message() -> anyhow::Result<()> {
         ),
         ("an illegal resource", GOOD.replace("devgate.dev/fuse", "fuse")),
         ("another version", GOOD.replace("v1alpha1", "v2")),
-        ("something not served yet", format!("{GOOD}    kernel-log: ['^x']\n")),
+        (
+            "something not served yet",
+            format!("{GOOD}    containers: {{device-info: true}}\n"),
+        ),
         ("not YAML", "plugins: [".into()),
         ("nothing", String::new()),
     ];
