@@ -1,13 +1,16 @@
 //! What one call of a component may ask: its grants, as numbered handles that mean nothing to any other call.
 
+mod files;
+
 use crate::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
-use crate::grants::{GrantedNode, Grants, NodeDenied, least};
+use crate::grants::{GrantedMount, GrantedNode, Grants, NodeDenied, least};
 use devgate_model::{
     CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, MountHandle, NodeHandle, escape,
 };
 use devgate_node::{DeviceNode, DevicePath, ReadError};
 use devgate_policy::attribute_rule;
-use std::collections::HashMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -41,6 +44,9 @@ pub(crate) struct CallHost {
     device_numbers: HashMap<DevicePath, u32>,
     nodes: Vec<GrantedNode>,
     node_numbers: HashMap<DeviceNode, u32>,
+    mounts: Vec<GrantedMount>,
+    /// The iommu groups of the node, read once for all units of an answer.
+    iommu_groups: OnceCell<Result<BTreeMap<String, Vec<DevicePath>>, ReadError>>,
     bytes_read: u64,
 }
 
@@ -56,6 +62,8 @@ impl CallHost {
             device_numbers: HashMap::new(),
             nodes: Vec::new(),
             node_numbers: HashMap::new(),
+            mounts: Vec::new(),
+            iommu_groups: OnceCell::new(),
             bytes_read: 0,
         }
     }
@@ -104,6 +112,15 @@ impl CallHost {
     /// The NUMA node of a device, as the kernel names it.
     pub(crate) fn numa_node(&self, device: &DevicePath) -> Option<u32> {
         self.grants.node.numa_node(device)
+    }
+
+    /// What is wrong with these nodes for these devices: see [`Grants::group_problem`].
+    pub(crate) fn group_problem(&self, nodes: &[GrantedNode], backing: &[DevicePath]) -> Option<String> {
+        let groups = || self.iommu_groups.get_or_init(|| self.grants.node.iommu_groups());
+        self.grants.group_problem_with(nodes, backing, |group| match groups() {
+            Ok(groups) => Ok(groups.get(group).cloned().unwrap_or_default()),
+            Err(error) => Err(error.clone()),
+        })
     }
 
     /// The policy that the call is made under.
@@ -329,21 +346,20 @@ impl Capabilities for CallHost {
         let owned = path.to_owned();
         let node = self.ask(move |grants| grants.node_at(&owned))?;
         let what = format!("node \"{}\"", escape(path, 80));
-        let refuse = |why: String| Denied::Failure(Failure::new(FailureKind::Denied, format!("{what}: {why}")));
+        let refuse = |why: &str| {
+            self.refused(&what, why);
+            files::denied(&what, why)
+        };
         let node = node.map_err(|denied| match denied {
-            NodeDenied::NotGranted => refuse("no entry of the policy's host-nodes matches it".into()),
-            NodeDenied::Refused(reason) => refuse(reason),
+            NodeDenied::NotGranted => refuse("no entry of the policy's host-nodes matches it"),
+            NodeDenied::Refused(reason) => refuse(&reason),
             NodeDenied::Read(error) => failure(&what, &error).into(),
         })?;
         Ok(self.hold_node(node))
     }
 
     fn mount(&mut self, name: &str) -> Answered<MountHandle> {
-        let message = format!(
-            "mount \"{}\": mounts are not served by this version yet",
-            escape(name, 80)
-        );
-        Err(Failure::new(FailureKind::Unsupported, message).into())
+        self.ask_mount(name)
     }
 
     fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {
@@ -364,7 +380,20 @@ impl Capabilities for CallHost {
     }
 
     fn mount_source(&mut self, mount: MountHandle) -> Answered<(String, bool)> {
-        Err(forged("mount", mount.0))
+        let held = self.held_mount(mount).ok_or_else(|| forged("mount", mount.0))?;
+        Ok((held.source.clone(), held.writable))
+    }
+
+    fn file_text(&mut self, path: &str) -> Answered<String> {
+        self.text_of_file(path)
+    }
+
+    fn file_read(&mut self, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
+        self.bytes_of_file(path, offset, length)
+    }
+
+    fn file_entries(&mut self, path: &str) -> Answered<Vec<String>> {
+        self.names_in_directory(path)
     }
 
     fn config(&mut self) -> Arc<str> {

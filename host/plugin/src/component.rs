@@ -33,6 +33,17 @@ pub trait Component: Send + Sync + 'static {
     /// What a container needs to use these units, besides their nodes.
     fn allocate(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit])
     -> Result<Answer<Edits>, CallError>;
+
+    /// `size` ids out of `available`, among them all of `must_include`, best first: as the component says it, unchecked. Only
+    /// for one whose profile has a preference; a fault of the host for any other.
+    fn choose(
+        &self,
+        host: Box<dyn Capabilities>,
+        resource: &str,
+        available: &[Unit],
+        must_include: &[String],
+        size: u32,
+    ) -> Result<Answer<Vec<String>>, CallError>;
 }
 
 /// What a call gave, and the capabilities that it was made with: they hold the table that its handles mean something in.
@@ -61,7 +72,7 @@ pub struct Cost {
 pub struct Profile {
     /// Whether it exports `preference`.
     pub preference: bool,
-    /// Whether it exports `lifecycle`.
+    /// Whether it exports `lifecycle`. No component that this version loads does.
     pub lifecycle: bool,
     /// Whether it imports anything of WASI. One that does not is never run by anything but its own code and may be
     /// called on a thread that serves others.
@@ -116,6 +127,13 @@ pub trait Capabilities: Send {
     fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo>;
     /// `mount-source.path` and `mount-source.writable`.
     fn mount_source(&mut self, mount: MountHandle) -> Answered<(String, bool)>;
+
+    /// `files.text`.
+    fn file_text(&mut self, path: &str) -> Answered<String>;
+    /// `files.read`.
+    fn file_read(&mut self, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>>;
+    /// `files.entries`.
+    fn file_entries(&mut self, path: &str) -> Answered<Vec<String>>;
 
     /// `config.json`.
     fn config(&mut self) -> Arc<str>;

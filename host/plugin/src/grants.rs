@@ -1,18 +1,24 @@
 //! What one plugin may see of one node: the policy's selectors held against the kernel's device tree.
 
+mod files;
+mod mounts;
+mod told;
+mod vfio;
+
 use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
+pub(crate) use files::FileRefused;
+pub use mounts::{GrantedMount, MountDenied};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use told::Told;
 
 /// Buses on which a driver puts parts of one device: the ports of a USB adapter, those of a UART's driver, and what a virtio
 /// function is. The interfaces of a USB device, which are on the bus of the devices, are parts as well.
 const PARTS: [&str; 3] = ["serial-base", "usb-serial", "virtio"];
 
-/// vfio's container, which gives nothing by itself.
-const VFIO_CONTAINER: &str = "/dev/vfio/vfio";
 /// `/dev/null`, which every kernel lists in `/sys/dev/char`.
 const NULL: NodeNumber = NodeNumber {
     kind: NodeKind::Character,
@@ -20,11 +26,12 @@ const NULL: NodeNumber = NodeNumber {
     minor: 3,
 };
 
-/// A plugin's policy on a node. Decides, and remembers nothing: the tree may change between two questions.
+/// A plugin's policy on a node. Decides, and remembers nothing that it decides by: the tree may change between two questions.
 #[derive(Clone)]
 pub struct Grants {
     pub(crate) node: Node,
     pub(crate) policy: Arc<PluginPolicy>,
+    pub(crate) told: Told,
 }
 
 /// A node that may be given to containers, and how.
@@ -36,6 +43,8 @@ pub struct GrantedNode {
     pub grant: NodeGrant,
     /// The kernel device that it belongs to, where there is one.
     pub owner: Option<DevicePath>,
+    /// The iommu group that it opens, for a node of vfio: every function of the group must then back the id that has it.
+    pub group: Option<String>,
 }
 
 /// A device that selectors match by themselves, for people.
@@ -66,7 +75,8 @@ impl Grants {
     /// What `policy` grants on `node`.
     #[must_use]
     pub fn new(node: Node, policy: Arc<PluginPolicy>) -> Self {
-        Self { node, policy }
+        let told = Told::default();
+        Self { node, policy, told }
     }
 
     /// The selectors that cover a device: those that match it, or the nearest ancestor that they reach down from.
@@ -133,26 +143,50 @@ impl Grants {
     pub(crate) fn nodes(&self, device: &DevicePath) -> Result<(Vec<GrantedNode>, Vec<Withheld>), ReadError> {
         let (mut granted, mut withheld) = (Vec::new(), Vec::new());
         for owner in std::iter::once(device.clone()).chain(self.beneath(device)?) {
-            let Some(grant) = self.offer_for(&owner) else { continue };
-            match self.node.own_node(&owner) {
-                Ok(Some(node)) => match self.refusal(&node, Some(&owner)) {
-                    None => granted.push(GrantedNode {
-                        node,
-                        grant,
-                        owner: Some(owner),
-                    }),
-                    Some(why) => withheld.push(Withheld { what: node.path, why }),
-                },
+            // The kernel names a node that is not there, or is another one: said, so that it can be explained.
+            let wrong = |error: ReadError| Withheld {
+                what: owner.name().to_owned(),
+                why: error.to_string(),
+            };
+            let mut found = Vec::new();
+            match self.offered_group(&owner) {
+                Ok(Some((group, grant))) => found.push((group.node, grant, group.device)),
                 Ok(None) => {}
-                // The kernel names a node that is not there, or is another one: said, so that it can be explained.
-                Err(error) => withheld.push(Withheld {
-                    what: owner.name().to_owned(),
-                    why: error.to_string(),
-                }),
+                Err(error) => withheld.push(wrong(error)),
+            }
+            if let Some(grant) = self.offer_for(&owner) {
+                match self.node.own_node(&owner) {
+                    Ok(Some(node)) => found.push((node, grant, Some(owner))),
+                    Ok(None) => {}
+                    Err(error) => withheld.push(wrong(error)),
+                }
+            }
+            for (node, grant, owner) in found {
+                let path = node.path.clone();
+                match self.grant(node, grant, owner) {
+                    Ok(node) => granted.push(node),
+                    Err(why) => withheld.push(Withheld { what: path, why }),
+                }
             }
         }
         granted.sort_by(|a, b| a.node.cmp(&b.node));
+        // Functions of one group have one node for all.
+        granted.dedup_by(|a, b| a.node == b.node);
         Ok((granted, withheld))
+    }
+
+    /// A node that the policy offers, unless the host does not give it away.
+    fn grant(&self, node: DeviceNode, grant: NodeGrant, owner: Option<DevicePath>) -> Result<GrantedNode, String> {
+        if let Some(why) = self.refusal(&node, owner.as_ref()) {
+            return Err(why);
+        }
+        let group = self.group_of(&node, owner.as_ref())?;
+        Ok(GrantedNode {
+            node,
+            grant,
+            owner,
+            group,
+        })
     }
 
     /// How the node that belongs to `owner` may be given, if a covering selector offers it.
@@ -169,18 +203,13 @@ impl Grants {
         let grant = self.policy.host_nodes.grant(path).ok_or(NodeDenied::NotGranted)?;
         let node = self.node.node_at(path).map_err(NodeDenied::Read)?;
         let owner = self.node.owner_of(node.number);
-        match self.refusal(&node, owner.as_ref()) {
-            Some(reason) => Err(NodeDenied::Refused(reason)),
-            None => {
-                // Where a selector offers it as well, neither the order of questions nor the wider grant decides.
-                let offered = owner.as_ref().and_then(|owner| self.offer_for(owner));
-                let grant = match offered {
-                    Some(offered) => least(offered, grant),
-                    None => grant,
-                };
-                Ok(GrantedNode { node, grant, owner })
-            }
-        }
+        // Where a selector offers it as well, neither the order of questions nor the wider grant decides.
+        let offered = owner.as_ref().and_then(|owner| self.offer_for(owner));
+        let grant = match offered {
+            Some(offered) => least(offered, grant),
+            None => grant,
+        };
+        self.grant(node, grant, owner).map_err(NodeDenied::Refused)
     }
 
     /// What is wrong with giving a node away at this moment, if anything. A disk that was idle when it was enumerated may
@@ -203,10 +232,6 @@ impl Grants {
                 "{} ({}) is dangerous to give away: it {}, and needs \"dangerous: [{}]\" in the policy",
                 node.path, node.number, danger.why, danger.key
             ));
-        }
-        if node.path.starts_with("/dev/vfio/") && node.path != VFIO_CONTAINER {
-            // Safe only together with every other function of its group, which nothing here looks at yet.
-            return Some(format!("{}: vfio groups are not served by this version yet", node.path));
         }
         if owner.is_none() && !self.node.is_recorded() && self.node.owner_of(NULL).is_none() {
             let path = &node.path;
@@ -282,12 +307,12 @@ pub(crate) enum NodeDenied {
     Read(ReadError),
 }
 
-/// The lesser of two grants of one node: exclusive rather than shared, and what both allow.
+/// The lesser of two grants of one node: exclusive rather than shared, what both allow, and in the place that both name.
 pub(crate) fn least(a: NodeGrant, b: NodeGrant) -> NodeGrant {
     NodeGrant {
         shared: a.shared && b.shared,
         access: a.access.both(b.access).unwrap_or(a.access),
-        container_path: a.container_path.or(b.container_path),
+        container_path: a.container_path.filter(|path| b.container_path.as_ref() == Some(path)),
     }
 }
 

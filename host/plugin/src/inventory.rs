@@ -182,10 +182,14 @@ impl UnitRecord {
             .map(|handle| held_node(host, *handle))
             .collect::<Result<Vec<_>, _>>()?;
         let numa_nodes = backing.iter().filter_map(numa).collect();
+        let (backing, nodes) = (backing.into_iter().collect::<Vec<_>>(), once_each(nodes));
+        if let Some(problem) = host.group_problem(&nodes, &backing) {
+            return Err(problem);
+        }
         Ok(Self {
             id,
-            backing: backing.into_iter().collect(),
-            nodes: once_each(nodes),
+            backing,
+            nodes,
             properties: properties(unit.properties)?,
             numa_nodes,
         })
@@ -292,6 +296,12 @@ fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNo
         .iter()
         .map(|handle| held_node(host, *handle))
         .collect::<Result<Vec<_>, _>>()?;
+    if let Some(node) = nodes.iter().find(|node| node.group.is_some()) {
+        let path = &node.node.path;
+        return Err(format!(
+            "node {path} opens an iommu group: it belongs to the units that are made of it"
+        ));
+    }
     match nodes.iter().find(|node| !node.grant.shared) {
         Some(node) => Err(format!("node {} is not marked shared by the policy", node.node.path)),
         None => Ok(once_each(nodes)),

@@ -28,7 +28,7 @@ mod reply;
 mod resource;
 
 pub use calls::Inline;
-pub use grants::{GrantedNode, Grants, Match, Withheld};
+pub use grants::{GrantedMount, GrantedNode, Grants, Match, MountDenied, Withheld};
 pub use inventory::Rejection;
 pub use plugin::{LoadFailure, Loader};
 pub use plugins::Plugins;

@@ -170,6 +170,10 @@ impl Resource {
                     return Err(self.refused(&format!("device {id}: {problem}")));
                 }
             }
+            if let Some(problem) = grants.group_problem(&unit.nodes, &unit.backing) {
+                self.core.look.notify_one();
+                return Err(self.refused(&format!("device {id}: {problem}")));
+            }
             units.push(Arc::clone(unit));
         }
         if let Some(problem) = snapshot

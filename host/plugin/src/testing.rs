@@ -5,7 +5,7 @@ use crate::calls::Inline;
 use crate::component::{Answer, Capabilities, Component, Cost, Profile};
 use crate::grants::Grants;
 use crate::plugin::{LoadFailure, Loader};
-use devgate_model::{CallError, Edits, Pool, Unit, Verdict};
+use devgate_model::{CallError, Edits, HostFault, Pool, Unit, Verdict};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
 use std::collections::HashMap;
@@ -143,6 +143,7 @@ pub(crate) fn call_host() -> CallHost {
 
 type Enumerate = dyn Fn(&mut dyn Capabilities) -> Result<Vec<Pool>, CallError> + Send + Sync;
 type Health = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<Vec<Verdict>, CallError> + Send + Sync;
+type Choose = dyn Fn(&[Unit], &[String], u32) -> Result<Vec<String>, CallError> + Send + Sync;
 type Allocate = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<Edits, CallError> + Send + Sync;
 
 /// A component whose calls are closures.
@@ -151,6 +152,7 @@ pub(crate) struct Fake {
     pub(crate) enumerate: Box<Enumerate>,
     pub(crate) health: Box<Health>,
     pub(crate) allocate: Box<Allocate>,
+    pub(crate) choose: Box<Choose>,
 }
 
 impl Fake {
@@ -168,6 +170,7 @@ impl Fake {
                     ..Edits::default()
                 })
             }),
+            choose: Box::new(|_, _, _| Err(CallError::Host(HostFault("exports no preference".into())))),
         }
     }
 }
@@ -232,6 +235,21 @@ impl Component for Fake {
             cost: Cost::default(),
         })
     }
+
+    fn choose(
+        &self,
+        host: Box<dyn Capabilities>,
+        _: &str,
+        available: &[Unit],
+        must_include: &[String],
+        size: u32,
+    ) -> Result<Answer<Vec<String>>, CallError> {
+        Ok(Answer {
+            value: (self.choose)(available, must_include, size)?,
+            host,
+            cost: Cost::default(),
+        })
+    }
 }
 
 /// Loads fakes by the policy's component file; one that is not there cannot be loaded.
@@ -259,4 +277,18 @@ impl Loader for FakeLoader {
 /// Leave for inline calls, as on a runtime with two workers.
 pub(crate) fn inline() -> Inline {
     Inline::new(2)
+}
+
+/// The capabilities of a call under another policy on another node.
+pub(crate) fn call_host_on(node: &Node, policy: &str) -> CallHost {
+    let grants = Arc::new(Grants::new(node.clone(), plugin_policy(policy)));
+    let limits = Arc::new(grants.policy.limits.clone());
+    CallHost::new(grants, limits, "null".into(), Reads::Here)
+}
+
+/// A policy of one plugin `p` with one resource `fake.com/x` and these further lines, each with four spaces in front.
+pub(crate) fn policy_of(lines: &str) -> String {
+    format!(
+        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  p:\n    component: {{file: fake.wasm}}\n    resources: [fake.com/x]\n{lines}"
+    )
 }

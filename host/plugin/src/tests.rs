@@ -1,9 +1,13 @@
 //! The plugin layer as a whole, over a recorded node and components that are closures.
 
+mod files;
 mod gate;
 mod life;
+mod mounts;
+mod nodes;
 mod offers;
 mod reading;
+mod vfio;
 
 use crate::offer::{DeviceList, Offer};
 use crate::plugins::Plugins;
@@ -19,8 +23,12 @@ struct World {
 }
 
 fn start(policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> World {
-    let node = node();
-    let plugins = Plugins::start(&parse(policy), &node, &FakeLoader::with(fakes), &inline());
+    start_on(&node(), policy, fakes)
+}
+
+fn start_on(node: &devgate_node::Node, policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> World {
+    let plugins = Plugins::start(&parse(policy), node, &FakeLoader::with(fakes), &inline());
+    let node = node.clone();
     World { node, plugins }
 }
 

@@ -59,6 +59,12 @@ pub(crate) fn edits(edits: wit::Edits) -> Checked<Edits> {
     })
 }
 
+/// `choose`'s answer: ids, of which it is for others to say whether they are those that there are.
+pub(crate) fn choice(ids: Vec<String>) -> Checked<Vec<String>> {
+    length("the choice", ids.len(), UNITS)?;
+    ids.into_iter().map(|id| text("a chosen id", id, STRING)).collect()
+}
+
 /// What a component says went wrong.
 pub(crate) fn failure(error: wit::Error) -> Failure {
     let kind = match error.kind {
@@ -217,6 +223,21 @@ mod tests {
             pools(many(UNITS + 1)).unwrap_err(),
             @"broke the contract: a pool's list of units has 16385 entries; at most 16384 are allowed"
         );
+    }
+
+    #[test]
+    fn a_choice_is_a_list_of_strings() {
+        let many = |n: usize| (0..n).map(|n| n.to_string()).collect::<Vec<_>>();
+        assert_eq!(choice(many(UNITS)).unwrap().len(), UNITS);
+        insta::assert_snapshot!(
+            choice(many(UNITS + 1)).unwrap_err(),
+            @"broke the contract: the choice has 16385 entries; at most 16384 are allowed"
+        );
+        insta::assert_snapshot!(
+            choice(vec!["x".repeat(STRING + 1)]).unwrap_err(),
+            @"broke the contract: a chosen id has 4097 bytes; at most 4096 are allowed"
+        );
+        assert!(choice(vec!["a\0".into()]).is_err());
     }
 
     #[test]

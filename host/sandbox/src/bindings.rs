@@ -1,5 +1,5 @@
-//! What `bindgen!` makes of `wit/`, seen from the host: all imports that this version serves, and the one export that
-//! every component has. Optional exports are looked up by name.
+//! What `bindgen!` makes of `wit/`, seen from the host: all imports that this version serves, and the export that
+//! every component has, and the optional one that this version serves.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -18,6 +18,7 @@ wasmtime::component::bindgen!({
             import devgate:plugin/log@0.1.0;
             import devgate:plugin/hardware@0.1.0;
             import devgate:plugin/host-paths@0.1.0;
+            import devgate:plugin/files@0.1.0;
             export devgate:plugin/plugin@0.1.0;
         }
     ",
@@ -31,4 +32,22 @@ wasmtime::component::bindgen!({
     require_store_data_send: true,
 });
 
-pub use devgate::plugin::{config, hardware, host_paths, log, types};
+pub use devgate::plugin::{config, files, hardware, host_paths, log, types};
+
+/// The optional export `preference`, with the same types.
+pub mod preference {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        inline: "
+            package devgate:host;
+
+            world with-preference {
+                export devgate:plugin/preference@0.1.0;
+            }
+        ",
+        world: "devgate:host/with-preference",
+        imports: { default: trappable },
+        with: { "devgate:plugin": super::devgate::plugin },
+        require_store_data_send: true,
+    });
+}

@@ -25,7 +25,7 @@ impl Component for Loaded {
     fn enumerate(&self, host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
         self.call(
             host,
-            |plugin, store| plugin.devgate_plugin_plugin().call_enumerate(store),
+            |store| self.plugin(store)?.devgate_plugin_plugin().call_enumerate(store),
             answer::pools,
         )
     }
@@ -38,7 +38,8 @@ impl Component for Loaded {
     ) -> Result<Answer<Vec<Verdict>>, CallError> {
         self.call(
             host,
-            |plugin, store| {
+            |store| {
+                let plugin = self.plugin(store)?;
                 let asked = hand_over(store, units)?;
                 plugin.devgate_plugin_plugin().call_health(store, resource, &asked)
             },
@@ -54,11 +55,38 @@ impl Component for Loaded {
     ) -> Result<Answer<Edits>, CallError> {
         self.call(
             host,
-            |plugin, store| {
+            |store| {
+                let plugin = self.plugin(store)?;
                 let asked = hand_over(store, units)?;
                 plugin.devgate_plugin_plugin().call_allocate(store, resource, &asked)
             },
             answer::edits,
+        )
+    }
+
+    fn choose(
+        &self,
+        host: Box<dyn Capabilities>,
+        resource: &str,
+        available: &[Unit],
+        must_include: &[String],
+        size: u32,
+    ) -> Result<Answer<Vec<String>>, CallError> {
+        let Some(preference) = &self.preference else {
+            return Err(host_fault(
+                "asked for a choice of a component that exports no preference",
+            ));
+        };
+        self.call(
+            host,
+            |store| {
+                let instance = self.component.instance_pre().instantiate(&mut *store)?;
+                let preference = preference.load(&mut *store, &instance)?;
+                let asked = hand_over(store, available)?;
+                let preference = preference.devgate_plugin_preference();
+                preference.call_choose(store, resource, &asked, must_include, size)
+            },
+            answer::choice,
         )
     }
 }
@@ -75,10 +103,15 @@ fn hand_over(store: &mut Store<Call>, units: &[Unit]) -> wasmtime::Result<Vec<cr
 }
 
 impl Loaded {
+    /// A fresh instance.
+    fn plugin(&self, store: &mut Store<Call>) -> wasmtime::Result<PluginComponent> {
+        self.component.instantiate(store)
+    }
+
     fn call<T, U>(
         &self,
         host: Box<dyn Capabilities>,
-        export: impl FnOnce(&PluginComponent, &mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
+        export: impl FnOnce(&mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
         check: impl FnOnce(T) -> Result<U, GuestFault>,
     ) -> Result<Answer<U>, CallError> {
         // A panic in a host function unwinds through wasmtime to here. What it may have left half done is the store, which is
@@ -90,15 +123,14 @@ impl Loaded {
     fn run<T, U>(
         &self,
         host: Box<dyn Capabilities>,
-        export: impl FnOnce(&PluginComponent, &mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
+        export: impl FnOnce(&mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
         check: impl FnOnce(T) -> Result<U, GuestFault>,
     ) -> Result<Answer<U>, CallError> {
         let flight = self.engine.ticker().enter()?;
         let _runtime = self.enter_runtime();
         let mut store = self.store(Call::new(host));
         flight.check()?;
-        let instance = self.component.instantiate(&mut store);
-        let outcome = instance.and_then(|plugin| export(&plugin, &mut store));
+        let outcome = export(&mut store);
         let cost = store.data_mut().finish();
         let value = match outcome {
             Ok(Ok(value)) => check(value)?,

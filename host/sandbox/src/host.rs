@@ -4,7 +4,7 @@
 //! wasmtime's, which holds that number and its type, so nothing here can be forged and nothing has to be looked up.
 
 use crate::bindings::types::{Device, Error, ErrorKind, MountSource, Node, NodeKind};
-use crate::bindings::{config, hardware, host_paths, log, types};
+use crate::bindings::{config, files, hardware, host_paths, log, types};
 use crate::state::Call;
 use devgate_model::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle};
 use devgate_plugin::component::{LogLevel, NodeInfo};
@@ -242,6 +242,23 @@ impl host_paths::Host for Call {
         let found = answer!(self.ask(|host| host.mount(&name)));
         self.meter.take_handles(1).map_err(wasmtime::Error::new)?;
         Ok(Ok(Resource::new_own(found.0)))
+    }
+}
+
+impl files::Host for Call {
+    fn text(&mut self, path: String) -> Result<Result<String, Error>> {
+        answer!(self.argument(&path));
+        Ok(Ok(answer!(self.ask(|host| host.file_text(&path)))))
+    }
+
+    fn read(&mut self, path: String, offset: u64, length: u32) -> Result<Result<Vec<u8>, Error>> {
+        answer!(self.argument(&path));
+        Ok(Ok(answer!(self.ask(|host| host.file_read(&path, offset, length)))))
+    }
+
+    fn entries(&mut self, path: String) -> Result<Result<Vec<String>, Error>> {
+        answer!(self.argument(&path));
+        Ok(Ok(answer!(self.ask(|host| host.file_entries(&path)))))
     }
 }
 

@@ -10,6 +10,7 @@ pub use imports::ImportGrant;
 
 use crate::bindings::PluginComponent;
 use crate::bindings::PluginComponentPre;
+use crate::bindings::preference::WithPreferenceIndices;
 use crate::engine::{Engine, Runtime};
 use crate::pool::Seat;
 use crate::precompiled::Precompiled;
@@ -41,6 +42,7 @@ pub struct LoadRequest<'a> {
 /// A component, compiled and linked. Every call makes a fresh instance of it.
 pub struct Loaded {
     pub(crate) component: PluginComponentPre<Call>,
+    pub(crate) preference: Option<WithPreferenceIndices>,
     pub(crate) engine: Engine,
     pub(crate) profile: Profile,
     _seat: Option<Seat>,
@@ -77,9 +79,10 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
     imports::check(&scan.imports, request.grants)?;
     let profile = imports::profile(&scan)?;
     let (component, seat) = compile_for(engine, &limits, bytes)?;
-    let component = link::link(component.engine(), &component, &scan.imports)?;
+    let linked = link::link(component.engine(), &component, &scan.imports, &profile)?;
     let loaded = Loaded {
-        component,
+        component: linked.plugin,
+        preference: linked.preference,
         engine: engine.clone(),
         profile,
         _seat: seat,
@@ -129,7 +132,11 @@ impl Loaded {
         let Ok(instance) = self.component.instance_pre().instantiate(&mut store) else {
             return Ok(());
         };
-        PluginComponent::new(&mut store, &instance).map_err(|error| link::export_mismatch(&error))?;
+        PluginComponent::new(&mut store, &instance).map_err(|error| link::export_mismatch("plugin", &error))?;
+        if let Some(preference) = &self.preference {
+            let loaded = preference.load(&mut store, &instance);
+            loaded.map_err(|error| link::export_mismatch("preference", &error))?;
+        }
         Ok(())
     }
 }

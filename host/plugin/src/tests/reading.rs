@@ -1,7 +1,9 @@
 //! What a component may look at, and where that ends.
 
-use crate::component::Capabilities;
+use crate::component::{Capabilities, Denied};
 use crate::testing::*;
+use devgate_model::FailureKind;
+use devgate_node::Change;
 use std::sync::Arc;
 
 /// What a component reads it must have been granted; and some things nobody is.
@@ -189,4 +191,101 @@ fn the_order_of_questions_decides_nothing() {
             "{by_path_first}"
         );
     }
+}
+
+/// Size, kind and readers of an attribute, each obeyed and violated.
+#[test]
+fn an_attribute_is_small_for_everybody_and_not_on_the_list() {
+    let node = node();
+    let set = |path: &str, value: Vec<u8>| {
+        let location = "pci0000:00/0000:00:01.0".to_owned();
+        let path = path.to_owned();
+        node.apply(Change::SetAttribute { location, path, value }).unwrap();
+    };
+    let mut host = call_host_on(&node, POLICY);
+    let gpu = host.devices("pci").unwrap()[0];
+    let kind = |answer: Result<String, Denied>| match answer {
+        Ok(_) => None,
+        Err(Denied::Failure(failure)) => Some((failure.kind, failure.code)),
+        Err(end) => panic!("{end:?}"),
+    };
+    set("large", vec![b'x'; 4096]);
+    assert_eq!(kind(host.attribute(gpu, "large")), None);
+    set("large", vec![b'x'; 4097]);
+    assert_eq!(
+        kind(host.attribute(gpu, "large")),
+        Some((FailureKind::Limit, String::new()))
+    );
+    assert_eq!(
+        host.attribute_bytes(gpu, "large", 4000, 4096).map(|bytes| bytes.len()),
+        Ok(97)
+    );
+    assert!(host.attribute_bytes(gpu, "large", 0, 4097).is_err());
+    set("binary", vec![0, 255]);
+    assert_eq!(
+        kind(host.attribute(gpu, "binary")),
+        Some((FailureKind::Other, "not-text".into()))
+    );
+    assert_eq!(host.attribute_bytes(gpu, "binary", 0, 2), Ok(vec![0, 255]));
+    for path in [
+        "secret",
+        "my_secret_value",
+        "psk_key",
+        "config",
+        "rom",
+        "vpd",
+        "resource0",
+        "resource1_wc",
+        "eeprom",
+        "nvmem",
+        "msi_irqs/33",
+    ] {
+        set(path, b"canary".to_vec());
+        assert_eq!(
+            kind(host.attribute(gpu, path)),
+            Some((FailureKind::Denied, String::new())),
+            "{path}"
+        );
+        assert!(host.attribute_bytes(gpu, path, 0, 6).is_err(), "{path}");
+    }
+    set("resource", b"fine".to_vec());
+    assert_eq!(host.attribute(gpu, "resource"), Ok("fine".into()));
+    let only_root = NODE.replace(
+        "A: class=0x030000\\n\nA: numa_node=1",
+        "R: class=0x030000\\n\nA: numa_node=1",
+    );
+    let mut host = call_host_on(&devgate_node::Node::recorded("r", &only_root).unwrap(), POLICY);
+    let gpu = host.devices("pci").unwrap()[0];
+    assert_eq!(
+        kind(host.attribute(gpu, "class")),
+        Some((FailureKind::Denied, String::new()))
+    );
+}
+
+/// A link tells the name of what it leads to, and gives a handle only to what is granted.
+#[test]
+fn a_link_gives_a_handle_only_to_what_is_granted() {
+    let node = node();
+    for (name, target) in [
+        ("peer", "../0000:00:02.0"),
+        ("stranger", "../0000:00:03.0"),
+        ("group", "../../../kernel/42"),
+    ] {
+        node.apply(Change::SetLink {
+            location: "pci0000:00/0000:00:01.0".into(),
+            path: name.into(),
+            target: target.into(),
+        })
+        .unwrap();
+    }
+    let mut host = call_host_on(&node, POLICY);
+    let gpus = host.devices("pci").unwrap();
+    assert_eq!(host.related(gpus[0], "peer"), Ok(gpus[1]));
+    assert_eq!(host.link(gpus[0], "stranger"), Ok("0000:00:03.0".into()));
+    assert!(matches!(host.related(gpus[0], "stranger"), Err(Denied::Failure(f)) if f.kind == FailureKind::Denied));
+    assert_eq!(host.link(gpus[0], "group"), Ok("42".into()));
+    assert!(matches!(host.related(gpus[0], "group"), Err(Denied::Failure(f)) if f.kind == FailureKind::NotFound));
+    let card = host.device_by_name("drm", "card0").unwrap();
+    assert_eq!(host.parent(card), Ok(Some(gpus[0])));
+    assert_eq!(host.parent(gpus[0]), Ok(None));
 }

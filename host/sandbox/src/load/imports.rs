@@ -29,9 +29,9 @@ pub enum ImportGrant {
 /// Interfaces of the contract that every component has.
 const ALWAYS: [&str; 3] = ["types", "config", "log"];
 /// Interfaces of the contract that the policy grants and this version serves.
-const SERVED: [&str; 2] = ["hardware", "host-paths"];
+const SERVED: [&str; 3] = ["hardware", "host-paths", "files"];
 /// Interfaces of the contract that this version does not serve.
-const NOT_SERVED: [&str; 4] = ["control", "files", "kernel-log", "state"];
+const NOT_SERVED: [&str; 3] = ["control", "kernel-log", "state"];
 
 /// Interfaces of WASI 0.2 that are served with nothing behind them, so that components of any language start.
 pub(super) const WASI: [&str; 15] = [
@@ -163,9 +163,14 @@ pub(super) fn profile(scan: &Scan) -> Result<Profile, Refusal> {
             None => format!("does not export devgate:plugin/plugin@{CONTRACT}"),
         }));
     }
+    if exports("lifecycle") {
+        // Its devices would be handed out without having been prepared.
+        let problem = "exports lifecycle, which is not served by this version yet: its devices would be handed out without its prepare";
+        return Err(Refusal::Export(problem.into()));
+    }
     Ok(Profile {
         preference: exports("preference"),
-        lifecycle: exports("lifecycle"),
+        lifecycle: false,
         wasi: scan.imports.iter().any(|import| import.starts_with("wasi:")),
     })
 }
@@ -198,7 +203,7 @@ mod tests {
 
     #[test]
     fn nothing_grants_what_is_not_served() {
-        for name in ["kernel-log@0.1.0", "state@0.1.0", "files@0.1.0", "control@0.1.0"] {
+        for name in ["kernel-log@0.1.0", "state@0.1.0", "control@0.1.0"] {
             let name = format!("devgate:plugin/{name}");
             assert_eq!(
                 reason(&name, ImportGrant::Granted).as_deref(),

@@ -2,24 +2,39 @@
 
 use super::error::Refusal;
 use super::imports::{CONTRACT, Interface};
-use crate::bindings::{PluginComponentPre, config, hardware, host_paths, log, types};
+use crate::bindings::preference::WithPreferenceIndices;
+use crate::bindings::{PluginComponentPre, config, files, hardware, host_paths, log, types};
 use crate::state::Call;
 use devgate_model::GuestText;
+use devgate_plugin::component::Profile;
 use wasmtime::component::{Component, HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
 use wasmtime_wasi::p2::bindings::{cli, filesystem, sync};
 
+/// A component that is linked, and where its exports are.
+pub(super) struct Linked {
+    pub(super) plugin: PluginComponentPre<Call>,
+    pub(super) preference: Option<WithPreferenceIndices>,
+}
+
 /// Links `component`, whose imports have all been granted.
 pub(super) fn link(
     engine: &wasmtime::Engine,
     component: &Component,
     imports: &[String],
-) -> Result<PluginComponentPre<Call>, Refusal> {
+    profile: &Profile,
+) -> Result<Linked, Refusal> {
     let linker = linker(engine, imports).map_err(|error| Refusal::Host(format!("cannot link: {error:#}")))?;
     let component = linker.instantiate_pre(component).map_err(|error| mismatch(&error))?;
-    PluginComponentPre::new(component).map_err(|error| mismatch(&error))
+    // Where it is there it must be right: an export of another type is not the same as none.
+    let preference = match profile.preference {
+        true => Some(WithPreferenceIndices::new(&component).map_err(|error| export_mismatch("preference", &error))?),
+        false => None,
+    };
+    let plugin = PluginComponentPre::new(component).map_err(|error| mismatch(&error))?;
+    Ok(Linked { plugin, preference })
 }
 
 /// Only what this component imports: what it was not granted is not there, whatever else goes wrong.
@@ -36,6 +51,7 @@ fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Lin
             "config" => config::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
             "log" => log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
             "hardware" => hardware::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "files" => files::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
             "host-paths" => host_paths::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
             _ => {}
         }
@@ -72,9 +88,12 @@ fn add_wasi(linker: &mut Linker<Call>) -> wasmtime::Result<()> {
 }
 
 /// An export with a type that this host does not expect.
-pub(super) fn export_mismatch(error: &wasmtime::Error) -> Refusal {
+pub(super) fn export_mismatch(interface: &str, error: &wasmtime::Error) -> Refusal {
     let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
-    let text = format!("devgate:plugin/plugin has another type here: {}", causes.join(": "));
+    let text = format!(
+        "devgate:plugin/{interface} has another type here: {}",
+        causes.join(": ")
+    );
     Refusal::Mismatch(GuestText::new(&text))
 }
 

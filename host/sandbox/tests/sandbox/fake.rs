@@ -205,6 +205,26 @@ impl Capabilities for Fake {
         Ok(("/usr/lib/fake".into(), false))
     }
 
+    fn file_text(&mut self, path: &str) -> Answered<String> {
+        match path {
+            "/proc/fake/version" => Ok("570.86".into()),
+            "/proc/fake/binary" => Err(Failure::new(FailureKind::Other, "is not text")
+                .with_code("not-text")
+                .into()),
+            "/proc/fake/large" => Err(Failure::new(FailureKind::Limit, "longer than 65536 bytes").into()),
+            _ => Err(Failure::new(FailureKind::Denied, "no entry of the policy matches").into()),
+        }
+    }
+
+    fn file_read(&mut self, _: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
+        self.read += u64::from(length);
+        Ok(vec![u8::try_from(offset).unwrap(); usize::try_from(length).unwrap()])
+    }
+
+    fn file_entries(&mut self, _: &str) -> Answered<Vec<String>> {
+        Ok(vec!["0000:01:00.0".into(), "0000:02:00.0".into()])
+    }
+
     fn config(&mut self) -> Arc<str> {
         "null".into()
     }

@@ -137,6 +137,17 @@ pub(crate) fn contract() -> Vec<(String, String)> {
     files
 }
 
+/// The contract with one text replaced, as a newer or a divergent vendor would have it.
+pub(crate) fn other_contract(from: &str, to: &str) -> Vec<(String, String)> {
+    let mut files = contract();
+    let changed = files
+        .iter_mut()
+        .filter(|(_, text)| text.contains(from))
+        .map(|(_, text)| *text = text.replace(from, to));
+    assert!(changed.count() > 0, "{from}");
+    files
+}
+
 /// A component from a core module, for a world in a package of its own beside the contract as given.
 pub(crate) fn encode(mut module: Vec<u8>, contract: &[(String, String)], world: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();

@@ -1,7 +1,7 @@
 //! What is refused before it runs, and in which words.
 
 use crate::fake::{ENGINE, patient, try_load};
-use crate::guest::{Guest, contract, encode, text};
+use crate::guest::{Guest, encode, other_contract, text};
 use devgate_model::{ByteSize, Limits};
 use devgate_plugin::component::{Component, Profile};
 use devgate_sandbox::{ImportGrant, LoadRequest, load};
@@ -18,23 +18,50 @@ fn a_component_is_loaded_with_its_profile() {
     let plain = try_load(&Guest::default().component(), Limits::default()).unwrap();
     assert_eq!(*plain.profile(), Profile::default());
     let more = Guest {
-        world: "export devgate:plugin/preference@0.1.0; export devgate:plugin/lifecycle@0.1.0;".into(),
+        world: "export devgate:plugin/preference@0.1.0;".into(),
         ..Guest::default()
     }
     .with(
-        r#"(func (export "devgate:plugin/preference@0.1.0#choose") (param i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
-        (func (export "devgate:plugin/lifecycle@0.1.0#prepare") (param i32 i32 i32 i32) (result i32) unreachable)
-        (func (export "devgate:plugin/lifecycle@0.1.0#release") (param i32 i32 i32 i32) (result i32) unreachable)"#,
+        r#"(func (export "devgate:plugin/preference@0.1.0#choose") (param i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)"#,
     );
     let expected = Profile {
         preference: true,
-        lifecycle: true,
-        wasi: false,
+        ..Profile::default()
     };
     assert_eq!(
         *try_load(&more.component(), Limits::default()).unwrap().profile(),
         expected
     );
+}
+
+/// Its devices would be handed out without their `prepare`.
+#[test]
+fn a_life_cycle_that_nobody_would_call_is_refused() {
+    let guest = Guest {
+        world: "export devgate:plugin/lifecycle@0.1.0;".into(),
+        ..Guest::default()
+    }
+    .with(
+        r#"(func (export "devgate:plugin/lifecycle@0.1.0#prepare") (param i32 i32 i32 i32) (result i32) unreachable)
+        (func (export "devgate:plugin/lifecycle@0.1.0#release") (param i32 i32 i32 i32) (result i32) unreachable)"#,
+    );
+    assert_snapshot!(refused(&guest.component()), @"plugin snoop: component exports lifecycle, which is not served by this version yet: its devices would be handed out without its prepare");
+}
+
+/// Whatever the policy grants.
+#[test]
+fn what_has_nothing_behind_it_is_refused() {
+    let import = |name: &str| format!(r#"(import "devgate:plugin/{name}@0.1.0" (instance))"#);
+    let all: String = ["kernel-log", "control", "state", "files"]
+        .iter()
+        .map(|name| import(name))
+        .collect();
+    assert_snapshot!(refused(&text(&format!("(component {all})"))), @r"
+    plugin snoop: component asks for what it does not get:
+      devgate:plugin/kernel-log@0.1.0  is not served by this version yet
+      devgate:plugin/control@0.1.0     is not served by this version yet
+      devgate:plugin/state@0.1.0       is not served by this version yet
+    ");
 }
 
 #[test]
@@ -160,17 +187,6 @@ fn the_export_must_be_there_and_of_this_contract() {
         refused(&text(r#"(component (instance $i) (export "devgate:plugin/plugin@0.1.0" (instance $i)))"#)),
         @"plugin snoop: component does not fit this host: instance export `devgate:plugin/plugin@0.1.0` does not have export `enumerate`"
     );
-}
-
-/// The contract with one text replaced, as a newer or a divergent vendor would have it.
-fn other_contract(from: &str, to: &str) -> Vec<(String, String)> {
-    let mut files = contract();
-    let changed = files
-        .iter_mut()
-        .filter(|(_, text)| text.contains(from))
-        .map(|(_, text)| *text = text.replace(from, to));
-    assert!(changed.count() > 0, "{from}");
-    files
 }
 
 const WORLD: &str = "package test:guest; world guest {

@@ -11,8 +11,10 @@ mod fake;
 mod guest;
 
 mod calls;
+mod files;
 mod hostile;
 mod instances;
 mod limits;
 mod loading;
+mod preference;
 mod wasi;

@@ -134,6 +134,15 @@ impl Capabilities for Nowhere {
     fn mount(&mut self, _: &str) -> Answered<MountHandle> {
         nothing()
     }
+    fn file_text(&mut self, _: &str) -> Answered<String> {
+        nothing()
+    }
+    fn file_read(&mut self, _: &str, _: u64, _: u32) -> Answered<Vec<u8>> {
+        nothing()
+    }
+    fn file_entries(&mut self, _: &str) -> Answered<Vec<String>> {
+        nothing()
+    }
     fn node(&mut self, _: NodeHandle) -> Answered<NodeInfo> {
         nothing()
     }
