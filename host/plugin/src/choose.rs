@@ -15,6 +15,7 @@ mod cost;
 mod knapsack;
 mod layout;
 mod numa;
+mod preference;
 mod request;
 mod share;
 
@@ -22,6 +23,7 @@ use cost::Costs;
 use devgate_policy::Placement;
 use knapsack::{Work, cheapest};
 pub(crate) use layout::Layout;
+pub(crate) use preference::Overruled;
 pub(crate) use request::Request;
 use share::{Base, Slots};
 use std::collections::BTreeMap;

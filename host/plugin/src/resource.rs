@@ -1,7 +1,7 @@
 //! One resource of one plugin: what front ends see, and the path of an allocation.
 
 use crate::calls::{self, Calls};
-use crate::choose::{Layout, Request};
+use crate::choose::{Layout, Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
 use crate::component::Component;
 use crate::inventory::{PoolRecord, UnitRecord};
@@ -29,8 +29,13 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.calls.grants.policy.name.as_str()
+    }
+
+    /// What the plugin's calls go to, once it is loaded.
+    pub(crate) fn component(&self) -> Option<Arc<dyn Component>> {
+        self.component.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -41,6 +46,7 @@ pub(crate) struct Resource {
     devices: watch::Sender<Arc<DeviceList>>,
     snapshot: RwLock<Arc<Snapshot>>,
     being_given: BeingGiven,
+    overruled: Overruled,
 }
 
 /// What an allocation looks its ids up in.
@@ -61,6 +67,7 @@ impl Resource {
             devices: watch::Sender::new(Arc::default()),
             snapshot: RwLock::default(),
             being_given: BeingGiven::default(),
+            overruled: Overruled::default(),
         }
     }
 
@@ -91,12 +98,16 @@ impl Resource {
             must_include,
             size,
         );
-        match request {
-            None => Vec::new(),
-            Some(request) if request.available() <= CHOSEN_HERE => request.choose(),
-            Some(request) => tokio::task::spawn_blocking(move || request.choose())
-                .await
-                .unwrap_or_default(),
+        let Some(request) = request else {
+            return Vec::new();
+        };
+        if let Some(chosen) = request.ask(&self.core, &self.name, &self.overruled).await {
+            chosen
+        } else if request.available() <= CHOSEN_HERE {
+            request.choose()
+        } else {
+            let choose = tokio::task::spawn_blocking(move || request.choose());
+            choose.await.unwrap_or_default()
         }
     }
 
@@ -189,13 +200,7 @@ impl Resource {
     }
 
     async fn ask_component(&self, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Reply, AllocateError> {
-        let component = self
-            .core
-            .component
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let Some(component) = component else {
+        let Some(component) = self.core.component() else {
             return Err(AllocateError::Busy(format!(
                 "plugin {}: the component is not loaded",
                 self.core.name()

@@ -8,20 +8,20 @@ use std::sync::Arc;
 
 /// A choice to be made.
 pub(crate) struct Request {
-    snapshot: Arc<Snapshot>,
-    replicas: u32,
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) replicas: u32,
     placement: Placement,
-    size: usize,
+    pub(super) size: usize,
     /// What may be taken, sorted, each once.
-    free: Vec<Free>,
+    pub(super) free: Vec<Free>,
 }
 
 /// A replica that may be taken: of which unit, whether it must be, and its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Free {
-    unit: usize,
+pub(super) struct Free {
+    pub(super) unit: usize,
     number: u32,
-    may_be_left: bool,
+    pub(super) may_be_left: bool,
 }
 
 impl Request {
