@@ -183,7 +183,8 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn the_host_chooses_where_the_component_is_wrong_broken_or_late() {
-        let answers: [fn() -> Result<Vec<String>, CallError>; 5] = [
+        type Answer = fn() -> Result<Vec<String>, CallError>;
+        let answers: [Answer; 5] = [
             || Ok(vec![]),
             || Ok(vec!["0000:00:03.0".into()]),
             || Ok(vec!["0000:00:01.0".into(), "0000:00:01.0".into()]),
