@@ -154,6 +154,7 @@ impl Host {
                 Path::new("--node-root"),
                 &self.node_root,
             ])
+            .args([Path::new("--state-dir"), &root.join("state")])
             .args(["--log-format", "json", "--log", &self.log_filter])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())

@@ -85,6 +85,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PATH", default_value = "/")]
     pub(crate) node_root: PathBuf,
 
+    /// Where to keep what was handed out across restarts and reboots; made if it is not there
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/devgate")]
+    pub(crate) state_dir: PathBuf,
+
     #[command(flatten)]
     pub(crate) log: LogArgs,
 }

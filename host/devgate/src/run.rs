@@ -6,7 +6,7 @@ use crate::{exit, logging, policy, recorded};
 use anyhow::Context;
 use devgate_kubelet::{FrontEndConfig, FrontEndError};
 use devgate_node::Node;
-use devgate_plugin::{Inline, Loader, Plugins};
+use devgate_plugin::{Inline, Loader, Memory, Plugins};
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
@@ -26,6 +26,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let policy = policy::read(&args.policy)?;
     logging::start(&args.log)?;
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let memory = Memory::open(&args.state_dir).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
     let workers = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4));
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
@@ -33,12 +34,12 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("start the runtime")?;
-    let result = runtime.block_on(serve(args, &policy, &node, workers));
+    let result = runtime.block_on(serve(args, &policy, &node, &memory, workers));
     runtime.shutdown_timeout(LAST_PATIENCE);
     result
 }
 
-async fn serve(args: &RunArgs, policy: &Policy, node: &Node, workers: usize) -> anyhow::Result<()> {
+async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, workers: usize) -> anyhow::Result<()> {
     let stop = stop_on_signal()?;
     let engine =
         Engine::new(Allocation::default(), Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
@@ -55,7 +56,7 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, workers: usize) -> 
     if node.is_recorded() {
         tokio::spawn(recorded::follow(node.clone(), args.node_root.clone()));
     }
-    let mut plugins = Plugins::start(policy, node, &loader, &Inline::new(workers));
+    let mut plugins = Plugins::start(policy, node, &loader, &Inline::new(workers), memory);
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
     let serving = devgate_kubelet::serve(config, plugins.offers(), stop);
     tokio::select! {

@@ -61,6 +61,8 @@ struct Entry {
     by_id: HashMap<UnitId, usize>,
     /// What was handed out, as it was then.
     held: BTreeMap<UnitId, Claim>,
+    /// The ids that were handed out before the host started; nobody knows yet whether a pod still has them.
+    remembered: BTreeSet<UnitId>,
     /// The ids that cannot be given because of another unit.
     lost: HashMap<UnitId, Lost>,
 }
@@ -84,6 +86,15 @@ impl Ledger {
     /// To be told when an outcome may have changed.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    /// Says which ids of a plugin were handed out before the host started: they come before all others, as a pod may still
+    /// have them.
+    pub(crate) fn remember(&self, place: Place, ids: BTreeSet<UnitId>) {
+        let mut plugins = self.lock();
+        let Some(entry) = plugins.get_mut(place.0) else { return };
+        entry.remembered = ids;
+        settle(&mut plugins);
     }
 
     /// Replaces what a plugin claims. What it holds stays as it was handed out.
@@ -168,7 +179,8 @@ impl Ledger {
     }
 }
 
-/// Goes through all claims, those that are handed out first, then in policy order, and gives each what is left.
+/// Goes through all claims, those that are handed out first, then those that once were, then in policy order, and gives
+/// each what is left.
 fn settle(plugins: &mut [Entry]) {
     let mut lost: Vec<HashMap<UnitId, Lost>> = vec![HashMap::new(); plugins.len()];
     let mut taken = Taken::default();
@@ -180,8 +192,15 @@ fn settle(plugins: &mut [Entry]) {
             });
         }
     }
-    for (entry, lost) in plugins.iter().zip(&mut lost) {
-        for claim in entry.claims.iter().filter(|claim| !entry.held.contains_key(&claim.id)) {
+    let waiting = |entry: &Entry, claim: &Claim, remembered: bool| {
+        !entry.held.contains_key(&claim.id) && entry.remembered.contains(&claim.id) == remembered
+    };
+    let turns = [true, false]
+        .into_iter()
+        .flat_map(|remembered| plugins.iter().enumerate().map(move |(n, entry)| (n, entry, remembered)));
+    for (n, entry, remembered) in turns {
+        let Some(lost) = lost.get_mut(n) else { continue };
+        for claim in entry.claims.iter().filter(|claim| waiting(entry, claim, remembered)) {
             let owner = Owner {
                 plugin: &entry.name,
                 claim,

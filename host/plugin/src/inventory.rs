@@ -5,6 +5,7 @@ mod unread;
 use crate::call::CallHost;
 use crate::claims::Claim;
 use crate::grants::GrantedNode;
+use crate::memory::Memory;
 use crate::resource::replica_ids;
 use devgate_model::{DeviceHandle, NodeHandle, Pool, Property, ResourceName, Unit, UnitId, escape};
 use devgate_node::DevicePath;
@@ -132,6 +133,18 @@ impl Inventory {
     /// All units by id.
     pub(crate) fn units(&self) -> impl Iterator<Item = &Arc<UnitRecord>> {
         self.pools.values().flat_map(|pool| &pool.units)
+    }
+
+    /// The units that are something else than what they were handed out as, before the host started.
+    pub(crate) fn drifted(&self, memory: &Memory) -> HashMap<UnitId, Arc<str>> {
+        let units = self
+            .pools
+            .iter()
+            .flat_map(|(name, pool)| pool.units.iter().map(move |unit| (name, unit)));
+        let drift = |(resource, unit): (&ResourceName, &Arc<UnitRecord>)| {
+            Some((unit.id.clone(), memory.drift(resource, unit)?.into()))
+        };
+        units.filter_map(drift).collect()
     }
 
     /// All units, to be looked up.

@@ -1,16 +1,19 @@
 //! One plugin's life: load, enumerate, find healthy, offer, look again.
 
 mod attempt;
+mod bounds;
 mod load;
 mod look;
 mod publish;
 
 use crate::calls::{self, Calls, Inline};
+use crate::churn::Churn;
 use crate::claims::{Ledger, Place};
 use crate::component::Component;
 use crate::grants::Grants;
 use crate::health::UnitHealth;
 use crate::inventory::{Inventory, Rejection, UnitRecord};
+use crate::memory::Memory;
 use crate::registry::Registry;
 use crate::resource::{Core, Resource};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
@@ -67,6 +70,9 @@ pub(crate) struct Plugin {
     inventory: Inventory,
     /// Held units that the component does not list as they were; they keep their record and are unhealthy.
     strayed: HashMap<UnitId, Arc<str>>,
+    /// Units that are something else than when they were handed out before the host started.
+    drifted: HashMap<UnitId, Arc<str>>,
+    churn: Churn,
     health: HashMap<UnitId, UnitHealth>,
     rejected: BTreeSet<Rejection>,
     /// What the host itself found wrong with a unit.
@@ -93,6 +99,7 @@ impl Plugin {
         ledger: Ledger,
         registry: Registry,
         inline: Inline,
+        memory: Memory,
         born: Instant,
     ) -> Self {
         let calls = Calls::new(Arc::new(Grants::new(node, policy)), inline);
@@ -100,6 +107,7 @@ impl Plugin {
             place,
             calls,
             ledger,
+            memory,
             component: RwLock::new(None),
             look: Notify::new(),
         };
@@ -110,6 +118,8 @@ impl Plugin {
             resources: BTreeMap::new(),
             inventory: Inventory::default(),
             strayed: HashMap::new(),
+            drifted: HashMap::new(),
+            churn: Churn::new(),
             health: HashMap::new(),
             rejected: BTreeSet::new(),
             problems: HashMap::new(),
@@ -184,7 +194,9 @@ impl Plugin {
             let numa = |device: &devgate_node::DevicePath| host.numa_node(device);
             Ok(Inventory::gate(host.policy(), &host, pools, &numa))
         });
-        let (inventory, rejected) = call.await?;
+        let (mut inventory, mut rejected) = call.await?;
+        rejected.extend(self.too_many_names(&mut inventory));
+        rejected.extend(self.too_many_ids(&mut inventory));
         let rejected: BTreeSet<_> = rejected.into_iter().collect();
         let name = self.policy().name.to_string();
         let new: Vec<_> = rejected.difference(&self.rejected).collect();
@@ -225,6 +237,7 @@ impl Plugin {
             self.log_difference(&new);
             self.inventory = new;
         }
+        self.drifted = self.inventory.drifted(&self.core.memory);
         let ids: HashSet<_> = self.inventory.units().map(|unit| unit.id.clone()).collect();
         self.health.retain(|id, _| ids.contains(id));
         self.core

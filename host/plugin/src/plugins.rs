@@ -2,11 +2,12 @@
 
 use crate::calls::Inline;
 use crate::claims::{Ledger, Place};
+use crate::memory::Memory;
 use crate::offer::Offers;
 use crate::plugin::{Loader, Plugin};
 use crate::registry::Registry;
 use devgate_node::Node;
-use devgate_policy::Policy;
+use devgate_policy::{PluginPolicy, Policy};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
@@ -20,8 +21,11 @@ pub struct Plugins {
 impl Plugins {
     /// Starts one task for each entry of the policy. Needs a tokio runtime.
     #[must_use]
-    pub fn start(policy: &Policy, node: &Node, loader: &Arc<dyn Loader>, inline: &Inline) -> Self {
+    pub fn start(policy: &Policy, node: &Node, loader: &Arc<dyn Loader>, inline: &Inline, memory: &Memory) -> Self {
         let ledger = Ledger::new(policy.plugins.keys().map(ToString::to_string));
+        for (place, policy) in policy.plugins.values().enumerate() {
+            ledger.remember(Place(place), memory.ids(|resource| offers(policy, resource)));
+        }
         let registry = Registry::new();
         let (mut tasks, born) = (JoinSet::new(), Instant::now());
         for (place, policy) in policy.plugins.values().enumerate() {
@@ -33,6 +37,7 @@ impl Plugins {
                 ledger.clone(),
                 registry.clone(),
                 inline.clone(),
+                memory.clone(),
                 born,
             );
             tasks.spawn(plugin.run());
@@ -56,4 +61,8 @@ impl Plugins {
     pub fn offers(&self) -> Offers {
         self.registry.offers()
     }
+}
+
+fn offers(policy: &PluginPolicy, resource: &str) -> bool {
+    policy.resources.iter().any(|own| own.as_str() == resource)
 }

@@ -5,13 +5,17 @@ use crate::choose::{Layout, Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
 use crate::component::Component;
 use crate::inventory::{PoolRecord, UnitRecord};
+use crate::memory::{Memory, Unsaved};
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
 use crate::reply;
 use devgate_model::{CallError, Edits, FailureKind, ResourceName, UnitId, escape};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
+/// What saving may take before an allocation goes on without it.
+const SAVE_PATIENCE: Duration = Duration::from_secs(2);
 /// Separates a unit's id from the number of one of its replicas.
 const REPLICA: &str = "::";
 
@@ -23,6 +27,7 @@ pub(crate) struct Core {
     pub(crate) place: Place,
     pub(crate) calls: Calls,
     pub(crate) ledger: Ledger,
+    pub(crate) memory: Memory,
     pub(crate) component: RwLock<Option<Arc<dyn Component>>>,
     /// Told when an allocation found something wrong, so that health is looked at now.
     pub(crate) look: Notify,
@@ -118,6 +123,9 @@ impl Resource {
         let units = self.look_up(&snapshot, &ids)?;
         let hold = self.hold(&snapshot, &units)?;
         let reply = self.ask_component(&snapshot, &units).await?;
+        if let Some(unsaved) = self.core.memory.note(&self.name, &units) {
+            self.save(unsaved).await;
+        }
         hold.keep();
         Ok(Arc::new(reply))
     }
@@ -221,6 +229,23 @@ impl Resource {
         let edits: Edits = edits.await.map_err(|error| self.failed(&error))?;
         let policy = &self.core.calls.grants.policy;
         reply::build(policy, &self.name, &snapshot.pool, units, &edits).map_err(|reason| self.refused(&reason))
+    }
+
+    /// Saves what is handed out before it is. A full disk must not keep pods from their devices: what is lost is that the
+    /// next start notices when these ids mean other hardware.
+    async fn save(&self, unsaved: Unsaved) {
+        let saved = self.core.calls.block(SAVE_PATIENCE, move || unsaved.save()).await;
+        let problem = match saved {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        let plugin = self.core.name();
+        tracing::error!(
+            plugin,
+            family = "host",
+            "plugin {plugin}: what was handed out could not be saved: {problem}; look at the state directory (--state-dir)"
+        );
     }
 
     fn refused(&self, reason: &str) -> AllocateError {

@@ -3,12 +3,14 @@
 mod files;
 mod gate;
 mod life;
+mod memory;
 mod mounts;
 mod nodes;
 mod offers;
 mod reading;
 mod vfio;
 
+use crate::memory::Memory;
 use crate::offer::{DeviceList, Offer};
 use crate::plugins::Plugins;
 use crate::testing::*;
@@ -27,7 +29,8 @@ fn start(policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) ->
 }
 
 fn start_on(node: &devgate_node::Node, policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> World {
-    let plugins = Plugins::start(&parse(policy), node, &FakeLoader::with(fakes), &inline());
+    let memory = Memory::forgetful();
+    let plugins = Plugins::start(&parse(policy), node, &FakeLoader::with(fakes), &inline(), &memory);
     let node = node.clone();
     World { node, plugins }
 }

@@ -48,6 +48,7 @@ impl Stage {
             text: &text,
         }])?;
         let kubelet_dir = dir.path().join("device-plugins");
+        let state_dir = dir.path().join("state");
         let kubelet = StandIn::new(StandInConfig::new(kubelet_dir.clone()))
             .await
             .context("start the kubelet stand-in")?;
@@ -61,6 +62,7 @@ impl Stage {
                 Path::new("--node-root"),
                 &node_root,
             ])
+            .args([Path::new("--state-dir"), &state_dir])
             .args(["--log-format", "json", "--log", "info"])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())

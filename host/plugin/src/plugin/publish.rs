@@ -69,7 +69,8 @@ impl Plugin {
                 .get(id)
                 .map(|lost| &lost.reason)
                 .or_else(|| self.problems.get(id))
-                .or_else(|| self.strayed.get(id));
+                .or_else(|| self.strayed.get(id))
+                .or_else(|| self.drifted.get(id));
             match host.or(stale.map(|failing| &failing.reason)) {
                 Some(reason) => Some(Arc::clone(reason)),
                 None => self

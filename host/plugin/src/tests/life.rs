@@ -178,6 +178,7 @@ async fn a_device_tree_that_went_away_is_a_fault_and_not_an_empty_node() {
         &node,
         &FakeLoader::with([("fake.wasm", Fake::gpus())]),
         &inline(),
+        &crate::Memory::forgetful(),
     );
     let world = World { node, plugins };
     let gpus = world.offer("fake.com/gpu").await;

@@ -1,0 +1,117 @@
+//! The file that the memory is kept in: whole or not at all, and readable for people.
+
+use super::{HandedOut, Key};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+const NAME: &str = "handed-out.json";
+/// Written first, then renamed.
+const NEW: &str = "handed-out.json.new";
+/// Where a file goes that cannot be understood.
+const ASIDE: &str = "handed-out.json.unreadable";
+/// The format's version.
+const VERSION: u32 = 1;
+/// The largest file that is read: some 500 bytes for each id.
+const MOST_BYTES: u64 = 64 << 20;
+
+pub(super) struct File {
+    dir: PathBuf,
+    /// The newest version that was written, and the turn to write.
+    written: Mutex<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    version: u32,
+    handed_out: BTreeMap<String, BTreeMap<String, HandedOut>>,
+}
+
+impl File {
+    /// In this directory, which is made if it is not there, for its owner alone.
+    pub(super) fn open(dir: &Path) -> io::Result<Self> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        // Found out now, not at the first allocation.
+        let probe = dir.join(NEW);
+        create(&probe)?;
+        fs::remove_file(&probe)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            written: Mutex::new(0),
+        })
+    }
+
+    pub(super) fn read(&self) -> io::Result<BTreeMap<Key, HandedOut>> {
+        let path = self.dir.join(NAME);
+        let file = match fs::File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+        let problem = match serde_json::from_slice::<Content>(&bytes) {
+            Ok(content) if content.version == VERSION => return Ok(content.flat()),
+            Ok(content) => format!("it has version {}, this host reads {VERSION}", content.version),
+            Err(error) => error.to_string(),
+        };
+        let aside = self.dir.join(ASIDE);
+        fs::rename(&path, &aside)?;
+        tracing::error!(
+            family = "host",
+            "{}: cannot be understood: {problem}; put aside as {ASIDE}: what was handed out before is not known",
+            path.display()
+        );
+        Ok(BTreeMap::new())
+    }
+
+    /// Replaces the file as a whole, unless a newer version has been written already.
+    pub(super) fn write(&self, known: &BTreeMap<Key, HandedOut>, version: u64) -> io::Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if *written >= version {
+            return Ok(());
+        }
+        let mut text = serde_json::to_vec_pretty(&Content::of(known))?;
+        text.push(b'\n');
+        let new = self.dir.join(NEW);
+        let mut file = create(&new)?;
+        file.write_all(&text)?;
+        // A reboot is what this is for: the content must be there before the name is.
+        file.sync_all()?;
+        fs::rename(&new, self.dir.join(NAME))?;
+        fs::File::open(&self.dir)?.sync_all()?;
+        *written = version;
+        Ok(())
+    }
+}
+
+fn create(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+impl Content {
+    fn of(known: &BTreeMap<Key, HandedOut>) -> Self {
+        let mut handed_out: BTreeMap<String, BTreeMap<_, _>> = BTreeMap::new();
+        for ((resource, id), unit) in known {
+            let ids = handed_out.entry(resource.clone()).or_default();
+            ids.insert(id.clone(), unit.clone());
+        }
+        Self {
+            version: VERSION,
+            handed_out,
+        }
+    }
+
+    fn flat(self) -> BTreeMap<Key, HandedOut> {
+        let of = |(resource, ids): (String, BTreeMap<String, HandedOut>)| {
+            ids.into_iter().map(move |(id, unit)| ((resource.clone(), id), unit))
+        };
+        self.handed_out.into_iter().flat_map(of).collect()
+    }
+}

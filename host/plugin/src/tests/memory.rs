@@ -1,0 +1,197 @@
+//! What was handed out goes on meaning the same hardware, whoever restarts.
+
+use super::*;
+use devgate_model::{Pool, Unit};
+use std::sync::atomic::Ordering;
+
+/// The node of [`NODE`] after a reboot: the kernel found the two GPUs in the other order.
+fn renumbered() -> String {
+    let other = NODE
+        .replace("card0", "cardX")
+        .replace("card1", "card0")
+        .replace("cardX", "card1");
+    let other = other
+        .replace("226:0", "226:X")
+        .replace("226:1\\n", "226:0\\n")
+        .replace("226:X", "226:1");
+    other
+        .replace("E: MINOR=0\n", "E: MINOR=X\n")
+        .replace("E: MINOR=1\n", "E: MINOR=0\n")
+        .replace("MINOR=X", "MINOR=1")
+}
+
+fn start_with(
+    policy: &str,
+    node: &str,
+    memory: &Memory,
+    fakes: impl IntoIterator<Item = (&'static str, Fake)>,
+) -> World {
+    let node = devgate_node::Node::recorded("test", node).unwrap();
+    let plugins = Plugins::start(&parse(policy), &node, &FakeLoader::with(fakes), &inline(), memory);
+    World { node, plugins }
+}
+
+async fn give(world: &World, resource: &str, ids: &[&str]) {
+    let offer = world.offer(resource).await;
+    wait(&offer, all_healthy).await;
+    offer.allocate(&strings(ids)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("made/on/demand");
+    let world = start_with(
+        POLICY,
+        NODE,
+        &Memory::open(&state).unwrap(),
+        [("fake.wasm", Fake::gpus())],
+    );
+    give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
+    drop(world);
+    insta::assert_snapshot!(std::fs::read_to_string(state.join("handed-out.json")).unwrap());
+
+    // The same hardware in the same place: nothing to say.
+    let world = start_with(
+        POLICY,
+        NODE,
+        &Memory::open(&state).unwrap(),
+        [("fake.wasm", Fake::gpus())],
+    );
+    give(&world, "fake.com/gpu", &["0000:00:01.0", "0000:00:02.0"]).await;
+    drop(world);
+
+    let (memory, node) = (Memory::open(&state).unwrap(), renumbered());
+    let world = start_with(POLICY, &node, &memory, [("fake.wasm", Fake::gpus())]);
+    let gpus = world.offer("fake.com/gpu").await;
+    insta::assert_snapshot!(wait(&gpus, |list| list.devices.len() == 2).await, @r"
+    0000:00:01.0 {1} node /dev/dri/card0, which was handed out with it, is not its own any more
+    0000:00:02.0 {} node /dev/dri/card1, which was handed out with it, is not its own any more
+    ");
+    let refused = gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
+    assert!(refused.to_string().contains("is not its own any more"), "{refused}");
+    drop(world);
+
+    // Without the memory nobody would have noticed.
+    let world = start_with(POLICY, &node, &Memory::forgetful(), [("fake.wasm", Fake::gpus())]);
+    give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
+}
+
+const TWO: &str = r#"
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  first:
+    component: {file: first.wasm}
+    resources: [fake.com/gpu]
+    hardware: [{subsystem: pci, name: "0000:00:01.0", use: offer, nodes: [{subsystem: drm, name: "card*"}]}]
+  second:
+    component: {file: second.wasm}
+    resources: [fake.com/other]
+    hardware: [{subsystem: pci, vendor: "0x1234", use: offer, nodes: [{subsystem: drm, name: "card*"}]}]
+"#;
+
+fn named(resource: &'static str, prefix: &'static str) -> Fake {
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(move |host| {
+        let mut pools = gpu_pool(host)?;
+        for pool in &mut pools {
+            pool.resource = resource.into();
+            for unit in &mut pool.units {
+                unit.id.insert_str(0, prefix);
+            }
+        }
+        Ok(pools)
+    });
+    fake.allocate = Box::new(|_, _| Ok(devgate_model::Edits::default()));
+    fake
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_pod_may_still_have_comes_before_the_policys_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let second_alone = TWO.replace("  first:", "  unused:").replace("first.wasm", "none.wasm");
+    let open = || Memory::open(dir.path()).unwrap();
+    let fakes = || {
+        [
+            ("first.wasm", named("fake.com/gpu", "a-")),
+            ("second.wasm", named("fake.com/other", "b-")),
+        ]
+    };
+    let world = start_with(&second_alone, NODE, &open(), fakes());
+    give(&world, "fake.com/other", &["b-0000:00:01.0"]).await;
+    drop(world);
+
+    let world = start_with(TWO, NODE, &open(), fakes());
+    let first = world.offer("fake.com/gpu").await;
+    let lost = wait(&first, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
+    assert!(
+        lost.contains("already given to b-0000:00:01.0 of plugin second"),
+        "{lost}"
+    );
+    drop(world);
+
+    let world = start_with(TWO, NODE, &Memory::forgetful(), fakes());
+    let second = world.offer("fake.com/other").await;
+    let lost = wait(&second, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
+    assert!(
+        lost.contains("already given to a-0000:00:01.0 of plugin first"),
+        "{lost}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_memory_that_cannot_be_written_costs_no_pod_its_device() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::open(dir.path()).unwrap();
+    // A directory in the file's place: not even root can write there.
+    std::fs::create_dir(dir.path().join("handed-out.json.new")).unwrap();
+    let world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
+    give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
+    assert!(!dir.path().join("handed-out.json").exists());
+}
+
+#[test]
+fn a_file_that_cannot_be_understood_is_put_aside_and_a_bad_directory_refused() {
+    for text in [
+        "",
+        "nonsense",
+        "{\"version\": 2, \"handed_out\": {}}",
+        "{\"version\": 1}",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("handed-out.json"), text).unwrap();
+        Memory::open(dir.path()).unwrap();
+        let aside = std::fs::read_to_string(dir.path().join("handed-out.json.unreadable"));
+        assert_eq!(aside.unwrap(), text);
+    }
+    let error = Memory::open(std::path::Path::new("/dev/null/state")).err().unwrap();
+    insta::assert_snapshot!(error, @"state directory /dev/null/state: Not a directory (os error 20); name another one with --state-dir");
+}
+
+/// Every round has eight other ids; the hardware is always the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_that_makes_up_ids_without_end_is_stopped() {
+    let round = std::sync::atomic::AtomicUsize::new(0);
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(move |_| {
+        let round = round.fetch_add(1, Ordering::Relaxed);
+        let unit = |n| Unit {
+            id: format!("{round}-{n}"),
+            backing: vec![],
+            nodes: vec![],
+            properties: vec![],
+        };
+        Ok(vec![Pool {
+            resource: "fake.com/gpu".into(),
+            units: (0..600).map(unit).collect(),
+            shared_nodes: vec![],
+            properties: vec![],
+        }])
+    });
+    fake.allocate = Box::new(|_, _| Ok(devgate_model::Edits::default()));
+    let world = start(POLICY, [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    // 1,024 new ones and one for each that there is: the third round of new ids is cut, the fourth is empty.
+    wait(&gpus, |list| list.devices.is_empty()).await;
+}
