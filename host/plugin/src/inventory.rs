@@ -1,15 +1,15 @@
 //! What a plugin has: the answer of `enumerate` after the gate, as records that own what they name.
 
+mod gate;
 mod unread;
 
 use crate::call::CallHost;
 use crate::claims::Claim;
 use crate::grants::GrantedNode;
 use crate::memory::Memory;
-use crate::resource::replica_ids;
-use devgate_model::{DeviceHandle, NodeHandle, Pool, Property, ResourceName, Unit, UnitId, escape};
+use devgate_model::{DeviceHandle, NodeHandle, Property, ResourceName, Unit, UnitId, escape};
 use devgate_node::DevicePath;
-use devgate_policy::{PluginPolicy, Use};
+use devgate_policy::{Origin, PluginPolicy, Use};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -34,14 +34,28 @@ pub(crate) struct UnitRecord {
 /// One resource's units, sorted by id, and the nodes that each allocation hands out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PoolRecord {
+    /// The component's own name of the resource; nothing where it lists no such pool any more.
+    pub(crate) asked: Option<ResourceName>,
     pub(crate) units: Vec<Arc<UnitRecord>>,
     pub(crate) shared_nodes: Vec<GrantedNode>,
+}
+
+/// A unit that the policy's `only` or `except` leaves out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// The component's own name of its resource.
+    pub(crate) resource: ResourceName,
+    /// The filter, or the first of `only` where none of them matches.
+    pub(crate) origin: Origin,
 }
 
 /// All of a plugin's resources.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Inventory {
+    /// By the name that they are offered under.
     pub(crate) pools: BTreeMap<ResourceName, PoolRecord>,
+    /// Units that are there and not offered.
+    pub(crate) left: BTreeMap<UnitId, Left>,
     /// The kernel names of devices that the component cannot describe now.
     unread: BTreeSet<String>,
 }
@@ -62,56 +76,6 @@ impl fmt::Display for Rejection {
 }
 
 impl Inventory {
-    /// Holds a component's answer against its grants. What passes is built from the handles' own objects; from the
-    /// component come only ids and properties.
-    pub(crate) fn gate(
-        policy: &PluginPolicy,
-        host: &CallHost,
-        pools: Vec<Pool>,
-        numa: &Numa<'_>,
-    ) -> (Self, Vec<Rejection>) {
-        let mut inventory = Self::default();
-        let mut rejected = Vec::new();
-        let mut ids = HashSet::new();
-        let most_ids = MOST_DEVICES / usize::try_from(policy.replicas.max(1)).unwrap_or(usize::MAX);
-        for pool in pools {
-            inventory.unread.extend(unread::named(&pool.properties));
-            let what = format!("resource {}", escape(&pool.resource, 80));
-            let resource = match granted_resource(policy, &inventory, &pool.resource) {
-                Ok(resource) => resource,
-                Err(why) => {
-                    rejected.push(Rejection { what, why });
-                    continue;
-                }
-            };
-            let shared_nodes = match shared_nodes(host, &pool.shared_nodes) {
-                Ok(nodes) => nodes,
-                Err(why) => {
-                    rejected.push(Rejection { what, why });
-                    continue;
-                }
-            };
-            let mut units = Vec::new();
-            for unit in pool.units {
-                let what = format!("id {} of {resource}", escape(&unit.id, 80));
-                let room = most_ids > ids.len();
-                match UnitRecord::gate(host, unit, numa).and_then(|record| fits(record, policy.replicas, room)) {
-                    Ok(record) if !ids.insert(record.id.clone()) => {
-                        rejected.push(Rejection {
-                            what,
-                            why: "the same id was listed before; ids must be unique".into(),
-                        });
-                    }
-                    Ok(record) => units.push(Arc::new(record)),
-                    Err(why) => rejected.push(Rejection { what, why }),
-                }
-            }
-            units.sort_by(|a, b| a.id.cmp(&b.id));
-            inventory.pools.insert(resource, PoolRecord { units, shared_nodes });
-        }
-        (inventory, rejected)
-    }
-
     /// What the units need for themselves.
     pub(crate) fn claims(&self, policy: &PluginPolicy) -> Vec<Claim> {
         // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
@@ -153,10 +117,25 @@ impl Inventory {
     }
 }
 
+impl PoolRecord {
+    /// The name that the component knows the resource by, which is offered as `offered`.
+    pub(crate) fn asked<'a>(&'a self, offered: &'a ResourceName) -> &'a ResourceName {
+        self.asked.as_ref().unwrap_or(offered)
+    }
+}
+
 impl Inventory {
     /// Keeps a unit that a pod holds as it is. Returns what is different in what the component says now.
-    pub(crate) fn keep(&mut self, resource: &ResourceName, old: &Arc<UnitRecord>) -> Option<String> {
-        let pool = self.pools.entry(resource.clone()).or_default();
+    pub(crate) fn keep(
+        &mut self,
+        resource: &ResourceName,
+        asked: Option<&ResourceName>,
+        old: &Arc<UnitRecord>,
+    ) -> Option<String> {
+        let pool = self.pools.entry(resource.clone()).or_insert_with(|| PoolRecord {
+            asked: asked.cloned(),
+            ..PoolRecord::default()
+        });
         let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
         let reason = match found.ok().and_then(|n| pool.units.get_mut(n)) {
             Some(new) if new.backing == old.backing && new.nodes == old.nodes => {
@@ -254,34 +233,6 @@ impl UnitRecord {
                 .collect(),
         }
     }
-}
-
-/// Whether the kubelet can know the unit's replicas: by ids of at most 63 bytes, and not too many of them.
-fn fits(unit: UnitRecord, replicas: u32, room: bool) -> Result<UnitRecord, String> {
-    let longest = replica_ids(&unit.id, replicas).last().map_or(0, |id| id.len());
-    if longest > UnitId::MAX_BYTES {
-        return Err(format!(
-            "with the number of a replica the id has {longest} bytes; at most {}",
-            UnitId::MAX_BYTES
-        ));
-    }
-    if !room {
-        return Err(format!(
-            "there are more than {MOST_DEVICES} devices, replicas counted (replicas)"
-        ));
-    }
-    Ok(unit)
-}
-
-fn granted_resource(policy: &PluginPolicy, so_far: &Inventory, name: &str) -> Result<ResourceName, String> {
-    let resource = ResourceName::try_new(name).map_err(|e| e.problem().to_owned())?;
-    if !policy.grants_resource(&resource) {
-        return Err("the policy does not grant this name (resources)".into());
-    }
-    if so_far.pools.contains_key(&resource) {
-        return Err("the same resource was listed before; one pool for each".into());
-    }
-    Ok(resource)
 }
 
 fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, String> {

@@ -224,7 +224,7 @@ impl Plugin {
         for (resource, pool) in &self.inventory.pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 new.remove_elsewhere(resource, &old.id);
-                if let Some(reason) = new.keep(resource, old) {
+                if let Some(reason) = new.keep(resource, pool.asked.as_ref(), old) {
                     self.strayed.insert(old.id.clone(), reason.into());
                 }
             }
@@ -251,7 +251,8 @@ impl Plugin {
             a.keys().filter(|id| !b.contains_key(*id)).count()
         };
         let (added, removed) = (count(&after, &before), count(&before, &after));
-        if added == 0 && removed == 0 {
+        let left = new.left.len();
+        if added == 0 && removed == 0 && left == self.inventory.left.len() {
             return;
         }
         let name = self.policy().name.as_str();
@@ -261,7 +262,12 @@ impl Plugin {
             total,
             added,
             removed,
-            "plugin {name}: {total} devices (+{added}, -{removed})"
+            left,
+            "plugin {name}: {total} devices (+{added}, -{removed}){}",
+            match left {
+                0 => String::new(),
+                left => format!(", {left} left out by the policy (only, except)"),
+            }
         );
     }
 

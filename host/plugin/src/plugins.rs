@@ -6,6 +6,7 @@ use crate::memory::Memory;
 use crate::offer::Offers;
 use crate::plugin::{Loader, Plugin};
 use crate::registry::Registry;
+use devgate_model::ResourceName;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
 use std::sync::Arc;
@@ -64,5 +65,5 @@ impl Plugins {
 }
 
 fn offers(policy: &PluginPolicy, resource: &str) -> bool {
-    policy.resources.iter().any(|own| own.as_str() == resource)
+    ResourceName::try_new(resource).is_ok_and(|name| policy.grants_resource(&name))
 }

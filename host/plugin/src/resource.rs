@@ -217,7 +217,7 @@ impl Resource {
         if units.is_empty() {
             return Ok(Reply::default());
         }
-        let (lent, resource) = (units.to_vec(), self.name.clone());
+        let (lent, resource) = (units.to_vec(), snapshot.pool.asked(&self.name).clone());
         let edits = self
             .core
             .calls

@@ -30,7 +30,7 @@ impl Plugin {
         let work = move |host: &dyn Fn() -> Box<CallHost>| {
             let problems = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
             let verdicts = |(resource, pool): &(ResourceName, PoolRecord)| {
-                verdicts(component.as_ref(), host(), resource, &pool.units)
+                verdicts(component.as_ref(), host(), pool.asked(resource), &pool.units)
             };
             let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
             (problems, verdicts)

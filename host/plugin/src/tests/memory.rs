@@ -195,3 +195,26 @@ async fn a_component_that_makes_up_ids_without_end_is_stopped() {
     // 1,024 new ones and one for each that there is: the third round of new ids is cut, the fourth is empty.
     wait(&gpus, |list| list.devices.is_empty()).await;
 }
+
+/// A pattern in the policy grants any number of names; the kubelet never forgets one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_offers_sixteen_resources_and_not_one_more() {
+    let policy = POLICY.replace("[fake.com/gpu, fake.com/other]", "[\"fake.com/gpu*\"]");
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(|_| {
+        let pool = |n: usize| Pool {
+            resource: format!("fake.com/gpu-{n:02}"),
+            units: vec![],
+            shared_nodes: vec![],
+            properties: vec![],
+        };
+        Ok((0..20).map(pool).collect())
+    });
+    let world = start(&policy, [("fake.wasm", fake)]);
+    world.offer("fake.com/gpu-15").await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let offers = world.plugins.offers().borrow().clone();
+    let names: Vec<_> = offers.iter().map(|offer| offer.resource().to_string()).collect();
+    assert_eq!(names.len(), 16, "{names:?}");
+    assert!(!names.contains(&"fake.com/gpu-16".to_owned()));
+}
