@@ -125,17 +125,23 @@ impl PoolRecord {
 }
 
 impl Inventory {
+    /// The pool of a resource; where there is none now, one as it was before, without its units.
+    fn pool_like(&mut self, resource: &ResourceName, before: &PoolRecord) -> &mut PoolRecord {
+        self.pools.entry(resource.clone()).or_insert_with(|| PoolRecord {
+            asked: before.asked.clone(),
+            units: Vec::new(),
+            shared_nodes: before.shared_nodes.clone(),
+        })
+    }
+
     /// Keeps a unit that a pod holds as it is. Returns what is different in what the component says now.
     pub(crate) fn keep(
         &mut self,
         resource: &ResourceName,
-        asked: Option<&ResourceName>,
+        before: &PoolRecord,
         old: &Arc<UnitRecord>,
     ) -> Option<String> {
-        let pool = self.pools.entry(resource.clone()).or_insert_with(|| PoolRecord {
-            asked: asked.cloned(),
-            ..PoolRecord::default()
-        });
+        let pool = self.pool_like(resource, before);
         let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
         let reason = match found.ok().and_then(|n| pool.units.get_mut(n)) {
             Some(new) if new.backing == old.backing && new.nodes == old.nodes => {

@@ -224,7 +224,7 @@ impl Plugin {
         for (resource, pool) in &self.inventory.pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 new.remove_elsewhere(resource, &old.id);
-                if let Some(reason) = new.keep(resource, pool.asked.as_ref(), old) {
+                if let Some(reason) = new.keep(resource, pool, old) {
                     self.strayed.insert(old.id.clone(), reason.into());
                 }
             }

@@ -28,10 +28,10 @@ impl Inventory {
         for (resource, pool) in &old.pools {
             let units = pool.units.iter().filter(|unit| taken.leaves(unit));
             let units = units.filter(|unit| unit.backing.iter().any(|device| self.unread.contains(device.name())));
-            kept.extend(units.map(|unit| (resource.clone(), Arc::clone(unit))));
+            kept.extend(units.map(|unit| (resource, pool, Arc::clone(unit))));
         }
-        for (resource, unit) in kept {
-            let units = &mut self.pools.entry(resource).or_default().units;
+        for (resource, pool, unit) in kept {
+            let units = &mut self.pool_like(resource, pool).units;
             let at = units.partition_point(|other| other.id < unit.id);
             units.insert(at, unit);
         }
