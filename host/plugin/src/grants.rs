@@ -1,6 +1,7 @@
 //! What one plugin may see of one node: the policy's selectors held against the kernel's device tree.
 
 mod files;
+mod here;
 mod mounts;
 mod told;
 mod vfio;
@@ -9,6 +10,7 @@ use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
 pub(crate) use files::FileRefused;
+pub use here::{FileMatch, HostNodeMatch};
 pub use mounts::{GrantedMount, MountDenied};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;

@@ -30,7 +30,7 @@ mod reply;
 mod resource;
 
 pub use calls::Inline;
-pub use grants::{GrantedMount, GrantedNode, Grants, Match, MountDenied, Withheld};
+pub use grants::{FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Match, MountDenied, Withheld};
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
 pub use plugin::{LoadFailure, Loader};

@@ -2,6 +2,7 @@
 
 mod files;
 mod gate;
+mod here;
 mod life;
 mod memory;
 mod mounts;

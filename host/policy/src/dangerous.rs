@@ -66,6 +66,7 @@ pub(crate) const KINDS: &[(&str, &str)] = &[
     ("uinput", "input injection"),
     ("usbmon", "all that is sent over a USB bus"),
     ("userfaultfd", "what stops threads inside the kernel"),
+    ("vfio-noiommu", "vfio groups that no iommu keeps to themselves"),
     ("vga-arbiter", "the choice of the graphics device in use"),
     ("vt", "what is on the consoles"),
     ("watchdog", "what reboots the node"),

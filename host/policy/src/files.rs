@@ -79,6 +79,13 @@ impl Files {
         self.listed.iter().map(|(pattern, origin)| (pattern.as_str(), origin))
     }
 
+    /// The patterns that a path matches, as the policy writes them.
+    pub fn matching<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let parts = parts(path);
+        let matches = move |(pattern, _): &&'a (FilePattern, Origin)| pattern.matches(&parts);
+        self.listed.iter().filter(matches).map(|(pattern, _)| pattern.as_str())
+    }
+
     fn ask(&self, path: &str, yes: impl Fn(&FilePattern, &[&str]) -> bool) -> Result<(), FileDenied> {
         if path::problem(path).is_some() {
             return Err(FileDenied::NotListed);

@@ -70,6 +70,13 @@ impl HostNodes {
         all.map(|(listed, shared)| (listed.pattern.as_str(), shared, &listed.origin))
     }
 
+    /// The patterns that a path matches, as the policy writes them.
+    pub fn matching<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let all = self.exclusive.iter().chain(&self.shared);
+        let matching = all.filter(move |listed| listed.pattern.matches(path));
+        matching.map(|listed| listed.pattern.as_str())
+    }
+
     pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Self {
         let mut nodes = Self::default();
         let place = format!("host-nodes of {plugin}");

@@ -11,6 +11,8 @@ const OWN: &str = "vfio-dev";
 /// vfio's container, which gives nothing by itself, and the directory of all other nodes of vfio.
 const CONTAINER: &str = "/dev/vfio/vfio";
 const DIRECTORY: &str = "/dev/vfio/";
+/// In front of the name of a group that no iommu keeps to itself.
+const NO_IOMMU: &str = "noiommu-";
 /// Base class of PCI bridges.
 const BRIDGE: &[u8] = b"0x06";
 
@@ -45,7 +47,7 @@ impl Grants {
             return match node.path.strip_prefix(DIRECTORY) {
                 None => Ok(None),
                 Some(_) if node.path == CONTAINER => Ok(None),
-                Some(name) if name.contains('/') => Err(unknown()),
+                Some(name) if name.contains('/') || name.starts_with(NO_IOMMU) => Err(unknown()),
                 Some(name) => Ok(Some(group_name(name))),
             };
         };
@@ -101,5 +103,5 @@ impl Grants {
 
 /// The group's own name, without what says that no iommu stands behind it.
 fn group_name(name: &str) -> String {
-    name.strip_prefix("noiommu-").unwrap_or(name).to_owned()
+    name.strip_prefix(NO_IOMMU).unwrap_or(name).to_owned()
 }

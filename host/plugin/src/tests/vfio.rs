@@ -238,6 +238,19 @@ fn a_node_by_its_path_goes_through_the_same_rule() {
     }
 }
 
+/// Without an iommu, whoever drives the hardware reaches everybody's memory.
+#[test]
+fn a_group_without_an_iommu_needs_a_word() {
+    let node = Node::recorded("vfio", &WORLD.replace("vfio/43", "vfio/noiommu-43")).unwrap();
+    let nodes = |policy: &str| {
+        let mut host = call_host_on(&node, &policy_of(policy));
+        let function = *host.devices("pci").unwrap().last().unwrap();
+        host.nodes(function).unwrap().len()
+    };
+    assert_eq!(nodes(OFFERS), 0);
+    assert_eq!(nodes(&format!("{OFFERS}    dangerous: [vfio-noiommu]\n")), 1);
+}
+
 /// A function that joined the group after it was listed: seen before anything is handed out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_group_that_grew_is_not_given() {

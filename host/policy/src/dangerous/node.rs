@@ -97,6 +97,9 @@ fn by_class(class: &str, name: &str) -> Option<Danger> {
         "watchdog" => danger!("watchdog", "reboots the node"),
         "rtc" => danger!("rtc", "sets the node's clock"),
         "vc" => danger!("vt", "shows what is on the node's consoles"),
+        "vfio" if name.starts_with("noiommu-") => {
+            danger!("vfio-noiommu", "drives hardware that reaches all of the node's memory")
+        }
         "vtconsole" => danger!("vt", "decides what is on the node's consoles"),
         "raw" => danger!("raw", "binds raw devices to disks of the node"),
         "mei" => danger!("management-engine", "commands the node's management engine"),
@@ -216,6 +219,7 @@ mod tests {
             ("tty", "tty0"),
             ("tty", "tty63"),
             ("misc", "userfaultfd"),
+            ("vfio", "noiommu-42"),
             ("misc", "cpu_dma_latency"),
             ("misc", "device-mapper"),
             ("misc", "loop-control"),
@@ -242,6 +246,7 @@ mod tests {
             ("misc", "vhost-net", 10, 238),
             ("misc", "vhost-vsock", 10, 241),
             ("misc", "vfio", 10, 196),
+            ("vfio", "42", 511, 42),
             ("misc", "hw_random", 10, 183),
             ("tty", "ttyS0", 4, 64),
             ("tty", "ttyUSB0", 188, 0),

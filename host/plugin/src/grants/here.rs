@@ -1,0 +1,158 @@
+//! What the grants that are paths mean on this node, for people: which files, nodes and mounts each entry matches.
+
+use super::{FileRefused, GrantedNode, Grants, NodeDenied, Withheld};
+use devgate_policy::Origin;
+
+/// The most paths that are looked at for one pattern, and the deepest that `**` goes.
+const MOST_PATHS: usize = 4_096;
+const DEEPEST: usize = 12;
+
+/// What one entry of `files` matches here.
+#[derive(Debug, Clone)]
+pub struct FileMatch {
+    /// The pattern, as the policy writes it.
+    pub pattern: String,
+    /// Where it is written.
+    pub origin: Origin,
+    /// The files that a component may read, sorted.
+    pub files: Vec<String>,
+    /// Those that match and are not read, and why.
+    pub withheld: Vec<Withheld>,
+    /// Whether there are more paths than were looked at.
+    pub more: bool,
+}
+
+/// What one entry of `host-nodes` matches here.
+#[derive(Debug, Clone)]
+pub struct HostNodeMatch {
+    /// The pattern, as the policy writes it.
+    pub pattern: String,
+    /// Whether several containers may have what it matches at once.
+    pub shared: bool,
+    /// Where it is written.
+    pub origin: Origin,
+    /// The nodes that may be given away, sorted by path.
+    pub nodes: Vec<GrantedNode>,
+    /// Those that match and are not given away, and why.
+    pub withheld: Vec<Withheld>,
+    /// Whether there are more paths than were looked at.
+    pub more: bool,
+}
+
+impl Grants {
+    /// The files that each pattern of the policy matches here. Looks at no more than 4,096 paths for each.
+    #[must_use]
+    pub fn files(&self) -> Vec<FileMatch> {
+        let policy = &self.policy.files;
+        let one = |(pattern, origin): (&str, &Origin)| {
+            let (paths, more) = self.expand(pattern);
+            let (mut files, mut withheld) = (Vec::new(), Vec::new());
+            for path in paths {
+                if !policy.matching(&path).any(|matching| matching == pattern) {
+                    continue;
+                }
+                let why = match self.file_at(&path, 0, 0) {
+                    Ok(_) => {
+                        files.push(path);
+                        continue;
+                    }
+                    // A directory matches `*` as well, and is no file.
+                    Err(FileRefused::Read(devgate_node::ReadError::NotFound | devgate_node::ReadError::Invalid(_))) => {
+                        continue;
+                    }
+                    Err(FileRefused::Read(error)) => error.to_string(),
+                    Err(FileRefused::Denied(told, full)) => full.unwrap_or(told),
+                };
+                withheld.push(Withheld { what: path, why });
+            }
+            FileMatch {
+                pattern: pattern.to_owned(),
+                origin: origin.clone(),
+                files,
+                withheld,
+                more,
+            }
+        };
+        policy.patterns().map(one).collect()
+    }
+
+    /// The nodes that each pattern of `host-nodes` matches here. Looks at no more than 4,096 paths for each.
+    #[must_use]
+    pub fn host_nodes(&self) -> Vec<HostNodeMatch> {
+        let policy = &self.policy.host_nodes;
+        let one = |(pattern, shared, origin): (&str, bool, &Origin)| {
+            let (paths, more) = self.expand(pattern);
+            let (mut nodes, mut withheld) = (Vec::new(), Vec::new());
+            for path in paths {
+                if !policy.matching(&path).any(|matching| matching == pattern) {
+                    continue;
+                }
+                match self.node_at(&path) {
+                    Ok(node) => nodes.push(node),
+                    Err(NodeDenied::Refused(why)) => withheld.push(Withheld { what: path, why }),
+                    // A directory or a link matches as well, and is no node.
+                    Err(NodeDenied::Read(_) | NodeDenied::NotGranted) => {}
+                }
+            }
+            HostNodeMatch {
+                pattern: pattern.to_owned(),
+                shared,
+                origin: origin.clone(),
+                nodes,
+                withheld,
+                more,
+            }
+        };
+        policy.patterns().map(one).collect()
+    }
+
+    /// Paths among which are all that a pattern matches, sorted, and whether some were left out: each part that has a
+    /// wildcard stands for everything in its directory.
+    fn expand(&self, pattern: &str) -> (Vec<String>, bool) {
+        let mut found = vec![String::new()];
+        let mut more = false;
+        for part in pattern.split('/').skip(1) {
+            if !part.contains(['*', '?', '[', ']', '{', '}', '\\']) {
+                for path in &mut found {
+                    path.push('/');
+                    path.push_str(part);
+                }
+                continue;
+            }
+            let mut next = Vec::new();
+            // Where `**` is a part of a name it crosses directories as well.
+            let depth = if part.contains("**") { DEEPEST } else { 1 };
+            for path in &found {
+                if depth > 1 {
+                    next.push(path.clone());
+                }
+                self.beneath_path(path, depth, &mut next);
+            }
+            more |= next.len() > MOST_PATHS;
+            next.truncate(MOST_PATHS);
+            found = next;
+        }
+        found.sort();
+        found.dedup();
+        (found, more)
+    }
+
+    /// Adds what is in a directory, and beneath it as deep as asked, until there is too much. Hidden names are left out, as
+    /// they are when a component lists the directory.
+    fn beneath_path(&self, directory: &str, depth: usize, into: &mut Vec<String>) {
+        let mut open = vec![(directory.to_owned(), depth)];
+        while let Some((at, depth)) = open.pop() {
+            // Nothing, no directory, or not for everybody: nothing in it is read either.
+            for name in self.node.file_entries(&at).unwrap_or_default() {
+                if into.len() > MOST_PATHS {
+                    return;
+                }
+                let path = format!("{at}/{name}");
+                if depth > 1 {
+                    open.push((path.clone(), depth - 1));
+                }
+                into.push(path);
+            }
+        }
+    }
+}
