@@ -128,6 +128,8 @@ pub struct Host {
 /// A line of the host's log.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
+    /// When it was written, as `2026-11-21T13:42:17.123456Z`.
+    pub timestamp: String,
     /// `ERROR`, `WARN`, …
     pub level: String,
     /// What it says.
@@ -264,6 +266,7 @@ async fn follow(stderr: tokio::process::ChildStderr, log: Arc<Mutex<Vec<Line>>>)
                 .to_owned()
         };
         let mut line = Line {
+            timestamp: field("timestamp"),
             level: field("level"),
             message: field("message"),
             plugin: field("plugin"),

@@ -6,6 +6,8 @@
 
 #[path = "bench/call.rs"]
 mod call;
+#[path = "bench/change.rs"]
+mod change;
 #[path = "bench/floor.rs"]
 mod floor;
 #[path = "bench/load.rs"]
@@ -53,6 +55,8 @@ enum Part {
     Socket,
     /// A call in this process
     Call,
+    /// From a change of the hardware to the kubelet's list, and long lists
+    Change,
     /// Start, memory and idleness
     Load,
 }
@@ -73,6 +77,9 @@ fn main() -> anyhow::Result<()> {
     }
     if measured(Part::Call) {
         call::measure(&mut table, args.calls)?;
+    }
+    if measured(Part::Change) {
+        runtime.block_on(change::measure(&mut table))?;
     }
     if measured(Part::Load) {
         runtime.block_on(load::measure(&mut table, args.idle))?;

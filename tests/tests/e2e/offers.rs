@@ -126,3 +126,28 @@ async fn a_device_that_vanished_is_not_given() -> anyhow::Result<()> {
     host.allocatable("devgate.dev/bench0", 2).await?;
     Ok(())
 }
+
+/// The kubelet drops a stream at 4 MiB, and the resource with it. What a list may hold at most is less.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_devices_are_offered_and_what_a_list_cannot_hold_is_refused() -> anyhow::Result<()> {
+    let kind = Kind {
+        class: 0,
+        count: 10_000,
+    };
+    let policy = generic_policy(&[kind]);
+    let host = Setup::new(&policy).on(&recording(&[kind])).start().await?;
+    host.allocatable(&kind.resource(), 10_000).await?;
+    drop(host);
+
+    let more = policy.replacen("    hardware:", "    replicas: 16\n    hardware:", 1);
+    let host = Setup::new(&more).on(&recording(&[kind])).start().await?;
+    host.allocatable(&kind.resource(), 100_000).await?;
+    let line = host.logged(|line| line.message.contains("bench0-6250 ")).await?;
+    assert_eq!((line.level.as_str(), line.family.as_str()), ("WARN", "refused"));
+    assert!(
+        line.message.contains("there are more than 100000 devices"),
+        "{}",
+        line.message
+    );
+    Ok(())
+}
