@@ -11,6 +11,8 @@ pub(crate) struct Config {
     pub(crate) fatal_errors: u64,
     /// The fewest lanes that a healthy GPU's link may have; 0 does not look.
     pub(crate) link_width: u64,
+    /// Whether containers get `/dev/nvidia-modeset`, for graphics.
+    pub(crate) modeset: bool,
 }
 
 /// What the id of a GPU is.
@@ -28,6 +30,7 @@ impl Default for Config {
             ids: Ids::Uuid,
             fatal_errors: 0,
             link_width: 0,
+            modeset: false,
         }
     }
 }
@@ -65,8 +68,12 @@ pub(crate) fn parse(json: &str) -> Result<Config, Error> {
                     return Err(refused(" link-width: must be at most 32"));
                 }
             }
+            "modeset" => {
+                let switch = value.as_bool();
+                config.modeset = switch.ok_or_else(|| refused(" modeset: must be true or false"))?;
+            }
             _ => {
-                let known = "known here: ids, fatal-errors, link-width";
+                let known = "known here: ids, fatal-errors, link-width, modeset";
                 return Err(refused(&format!(": unknown key `{key}`; {known}")));
             }
         }
@@ -84,14 +91,16 @@ mod tests {
             ids: Ids::Uuid,
             fatal_errors: 0,
             link_width: 0,
+            modeset: false,
         };
         assert_eq!(parse("null").unwrap(), defaults);
         assert_eq!(parse("{}").unwrap(), defaults);
-        let all = parse(r#"{"ids": "pci", "fatal-errors": 2, "link-width": 16}"#).unwrap();
+        let all = parse(r#"{"ids": "pci", "fatal-errors": 2, "link-width": 16, "modeset": true}"#).unwrap();
         let expected = Config {
             ids: Ids::Pci,
             fatal_errors: 2,
             link_width: 16,
+            modeset: true,
         };
         assert_eq!(all, expected);
     }
@@ -110,9 +119,10 @@ mod tests {
                 "config link-width: must be a whole number, 0 or more",
             ),
             (r#"{"link-width": 33}"#, "config link-width: must be at most 32"),
+            (r#"{"modeset": 1}"#, "config modeset: must be true or false"),
             (
                 r#"{"xid": {}}"#,
-                "config: unknown key `xid`; known here: ids, fatal-errors, link-width",
+                "config: unknown key `xid`; known here: ids, fatal-errors, link-width, modeset",
             ),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);

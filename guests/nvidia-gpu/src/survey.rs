@@ -14,12 +14,13 @@ const GPUS: &str = "/proc/driver/nvidia/gpus";
 /// PCI classes of GPUs: with and without a display. An NVSwitch has 0x0680, the audio function of a card 0x0403.
 const CLASSES: [&str; 2] = ["0x0300", "0x0302"];
 /// The nodes that whatever uses a GPU needs besides the GPU's own, and whether nothing works without.
-const SHARED: [(&str, bool); 4] = [
+const SHARED: [(&str, bool); 3] = [
     ("/dev/nvidiactl", true),
     ("/dev/nvidia-uvm", true),
     ("/dev/nvidia-uvm-tools", false),
-    ("/dev/nvidia-modeset", false),
 ];
+/// Another one, for graphics. Only where it is asked for: the host tells the admin who asks for what is not granted.
+const MODESET: (&str, bool) = ("/dev/nvidia-modeset", false);
 
 /// What there is now.
 pub(crate) struct Survey<M: Machine> {
@@ -88,7 +89,7 @@ impl<M: Machine> Survey<M> {
         survey
             .unread
             .extend(known.into_iter().filter(|name| !seen.contains(name)));
-        survey.share(machine);
+        survey.share(machine, config);
         Ok(survey)
     }
 
@@ -104,8 +105,8 @@ impl<M: Machine> Survey<M> {
     }
 
     /// Finds the shared nodes. One that is not there, or that the policy does not list, is left out.
-    fn share(&mut self, machine: &M) {
-        for (path, needed) in SHARED {
+    fn share(&mut self, machine: &M, config: &Config) {
+        for (path, needed) in SHARED.into_iter().chain(config.modeset.then_some(MODESET)) {
             match machine.node_at(path) {
                 Ok(node) => self.shared.push(node),
                 Err(error) if error.is_absence() && needed && !self.gpus.is_empty() => {

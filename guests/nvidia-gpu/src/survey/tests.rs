@@ -60,7 +60,6 @@ fn what_is_no_gpu_of_nvidias_is_not_looked_at() {
     ] {
         let function = FakeFunction::gpu(name).with("vendor", vendor);
         fake.functions.push(function.with("class", class));
-        fake.inform(name, "GPU-00000000-0000-0000-0000-000000000001", 0);
     }
     let survey = survey(&fake);
     assert_eq!((survey.gpus.len(), survey.notes.len(), survey.unread.len()), (1, 0, 0));
@@ -177,4 +176,17 @@ fn only_a_shared_node_that_is_needed_is_missed() {
     );
     fake.functions.clear();
     assert_eq!(survey(&fake).notes, [""; 0], "a node without a GPU needs no nodes");
+}
+
+#[test]
+fn the_node_for_graphics_is_shared_where_it_is_asked_for() {
+    let mut fake = Fake::with_gpu();
+    fake.nodes.push("/dev/nvidia-modeset".to_owned());
+    assert_eq!(survey(&fake).shared.len(), 3);
+    let config = Config {
+        modeset: true,
+        ..Config::default()
+    };
+    let shared = Survey::of(&fake, &config).unwrap().shared;
+    assert_eq!(shared.last().map(String::as_str), Some("/dev/nvidia-modeset"));
 }
