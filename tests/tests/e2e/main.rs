@@ -12,6 +12,7 @@ mod bad_components;
 mod bad_policies;
 mod demo;
 mod docs;
+mod grants;
 mod kubelets;
 mod life;
 mod offers;
