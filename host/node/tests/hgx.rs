@@ -71,11 +71,16 @@ fn one_virtual_function_is_bound_to_vfio_and_alone_in_its_group() {
     let function = node.device("pci", "0000:1c:00.2").unwrap();
     let (group, members) = node.iommu_group(&function).unwrap().unwrap();
     assert_eq!((group.as_str(), members), ("142", vec![function.clone()]));
-    let nodes = node.vfio_nodes(&function).unwrap();
-    let paths: Vec<_> = nodes.iter().map(|node| node.path.as_str()).collect();
-    assert_eq!(paths, ["/dev/vfio/142", "/dev/vfio/devices/vfio0"]);
+    let opened = node.vfio_group(&function).unwrap().unwrap();
+    assert_eq!(
+        (opened.group.as_str(), opened.node.path.as_str()),
+        ("142", "/dev/vfio/142")
+    );
+    let own = node.device("vfio-dev", "vfio0").unwrap();
+    assert!(own.is_beneath(&function));
+    assert_eq!(node.own_node(&own).unwrap().unwrap().path, "/dev/vfio/devices/vfio0");
     let other = node.device("pci", "0000:1c:00.1").unwrap();
-    assert_eq!(node.vfio_nodes(&other).unwrap(), []);
+    assert_eq!(node.vfio_group(&other).unwrap(), None);
 }
 
 #[test]

@@ -114,6 +114,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use crate::component::Profile;
+    use crate::memory::Memory;
     use crate::offer::Offer;
     use crate::plugins::Plugins;
     use crate::testing::*;
@@ -146,6 +147,7 @@ mod tests {
             &node(),
             &FakeLoader::with([("fake.wasm", fake)]),
             &inline(),
+            &Memory::forgetful(),
         );
         let mut offers = plugins.offers();
         let found = tokio::time::timeout(PATIENCE, offers.wait_for(|all| !all.is_empty()));
