@@ -13,6 +13,7 @@
 
 pub mod api;
 pub mod front_end;
+mod gauge;
 pub mod standin;
 mod transport;
 

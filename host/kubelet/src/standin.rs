@@ -17,6 +17,7 @@ mod registry;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -51,6 +52,8 @@ struct Shared {
     state: Mutex<State>,
     /// Held while one pod is admitted: the kubelet admits pods one after the other.
     admitting: tokio::sync::Mutex<()>,
+    /// What the pods on the node ask for, which the kubelet gets from the API server whenever it starts.
+    specs: Mutex<BTreeMap<String, Pod>>,
     events: event::Log,
     answer: watch::Sender<Answer>,
 }
@@ -97,6 +100,7 @@ impl StandIn {
                 config,
                 state: Mutex::default(),
                 admitting: tokio::sync::Mutex::default(),
+                specs: Mutex::default(),
                 events: event::Log::default(),
                 answer: watch::Sender::default(),
             }),
@@ -113,24 +117,31 @@ impl StandIn {
     pub async fn start(&self) -> io::Result<()> {
         self.crash().await;
         let dir = &self.shared.config.dir;
-        std::fs::create_dir_all(dir)?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o750).create(dir)?;
+        let remembered = dir.join(CHECKPOINT).exists();
         let node = checkpoint::read(&dir.join(CHECKPOINT))?;
         wipe(dir)?;
         // Locked before anybody can connect: who registers with this process must find it.
         let mut state = self.shared.lock();
-        let server = self.listen()?;
+        let alive = CancellationToken::new();
         state.process = Some(Process {
             registry: Registry::restored(node.devices.keys()),
-            server,
-            alive: CancellationToken::new(),
+            server: self.listen(&alive)?,
+            alive,
         });
         // What the API server was told of capacities outlives the process, and so do running pods.
-        let before = std::mem::take(&mut state.node);
+        let mut before = std::mem::take(&mut state.node);
+        if !remembered {
+            // Without its checkpoint, the kubelet takes the node for a new one (`manager.go`,
+            // ShouldResetExtendedResourceCapacity).
+            before.advertised.values_mut().for_each(|counts| *counts = (0, 0));
+        }
         let again = std::mem::replace(&mut state.started_before, true);
         let active = node
             .pods
             .keys()
             .filter(|pod| !again || before.active.contains(*pod))
+            .chain(&before.active)
             .cloned()
             .collect();
         state.node = Node {
@@ -172,13 +183,15 @@ impl StandIn {
     /// that retries to serve.
     ///
     /// # Errors
-    /// When the socket cannot be made.
+    /// When the socket cannot be made, or no process runs.
     pub async fn recreate_socket(&self) -> io::Result<()> {
-        std::fs::remove_file(self.socket())?;
-        let server = self.listen()?;
-        let old = match self.shared.lock().process.as_mut() {
-            Some(process) => std::mem::replace(&mut process.server, server),
-            None => server,
+        let old = {
+            let mut state = self.shared.lock();
+            let process = state.process.as_mut();
+            let process = process.ok_or_else(|| io::Error::other("stand-in does not run"))?;
+            std::fs::remove_file(self.socket())?;
+            let server = self.listen(&process.alive)?;
+            std::mem::replace(&mut process.server, server)
         };
         old.kill().await;
         Ok(())
@@ -286,19 +299,26 @@ impl StandIn {
         let mut state = self.shared.lock();
         let State { process, node, .. } = &mut *state;
         if let Some(process) = process {
-            for expired in process.registry.expired(self.shared.config.grace) {
-                node.forget(&expired);
+            let expired = process.registry.expired(self.shared.config.grace);
+            for resource in &expired {
+                node.forget(resource);
             }
             node.advertise();
+            if !expired.is_empty() {
+                self.shared.save(&state);
+            }
         }
-        node.advertised.get(resource).copied()
+        state.node.advertised.get(resource).copied()
     }
 
-    fn listen(&self) -> io::Result<Server> {
+    fn listen(&self, alive: &CancellationToken) -> io::Result<Server> {
         let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
         let incoming = Incoming::new(bind(&self.socket())?, cut.clone());
         let stopped = stop.clone().cancelled_owned();
-        let service = RegistrationServer::new(client::Registration(Arc::clone(&self.shared)));
+        let service = RegistrationServer::new(client::Registration {
+            shared: Arc::clone(&self.shared),
+            alive: alive.clone(),
+        });
         let task = tokio::spawn(async move {
             let served = tonic::transport::Server::builder().serve_with_incoming_shutdown(service, incoming, stopped);
             if let Err(error) = served.await {

@@ -17,6 +17,8 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 use tonic::transport::{Channel, Endpoint, Uri};
 
+use crate::gauge::{Counted, Gauge};
+
 /// The longest path that fits into a unix socket's address on Linux (`sun_path` less its closing zero byte).
 pub(crate) const LONGEST_SOCKET_PATH: usize = 107;
 /// Connections that wait to be accepted. The kubelet has one or two.
@@ -39,6 +41,7 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 pub(crate) struct Incoming {
     listener: UnixListener,
     cut: CancellationToken,
+    open: Gauge,
     pause: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
@@ -47,8 +50,14 @@ impl Incoming {
         Self {
             listener,
             cut,
+            open: Gauge::default(),
             pause: None,
         }
+    }
+
+    /// Counts the connections.
+    pub(crate) fn open(&self) -> &Gauge {
+        &self.open
     }
 }
 
@@ -63,8 +72,9 @@ impl Stream for Incoming {
             }
             match ready!(self.listener.poll_accept(cx)) {
                 Ok((stream, _)) => {
-                    let cut = Box::pin(self.cut.clone().cancelled_owned());
-                    return Poll::Ready(Some(Ok(Connection { stream, cut })));
+                    let mut connection = Connection::new(stream, &self.cut);
+                    connection.counted = Some(self.open.count());
+                    return Poll::Ready(Some(Ok(connection)));
                 }
                 Err(error) => {
                     // The server would ask again at once, and the kernel refuse at once: a busy loop.
@@ -80,9 +90,18 @@ impl Stream for Incoming {
 pub(crate) struct Connection {
     stream: UnixStream,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    counted: Option<Counted>,
 }
 
 impl Connection {
+    fn new(stream: UnixStream, cut: &CancellationToken) -> Self {
+        Self {
+            stream,
+            cut: Box::pin(cut.clone().cancelled_owned()),
+            counted: None,
+        }
+    }
+
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         match self.cut.as_mut().poll(cx) {
             Poll::Ready(()) => Err(io::ErrorKind::ConnectionAborted.into()),
@@ -148,18 +167,18 @@ pub(crate) async fn connect(path: PathBuf, timeout: Duration) -> Result<Channel,
 }
 
 /// As [`connect`], but ready only when the peer has sent its first bytes (HTTP/2's SETTINGS), as grpc-go's blocking dial
-/// is: a socket that nobody accepts on is not enough.
+/// is: a socket that nobody accepts on is not enough. The connection ends when `cut` is cancelled.
 ///
 /// # Errors
 /// When there is no connection, or no word on it, within `timeout`: grpc-go's text, or the system's.
-pub(crate) async fn dial(path: PathBuf, timeout: Duration) -> Result<Channel, String> {
+pub(crate) async fn dial(path: PathBuf, timeout: Duration, cut: &CancellationToken) -> Result<Channel, String> {
     let heard = CancellationToken::new();
     let connector = {
-        let heard = heard.clone();
+        let (heard, cut) = (heard.clone(), cut.clone());
         tower::service_fn(move |_: Uri| {
-            let (path, heard) = (path.clone(), heard.clone());
+            let (path, heard, cut) = (path.clone(), heard.clone(), cut.clone());
             async move {
-                let stream = UnixStream::connect(&path).await?;
+                let stream = Connection::new(UnixStream::connect(&path).await?, &cut);
                 Ok::<_, io::Error>(TokioIo::new(Listening { stream, heard }))
             }
         })
@@ -179,7 +198,7 @@ pub(crate) async fn dial(path: PathBuf, timeout: Duration) -> Result<Channel, St
 
 /// A client's connection that tells when it is first heard from.
 struct Listening {
-    stream: UnixStream,
+    stream: Connection,
     heard: CancellationToken,
 }
 
@@ -228,7 +247,8 @@ mod tests {
         let path = dir.path().join("a.sock");
         let _listener = bind(&path).unwrap();
         assert!(connect(path.clone(), Duration::from_secs(5)).await.is_ok());
-        let error = dial(path, Duration::from_millis(50)).await.unwrap_err();
+        let never = CancellationToken::new();
+        let error = dial(path, Duration::from_millis(50), &never).await.unwrap_err();
         assert_eq!(error, "context deadline exceeded");
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use devgate_kubelet::api;
 use devgate_kubelet::api::device_plugin_server::{DevicePlugin, DevicePluginServer};
 use devgate_kubelet::api::registration_client::RegistrationClient;
-use devgate_kubelet::standin::{CHECKPOINT, Event, Pod, StandIn, StandInConfig};
+use devgate_kubelet::standin::{CHECKPOINT, Event, KubeletVersion, Pod, StandIn, StandInConfig};
 use hyper_util::rt::TokioIo;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
@@ -350,4 +350,79 @@ async fn a_restart_wipes_files_but_not_directories_and_remembers_pods() {
     assert_eq!(kubelet.capacity(GPU), Some(0), "known, but stopped");
     assert_eq!(kubelet.allocated(GPU), ["a".to_owned()].into());
     assert_eq!(kubelet.start_container("pod", "main").await.unwrap(), before);
+}
+
+#[tokio::test]
+async fn the_end_of_an_old_stream_ends_the_new_registration_up_to_1_36() {
+    for (version, survives) in [(KubeletVersion::CONFUSED, false), (KubeletVersion::NEWEST, true)] {
+        let (temp, kubelet) = standin(|config| config.version = version).await;
+        let (_old, old_lists) = plugin(temp.path(), "old.sock", one_reply()).await;
+        old_lists.send(list(&[("a", "Healthy")])).await.unwrap();
+        let allocatable = |count| move |kubelet: &StandIn| kubelet.allocatable(GPU) == Some(count);
+        kubelet.wait_for(LONG, allocatable(1)).await.unwrap();
+        let (_new, new_lists) = plugin(temp.path(), "new.sock", one_reply()).await;
+        new_lists
+            .send(list(&[("a", "Healthy"), ("b", "Healthy")]))
+            .await
+            .unwrap();
+        kubelet.wait_for(LONG, allocatable(2)).await.unwrap();
+        // Up to 1.36 what the old one says still counts.
+        old_lists
+            .send(list(&[("a", "Healthy"), ("c", "Unhealthy")]))
+            .await
+            .unwrap();
+        let lists = |kubelet: &StandIn| {
+            let lists = kubelet.events();
+            lists.iter().filter(|m| matches!(m.event, Event::List { .. })).count()
+        };
+        kubelet.wait_for(LONG, |kubelet| lists(kubelet) == 3).await.unwrap();
+        assert_eq!(kubelet.allocatable(GPU), Some(if survives { 2 } else { 1 }));
+        drop(old_lists);
+        let ended = |kubelet: &StandIn| kubelet.streams(GPU).len() == usize::from(survives);
+        kubelet.wait_for(LONG, ended).await.unwrap();
+        let admitted = kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await;
+        assert_eq!(admitted.is_ok(), survives, "{version:?}: {admitted:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_second_registration_leaves_stale_devices_up_to_1_36() {
+    for (version, stale) in [(KubeletVersion::CONFUSED, true), (KubeletVersion::NEWEST, false)] {
+        let (temp, kubelet) = standin(|config| config.version = version).await;
+        let (_script, lists) = plugin(temp.path(), "a.sock", one_reply()).await;
+        lists.send(list(&[("a", "Healthy")])).await.unwrap();
+        kubelet
+            .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1))
+            .await
+            .unwrap();
+        register(temp.path(), "none.sock").await.unwrap_err();
+        drop(lists);
+        kubelet
+            .wait_for(LONG, |kubelet| kubelet.streams(GPU).is_empty())
+            .await
+            .unwrap();
+        assert_eq!(kubelet.allocatable(GPU), Some(usize::from(stale)), "{version:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_its_checkpoint_the_node_is_a_new_one() {
+    let (temp, kubelet) = standin(|_| {}).await;
+    let (_script, lists) = plugin(temp.path(), "a.sock", one_reply()).await;
+    lists.send(list(&[("a", "Healthy")])).await.unwrap();
+    kubelet
+        .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1))
+        .await
+        .unwrap();
+    kubelet.stop().await;
+    // Nobody looks while it is away: the API server has what it was told last.
+    assert_eq!(kubelet.capacity(GPU), Some(1));
+    std::fs::remove_file(temp.path().join(CHECKPOINT)).unwrap();
+    kubelet.start().await.unwrap();
+    assert_eq!(kubelet.capacity(GPU), Some(0));
+    let rejection = kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap_err();
+    assert!(
+        rejection.message.contains("cannot allocate unregistered device"),
+        "{rejection}"
+    );
 }

@@ -10,6 +10,7 @@
 
 mod bad_components;
 mod bad_policies;
+mod conformance;
 mod demo;
 mod docs;
 mod grants;

@@ -6,13 +6,20 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::directory::FileId;
 use super::plugin_server::device_plugin_server::DevicePluginServer;
-use super::service::{Service, Streams};
+use super::service::Service;
+use crate::gauge::Count;
 use crate::transport::{Incoming, bind};
 
+/// How long the last answer may take from its call to the kubelet: HTTP/2 sends the frames of several streams in turn, so
+/// the end of a stream can overtake it.
+const ANSWERS_GO_OUT: Duration = Duration::from_millis(50);
+/// The least time that streams have to end in good order before their connections are cut.
+const STREAMS_END: Duration = Duration::from_millis(100);
 /// How long connections that were cut may take to notice.
 const AFTER_CUT: Duration = Duration::from_secs(1);
 
@@ -23,7 +30,17 @@ pub(crate) struct Incarnation {
     stop: CancellationToken,
     cut: CancellationToken,
     server: JoinHandle<()>,
-    streams: watch::Receiver<Streams>,
+    peers: Peers,
+    calls: watch::Receiver<Count>,
+}
+
+/// What the kubelet has to do with an incarnation.
+#[derive(Clone)]
+pub(crate) struct Peers {
+    /// The streams that it has opened and has.
+    pub(crate) streams: watch::Receiver<Count>,
+    /// The connections to the socket, whoever made them.
+    pub(crate) connections: watch::Receiver<Count>,
 }
 
 impl Incarnation {
@@ -34,8 +51,12 @@ impl Incarnation {
     pub(crate) fn start(path: PathBuf, service: Service) -> io::Result<Self> {
         let listener = bind(&path)?;
         let (stop, cut) = (service.stop.clone(), CancellationToken::new());
-        let streams = service.streams.subscribe();
         let incoming = Incoming::new(listener, cut.clone());
+        let calls = service.calls.subscribe();
+        let peers = Peers {
+            streams: service.streams.subscribe(),
+            connections: incoming.open().subscribe(),
+        };
         let stopped = stop.clone().cancelled_owned();
         let server = tokio::spawn(async move {
             // No compression, no keepalive, no age or idle limit: tonic's defaults, and what the kubelet needs.
@@ -52,7 +73,8 @@ impl Incarnation {
             stop,
             cut,
             server,
-            streams,
+            peers,
+            calls,
         })
     }
 
@@ -71,17 +93,26 @@ impl Incarnation {
         self.id.is_some() && FileId::of(&self.path) == self.id
     }
 
-    /// The streams that it has had and has.
-    pub(crate) fn streams(&self) -> watch::Receiver<Streams> {
-        self.streams.clone()
+    /// Who came, and who stayed.
+    pub(crate) fn peers(&self) -> Peers {
+        self.peers.clone()
     }
 
-    /// Ends it: no new connections, streams closed, socket gone; other calls have `drain` to finish before their
-    /// connections are cut. Afterwards nothing of it is left.
+    /// Ends it: the socket gone, calls in flight finished within `drain`, then the streams closed and the connections cut.
+    /// Afterwards nothing of it is left.
+    ///
+    /// In this order, because a kubelet that sees the end of its stream closes the connection, and every call that is in
+    /// flight on it fails (`client.go`, Disconnect).
     pub(crate) async fn close(mut self, drain: Duration) {
-        self.stop.cancel();
         self.unlink();
-        if tokio::time::timeout(drain, &mut self.server).await.is_ok() {
+        let deadline = Instant::now() + drain;
+        if self.calls.borrow().live > 0 {
+            let _ = tokio::time::timeout_at(deadline, self.calls.wait_for(|calls| calls.live == 0)).await;
+            tokio::time::sleep(ANSWERS_GO_OUT).await;
+        }
+        self.stop.cancel();
+        let deadline = deadline.max(Instant::now() + STREAMS_END);
+        if tokio::time::timeout_at(deadline, &mut self.server).await.is_ok() {
             return;
         }
         self.cut.cancel();

@@ -13,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::directory::{FileId, Sight};
 use super::encoded_list::EncodedList;
-use super::incarnation::Incarnation;
+use super::incarnation::{Incarnation, Peers};
 use super::listing::CurrentOffer;
 use super::register::{RegisterError, register};
 use super::repeats::Repeats;
-use super::service::{Service, Streams};
+use super::service::Service;
 use super::{FrontEndConfig, socket};
 use crate::api::KUBELET_SOCKET;
+use crate::gauge::{Count, Gauge};
 
 /// How long calls may take to finish when a resource starts anew while the host goes on: the kubelet whose calls they
 /// are has most likely gone.
@@ -49,6 +50,8 @@ enum End {
 enum Waited {
     Elapsed,
     StreamOpened,
+    /// The kubelet hung up before it opened a stream.
+    HungUp,
     Ended(End),
 }
 
@@ -113,7 +116,8 @@ impl Registration {
             resource: self.resource.clone(),
             offer: self.offer.clone(),
             list: self.list.clone(),
-            streams: watch::Sender::new(Streams::default()),
+            streams: Gauge::default(),
+            calls: Gauge::default(),
             stop: CancellationToken::new(),
         };
         Incarnation::start(path, service)
@@ -127,7 +131,7 @@ impl Registration {
 
     /// Registers an incarnation with one kubelet, and watches over it for as long as both are what they were.
     async fn live(&mut self, incarnation: &Incarnation, kubelet: FileId, attempts: &mut Attempts) -> End {
-        let mut streams = incarnation.streams();
+        let mut peers = incarnation.peers();
         loop {
             let kubelet_socket = self.config.kubelet_dir.join(KUBELET_SOCKET);
             let call = register(
@@ -148,7 +152,7 @@ impl Registration {
                     attempts.repeats.forget();
                     let again = std::mem::replace(&mut attempts.registered_before, true);
                     tracing::info!(resource = %self.resource, socket = incarnation.file_name(), again, "resource {}: registered with the kubelet", self.resource);
-                    return self.stay(incarnation, kubelet, streams, attempts).await;
+                    return self.stay(incarnation, kubelet, peers, attempts).await;
                 }
                 Err(error) => {
                     if let Some(more) = attempts.repeats.say(&error.to_string()) {
@@ -160,21 +164,21 @@ impl Registration {
                     };
                     if let RegisterError::Away(_) = error {
                         // It never heard of this socket, which can serve the next attempt.
-                        match self.wait(None, kubelet, &mut streams, delay).await {
+                        match self.wait(None, kubelet, &mut peers, delay).await {
                             Waited::Elapsed if incarnation.is_in_place() => continue,
-                            Waited::Elapsed => return End::Again,
+                            Waited::Elapsed | Waited::HungUp => return End::Again,
                             Waited::Ended(end) => return end,
                             Waited::StreamOpened => {}
                         }
-                        return self.stay(incarnation, kubelet, streams, attempts).await;
+                        return self.stay(incarnation, kubelet, peers, attempts).await;
                     }
                     delay
                 }
             };
             // A kubelet that was late may come nevertheless; then it is registered.
-            return match self.wait(None, kubelet, &mut streams, delay).await {
-                Waited::StreamOpened => self.stay(incarnation, kubelet, streams, attempts).await,
-                Waited::Elapsed => End::Again,
+            return match self.wait(None, kubelet, &mut peers, delay).await {
+                Waited::StreamOpened => self.stay(incarnation, kubelet, peers, attempts).await,
+                Waited::Elapsed | Waited::HungUp => End::Again,
                 Waited::Ended(end) => end,
             };
         }
@@ -185,16 +189,17 @@ impl Registration {
         &mut self,
         incarnation: &Incarnation,
         kubelet: FileId,
-        mut streams: watch::Receiver<Streams>,
+        mut peers: Peers,
         attempts: &mut Attempts,
     ) -> End {
         let since = Instant::now();
         loop {
-            if streams.borrow_and_update().opened == 0 {
+            if peers.streams.borrow_and_update().opened == 0 {
                 let wait = self.config.stream_wait;
-                match self.wait(Some(incarnation), kubelet, &mut streams, wait).await {
+                match self.wait(Some(incarnation), kubelet, &mut peers, wait).await {
                     Waited::Ended(end) => return self.pace(end, since, attempts).await,
-                    Waited::StreamOpened => {}
+                    // Both go on below: there is a stream, or none is left.
+                    Waited::StreamOpened | Waited::HungUp => {}
                     Waited::Elapsed => {
                         tracing::warn!(resource = %self.resource, "resource {}: registered, but the kubelet does not ask for its devices; registering again", self.resource);
                         return End::Again;
@@ -209,7 +214,7 @@ impl Registration {
                     }
                     continue;
                 }
-                () = until(&mut streams, |streams| streams.live == 0) => {}
+                () = until(&mut peers.streams, |streams| streams.live == 0) => {}
             }
             if since.elapsed() > self.config.retry_most {
                 attempts.delays = self.delays();
@@ -218,9 +223,9 @@ impl Registration {
             if let Some(more) = attempts.repeats.say("stream ended") {
                 tracing::info!(resource = %self.resource, ?delay, more, "resource {}: the kubelet ended the stream; registering again", self.resource);
             }
-            match self.wait(None, kubelet, &mut streams, delay).await {
+            match self.wait(None, kubelet, &mut peers, delay).await {
                 Waited::StreamOpened => {}
-                Waited::Elapsed => return End::Again,
+                Waited::Elapsed | Waited::HungUp => return End::Again,
                 Waited::Ended(end) => return end,
             }
         }
@@ -242,13 +247,14 @@ impl Registration {
     }
 
     /// Waits for `delay`, for a stream, or for what ends the incarnation: another kubelet, or, where the one that is
-    /// registered is named, the loss of its socket. A kubelet that restarts within one tick of the file system's clock
-    /// looks like the old one, but the wipe does not.
+    /// registered is named, the loss of its socket or of the kubelet's connection. A kubelet that restarts within one tick
+    /// of the file system's clock looks like the old one, but the wipe does not. And up to 1.36 the end of an older
+    /// stream, noticed late, ends the connection of a new registration before its stream is opened.
     async fn wait(
         &mut self,
         registered: Option<&Incarnation>,
         kubelet: FileId,
-        streams: &mut watch::Receiver<Streams>,
+        peers: &mut Peers,
         delay: Duration,
     ) -> Waited {
         let elapsed = tokio::time::sleep(delay);
@@ -265,7 +271,10 @@ impl Registration {
                         return Waited::Ended(End::Again);
                     }
                 }
-                () = until(streams, |streams| streams.live > 0) => return Waited::StreamOpened,
+                () = until(&mut peers.streams, |streams| streams.live > 0) => return Waited::StreamOpened,
+                () = until(&mut peers.connections, |all| all.opened > 0 && all.live == 0), if registered.is_some() => {
+                    return Waited::HungUp;
+                }
                 () = &mut elapsed => return Waited::Elapsed,
             }
         }
@@ -305,9 +314,9 @@ impl Registration {
     }
 }
 
-/// Ends when the streams are as `wanted`; never, where that cannot come any more.
-async fn until(streams: &mut watch::Receiver<Streams>, wanted: impl Fn(&Streams) -> bool) {
-    if streams.wait_for(wanted).await.is_err() {
+/// Ends when the count is as `wanted`; never, where that cannot come any more.
+async fn until(count: &mut watch::Receiver<Count>, wanted: impl Fn(&Count) -> bool) {
+    if count.wait_for(wanted).await.is_err() {
         std::future::pending().await
     }
 }

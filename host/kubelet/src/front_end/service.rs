@@ -18,13 +18,7 @@ use super::encoded_list::EncodedList;
 use super::listing::CurrentOffer;
 use super::plugin_server::device_plugin_server::DevicePlugin;
 use crate::api;
-
-/// How many `ListAndWatch` streams an incarnation has had, and has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Streams {
-    pub(crate) opened: u64,
-    pub(crate) live: u64,
-}
+use crate::gauge::{Counted, Gauge};
 
 /// One resource's device plugin, in one incarnation.
 pub(crate) struct Service {
@@ -32,7 +26,10 @@ pub(crate) struct Service {
     pub(crate) resource: ResourceName,
     pub(crate) offer: CurrentOffer,
     pub(crate) list: watch::Receiver<EncodedList>,
-    pub(crate) streams: watch::Sender<Streams>,
+    /// Its `ListAndWatch` streams.
+    pub(crate) streams: Gauge,
+    /// Its calls that give something.
+    pub(crate) calls: Gauge,
     pub(crate) stop: CancellationToken,
 }
 
@@ -118,6 +115,7 @@ impl DevicePlugin for Service {
     ) -> Result<Response<api::AllocateResponse>, Status> {
         // The kubelet sets no deadline and admits no other pod meanwhile. The plugin layer has its own; this is behind it.
         let bound = self.config.allocate_timeout;
+        let _counted = self.calls.count();
         let result = match tokio::time::timeout(bound, self.allocate_each(request.into_inner())).await {
             Ok(result) => result,
             Err(_) => Err(Status::deadline_exceeded(format!(
@@ -143,26 +141,16 @@ impl DevicePlugin for Service {
 pub(crate) struct ListStream {
     lists: WatchStream<EncodedList>,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
-    streams: watch::Sender<Streams>,
+    _counted: Counted,
 }
 
 impl ListStream {
     fn new(service: &Service) -> Self {
-        service.streams.send_modify(|streams| {
-            streams.opened += 1;
-            streams.live += 1;
-        });
         Self {
             lists: WatchStream::new(service.list.clone()),
             stop: Box::pin(service.stop.clone().cancelled_owned()),
-            streams: service.streams.clone(),
+            _counted: service.streams.count(),
         }
-    }
-}
-
-impl Drop for ListStream {
-    fn drop(&mut self) {
-        self.streams.send_modify(|streams| streams.live -= 1);
     }
 }
 
@@ -173,6 +161,10 @@ impl Stream for ListStream {
         if self.stop.as_mut().poll(cx).is_ready() {
             return Poll::Ready(None);
         }
-        Pin::new(&mut self.lists).poll_next(cx).map(|list| list.map(Ok))
+        match Pin::new(&mut self.lists).poll_next(cx) {
+            Poll::Ready(Some(list)) => Poll::Ready(Some(Ok(list))),
+            // No more lists are made, but the stream goes on until its server ends it: calls in flight need it.
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! Pods: admission, starts of their containers, and their end (`manager.go`, Allocate and GetDeviceRunContainerOptions).
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::client::Client;
+use super::client::{CLOSING, Client};
 use super::devices::Allocation;
 use super::{Container, Event, Pod, Rejection, RunOptions, StandIn, go_text};
 use crate::api;
@@ -21,12 +21,13 @@ impl StandIn {
     pub async fn admit(&self, pod: &Pod) -> Result<(), Rejection> {
         let _one_at_a_time = self.shared.admitting.lock().await;
         self.shared.lock().node.active.insert(pod.name.clone());
+        self.specs().insert(pod.name.clone(), pod.clone());
         let mut reusable = Reusable::new();
         for container in &pod.containers {
-            for (resource, &count) in &container.resources {
+            for (resource, &count) in in_random_order(&container.resources) {
                 if let Err(error) = self.allocate(pod, container, resource, count, &mut reusable).await {
                     let rejection = Rejection::new(&error);
-                    self.shared.lock().node.active.remove(&pod.name);
+                    self.remove(&pod.name);
                     self.shared
                         .events
                         .push(Event::Rejected(pod.name.clone(), rejection.message.clone()));
@@ -39,11 +40,13 @@ impl StandIn {
     }
 
     /// Starts a container of an admitted pod, for the first time or again: the cached replies of its resources, merged.
-    /// Calls `PreStartContainer` where the plugin asked for it, but never `Allocate`.
+    /// Calls `PreStartContainer` where the plugin asked for it, and `Allocate` only where there is no cached reply, as
+    /// after the loss of the checkpoint.
     ///
     /// # Errors
-    /// When `PreStartContainer` fails, or the plugin is away: the kubelet would try again later.
+    /// When one of these fails, or the plugin is away: the kubelet would try again later.
     pub async fn start_container(&self, pod: &str, container: &str) -> Result<RunOptions, String> {
+        self.allocate_what_is_missing(pod, container).await?;
         let replies = {
             let state = self.shared.lock();
             state
@@ -55,15 +58,44 @@ impl StandIn {
                 .unwrap_or_default()
         };
         let mut options = RunOptions::default();
-        for (resource, allocation) in &replies {
+        for (resource, allocation) in in_random_order(&replies) {
             self.pre_start(resource, &allocation.ids).await?;
-            options.add(&allocation.reply);
+            options.add(&allocation.reply, self.shared.config.version);
         }
         Ok(options)
     }
 
+    /// `manager.go`, GetDeviceRunContainerOptions: allocates anew where nothing is remembered.
+    async fn allocate_what_is_missing(&self, pod: &str, container: &str) -> Result<(), String> {
+        let Some(spec) = self.specs().get(pod).cloned() else {
+            return Ok(());
+        };
+        let Some(container) = spec.containers.iter().find(|one| one.name == container) else {
+            return Ok(());
+        };
+        let remembered = |resource: &String| {
+            let state = self.shared.lock();
+            let held = state.node.pods.get(pod).and_then(|c| c.get(&container.name));
+            held.is_some_and(|held| held.contains_key(resource))
+        };
+        let _one_at_a_time = self.shared.admitting.lock().await;
+        for (resource, &count) in in_random_order(&container.resources) {
+            if remembered(resource) {
+                continue;
+            }
+            self.allocate(&spec, container, resource, count, &mut Reusable::new())
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn specs(&self) -> MutexGuard<'_, BTreeMap<String, Pod>> {
+        self.shared.specs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The pod is gone. Its devices are freed when the next pod is admitted; no plugin hears of it.
     pub fn remove(&self, pod: &str) {
+        self.specs().remove(pod);
         self.shared.lock().node.active.remove(pod);
     }
 
@@ -113,7 +145,7 @@ impl StandIn {
         };
         let mut plugin = need.client.plugin().ok_or("plugin not connected")?;
         // Without a deadline.
-        let response = while_alive(&need.alive, plugin.allocate(request)).await?;
+        let response = while_alive(&need, plugin.allocate(request)).await?;
         let reply = response.container_responses.into_iter().next();
         let reply = reply.ok_or("no containers return in allocation response")?;
         let left = reusable.entry(resource.to_owned()).or_default();
@@ -162,9 +194,15 @@ impl StandIn {
                     "previously allocated devices are no longer healthy; cannot allocate unhealthy devices {resource}"
                 ));
             }
-            if held.ids.len() >= count {
-                return Ok(None);
+            if held.ids.len() != count {
+                return Err(format!(
+                    "pod {:?} container {:?} changed request for resource {resource:?} from {} to {count}",
+                    pod.name,
+                    container.name,
+                    held.ids.len()
+                ));
             }
+            return Ok(None);
         }
         let reused = reusable
             .get(resource)
@@ -207,7 +245,7 @@ impl StandIn {
                 }],
             };
             let mut plugin = need.client.plugin().ok_or("plugin not connected")?;
-            let answer = while_alive(&need.alive, plugin.get_preferred_allocation(request)).await?;
+            let answer = while_alive(need, plugin.get_preferred_allocation(request)).await?;
             let preferred = answer.container_responses.into_iter().next().unwrap_or_default();
             // What is not available is ignored, what is too much is cut.
             for id in preferred.device_i_ds {
@@ -223,6 +261,11 @@ impl StandIn {
     }
 }
 
+/// As Go goes through a map.
+fn in_random_order<T>(map: &BTreeMap<String, T>) -> HashMap<&String, &T> {
+    map.iter().collect()
+}
+
 /// What a container still needs of a resource, and who gives it.
 struct Need {
     count: usize,
@@ -233,13 +276,18 @@ struct Need {
     alive: CancellationToken,
 }
 
-/// A call's answer, or the error as the kubelet would print it; ends with the process.
+/// A call's answer, or the error as the kubelet would print it; ends with the connection and with the process.
 async fn while_alive<T>(
-    alive: &CancellationToken,
+    need: &Need,
     call: impl Future<Output = Result<tonic::Response<T>, tonic::Status>>,
 ) -> Result<T, String> {
     tokio::select! {
-        result = call => result.map(tonic::Response::into_inner).map_err(|status| go_text(&status)),
-        () = alive.cancelled() => Err("kubelet stopped".to_owned()),
+        // An answer that came before the connection was closed counts, as frames are read in order.
+        biased;
+        result = call => result.map(tonic::Response::into_inner).map_err(|status| {
+            let closed = need.client.disconnect.is_cancelled();
+            if closed { CLOSING.to_owned() } else { go_text(&status) }
+        }),
+        () = need.alive.cancelled() => Err("kubelet stopped".to_owned()),
     }
 }

@@ -14,6 +14,9 @@ use crate::api;
 use crate::api::device_plugin_client::DevicePluginClient;
 use crate::transport::dial;
 
+/// What a call becomes whose connection the kubelet closed, as grpc-go prints it.
+pub(super) const CLOSING: &str = "rpc error: code = Canceled desc = grpc: the client connection is closing";
+
 /// One registration of one plugin.
 pub(super) struct Client {
     pub(super) resource: String,
@@ -32,33 +35,37 @@ impl Client {
 }
 
 /// The service on `kubelet.sock`.
-pub(super) struct Registration(pub(super) Arc<Shared>);
+pub(super) struct Registration {
+    pub(super) shared: Arc<Shared>,
+    /// The process that serves it: a call that it took is of no concern to the next one.
+    pub(super) alive: CancellationToken,
+}
 
 #[tonic::async_trait]
 impl api::registration_server::Registration for Registration {
     async fn register(&self, request: Request<api::RegisterRequest>) -> Result<Response<api::Empty>, Status> {
         let request = request.into_inner();
         let (resource, endpoint) = (request.resource_name.clone(), request.endpoint.clone());
-        self.0.events.push(Event::Asked {
+        self.shared.events.push(Event::Asked {
             resource: resource.clone(),
             endpoint: endpoint.clone(),
         });
-        let answer = self.0.answer.borrow().clone();
+        let answer = self.shared.answer.borrow().clone();
         let late = match answer {
             Answer::Hang => {
                 // Until somebody changes the answer; the plugin hears an error then.
-                let mut changes = self.0.answer.subscribe();
+                let mut changes = self.shared.answer.subscribe();
                 let _ = changes.wait_for(|answer| *answer != Answer::Hang).await;
                 return Err(Status::unavailable("stand-in no longer hangs"));
             }
             Answer::Refuse(error) => Err(error),
-            Answer::Real => Ok(None),
+            Answer::Real | Answer::HangUp => Ok(None),
             Answer::Late(delay) => Ok(Some(delay)),
         };
-        let shared = Arc::clone(&self.0);
+        let (shared, alive) = (Arc::clone(&self.shared), self.alive.clone());
         // The kubelet goes on even if the plugin's call ends meanwhile.
         let registered = match late {
-            Ok(_) => tokio::spawn(async move { register(&shared, &request).await })
+            Ok(_) => tokio::spawn(async move { register(&shared, &alive, &request).await })
                 .await
                 .unwrap_or_else(|error| Err(error.to_string())),
             Err(ref error) => Err(error.clone()),
@@ -67,7 +74,7 @@ impl api::registration_server::Registration for Registration {
             tokio::time::sleep(delay).await;
         }
         registered.map(|()| Response::new(api::Empty {})).map_err(|error| {
-            self.0.events.push(Event::Refused {
+            self.shared.events.push(Event::Refused {
                 resource,
                 error: error.clone(),
             });
@@ -77,7 +84,11 @@ impl api::registration_server::Registration for Registration {
 }
 
 /// `server.go`, Register, and `client.go`, Connect.
-async fn register(shared: &Arc<Shared>, request: &api::RegisterRequest) -> Result<(), String> {
+async fn register(
+    shared: &Arc<Shared>,
+    alive: &CancellationToken,
+    request: &api::RegisterRequest,
+) -> Result<(), String> {
     if request.version != api::VERSION {
         return Err(format!(
             "requested API version {:?} is not supported by kubelet. Supported version is [{:?}]",
@@ -94,12 +105,9 @@ async fn register(shared: &Arc<Shared>, request: &api::RegisterRequest) -> Resul
         path: shared.config.dir.join(request.endpoint.trim_start_matches('/')),
         endpoint: request.endpoint.clone(),
         plugin: tokio::sync::OnceCell::new(),
-        disconnect: CancellationToken::new(),
+        disconnect: alive.child_token(),
     });
-    let alive = with_process(shared, |process| {
-        process.registry.remember(&client);
-        process.alive.clone()
-    })?;
+    with_process(shared, alive, |process| process.registry.remember(&client))?;
     let connecting = connect(shared, &client);
     let connected = tokio::select! {
         connected = connecting => connected,
@@ -108,19 +116,24 @@ async fn register(shared: &Arc<Shared>, request: &api::RegisterRequest) -> Resul
     let (plugin, options) = match connected {
         Ok(connected) => connected,
         Err(error) => {
-            with_process(shared, |process| process.registry.forget(&client))?;
+            with_process(shared, alive, |process| {
+                process.registry.forget(&client, shared.config.version);
+            })?;
             return Err(error);
         }
     };
     let _ = client.plugin.set(plugin.clone());
-    with_process(shared, |process| process.registry.connected(&client, options))?;
+    with_process(shared, alive, |process| process.registry.connected(&client, options))?;
     shared.events.push(Event::Registered {
         resource: client.resource.clone(),
         endpoint: client.endpoint.clone(),
     });
-    let shared = Arc::clone(shared);
+    if *shared.answer.borrow() == Answer::HangUp {
+        client.disconnect.cancel();
+    }
+    let (shared, alive) = (Arc::clone(shared), alive.clone());
     tokio::spawn(async move {
-        let run = run(&shared, &client, plugin);
+        let run = run(&shared, &alive, &client, plugin);
         tokio::select! {
             () = run => {}
             // A process that ends takes its connections with it and marks nothing.
@@ -134,7 +147,7 @@ async fn connect(
     shared: &Shared,
     client: &Client,
 ) -> Result<(DevicePluginClient<Channel>, api::DevicePluginOptions), String> {
-    let channel = dial(client.path.clone(), shared.config.dial_timeout)
+    let channel = dial(client.path.clone(), shared.config.dial_timeout, &client.disconnect)
         .await
         .map_err(|error| format!("failed to dial device plugin: {error}"))?;
     let mut plugin = DevicePluginClient::new(channel).max_decoding_message_size(api::MESSAGE_LIMIT);
@@ -145,14 +158,20 @@ async fn connect(
 }
 
 /// Reads lists until the stream ends, then disconnects whom this kubelet takes for its client.
-async fn run(shared: &Arc<Shared>, client: &Arc<Client>, plugin: DevicePluginClient<Channel>) {
+async fn run(
+    shared: &Arc<Shared>,
+    alive: &CancellationToken,
+    client: &Arc<Client>,
+    plugin: DevicePluginClient<Channel>,
+) {
     let error = tokio::select! {
+        biased;
+        () = client.disconnect.cancelled() => CLOSING.to_owned(),
         error = read_lists(shared, client, plugin) => error,
-        () = client.disconnect.cancelled() => "disconnected".to_owned(),
     };
     let version = shared.config.version;
     let mut state = shared.lock();
-    let Some(process) = state.process.as_mut() else {
+    let Some(process) = state.process.as_mut().filter(|_| !alive.is_cancelled()) else {
         return;
     };
     let (victim, orphaned) = process.registry.ended(client, version);
@@ -205,11 +224,20 @@ fn take_list(shared: &Shared, client: &Arc<Client>, list: &api::ListAndWatchResp
     shared.events.push(event);
 }
 
-fn with_process<T>(shared: &Shared, act: impl FnOnce(&mut super::Process) -> T) -> Result<T, String> {
+/// Acts on the process that `alive` belongs to.
+///
+/// # Errors
+/// When it has ended, even if there is another by now.
+fn with_process<T>(
+    shared: &Shared,
+    alive: &CancellationToken,
+    act: impl FnOnce(&mut super::Process) -> T,
+) -> Result<T, String> {
     shared
         .lock()
         .process
         .as_mut()
+        .filter(|_| !alive.is_cancelled())
         .map(act)
         .ok_or_else(|| "kubelet stopped".to_owned())
 }

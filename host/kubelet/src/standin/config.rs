@@ -3,15 +3,51 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Which kubelet is played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum KubeletVersion {
-    /// Up to 1.36: clients are known by resource name alone, so the end of an old stream ends the new registration
-    /// (<https://github.com/kubernetes/kubernetes/issues/121994>).
-    #[default]
-    UpTo1_36,
-    /// From 1.37: clients are known by resource and socket, so a new instance takes over.
-    From1_37,
+/// Which kubelet is played, where they differ. What a front end sees of older and newer ones than 1.32:
+///
+/// | from | what |
+/// | --- | --- |
+/// | 1.26 | the first that a front end on h2 can serve |
+/// | 1.29 | CDI device names reach the runtime |
+/// | 1.37 | two registrations of one resource are kept apart by their sockets |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KubeletVersion {
+    minor: u32,
+}
+
+impl KubeletVersion {
+    /// The oldest that a front end can serve: before it, the kubelet sends the socket's path as `:authority`, which h2
+    /// refuses.
+    pub const OLDEST: Self = Self::minor(26);
+    /// The last that knows clients by resource name alone.
+    pub const CONFUSED: Self = Self::minor(36);
+    /// The newest whose behaviour is known here.
+    pub const NEWEST: Self = Self::minor(37);
+
+    /// Kubernetes 1.`minor`.
+    #[must_use]
+    pub const fn minor(minor: u32) -> Self {
+        Self { minor }
+    }
+
+    /// Whether clients are known by resource name alone, so that the end of an old stream ends the new registration (up
+    /// to 1.36, <https://github.com/kubernetes/kubernetes/issues/121994>). Later they are known by resource and socket,
+    /// and a new instance takes over.
+    pub(super) fn confuses_clients(self) -> bool {
+        self <= Self::CONFUSED
+    }
+
+    /// Whether CDI device names reach the runtime: beta and on from 1.29. Before, the field is not known or not used.
+    pub(super) fn passes_cdi(self) -> bool {
+        self >= Self::minor(29)
+    }
+}
+
+/// 1.32, which the stand-in was written from.
+impl Default for KubeletVersion {
+    fn default() -> Self {
+        Self::minor(32)
+    }
 }
 
 /// What becomes of a call of `Register`.
@@ -26,6 +62,9 @@ pub enum Answer {
     Refuse(String),
     /// The plugin is connected as usual, but hears of it only after this time.
     Late(Duration),
+    /// The plugin is connected as usual, but the connection is closed before the stream is opened on it. Up to 1.36 the
+    /// kubelet does so when it notices the end of an older stream of the resource only now.
+    HangUp,
 }
 
 /// How a stand-in is set up.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::KubeletVersion;
 use crate::api;
 
 /// What the container runtime gets. Where two resources say something about the same key, path or name, the first seen
@@ -24,7 +25,7 @@ pub struct RunOptions {
 
 impl RunOptions {
     /// Adds a resource's reply. The kubelet goes through the resources in random order.
-    pub(super) fn add(&mut self, reply: &api::ContainerAllocateResponse) {
+    pub(super) fn add(&mut self, reply: &api::ContainerAllocateResponse, version: KubeletVersion) {
         let Self {
             envs,
             mounts,
@@ -45,7 +46,9 @@ impl RunOptions {
         for (key, value) in &reply.annotations {
             first(annotations, key, value, conflicts);
         }
-        cdi_devices.extend(reply.cdi_devices.iter().map(|device| device.name.clone()));
+        if version.passes_cdi() {
+            cdi_devices.extend(reply.cdi_devices.iter().map(|device| device.name.clone()));
+        }
     }
 }
 
@@ -77,12 +80,26 @@ mod tests {
             ..Default::default()
         };
         let mut options = RunOptions::default();
-        options.add(&reply("1"));
-        options.add(&reply("1"));
+        options.add(&reply("1"), KubeletVersion::default());
+        options.add(&reply("1"), KubeletVersion::default());
         assert_eq!(options.conflicts, Vec::<String>::new());
-        options.add(&reply("2"));
+        options.add(&reply("2"), KubeletVersion::default());
         assert_eq!(options.envs["A"], "1");
         assert!(options.envs.contains_key("B_2"));
         assert_eq!(options.conflicts, ["A"]);
+    }
+
+    #[test]
+    fn cdi_names_reach_the_runtime_once_each_and_from_1_29_on() {
+        let name = |name: &str| api::CdiDevice { name: name.to_owned() };
+        let reply = api::ContainerAllocateResponse {
+            cdi_devices: vec![name("vendor.com/gpu=0"), name("vendor.com/gpu=0")],
+            ..Default::default()
+        };
+        for (minor, count) in [(28, 0), (29, 1)] {
+            let mut options = RunOptions::default();
+            options.add(&reply, KubeletVersion::minor(minor));
+            assert_eq!(options.cdi_devices.len(), count);
+        }
     }
 }

@@ -50,9 +50,16 @@ impl Registry {
         self.clients.insert(client.resource.clone(), Arc::clone(client));
     }
 
-    /// The plugin could not be reached. Up to 1.36 this forgets an older client of the resource, too.
-    pub(super) fn forget(&mut self, client: &Arc<Client>) {
+    /// The plugin could not be reached. Up to 1.36 an older client of the resource is forgotten with it: when its stream
+    /// ends, nobody marks its devices unhealthy.
+    pub(super) fn forget(&mut self, client: &Arc<Client>, version: KubeletVersion) {
         self.clients.remove(&client.resource);
+        if !version.confuses_clients()
+            && let Some(endpoint) = self.endpoints.get(&client.resource)
+            && let Some(older) = endpoint.client.as_ref().filter(|_| endpoint.stopped.is_none())
+        {
+            self.clients.insert(client.resource.clone(), Arc::clone(older));
+        }
     }
 
     /// The plugin answered: it serves the resource from now on.
@@ -68,7 +75,7 @@ impl Registry {
 
     /// Whether a list of this client counts. Up to 1.36 any client's does; later only the newest's.
     pub(super) fn listens_to(&self, client: &Arc<Client>, version: KubeletVersion) -> bool {
-        version == KubeletVersion::UpTo1_36 || self.serves(client)
+        version.confuses_clients() || self.serves(client)
     }
 
     fn serves(&self, client: &Arc<Client>) -> bool {
@@ -80,22 +87,21 @@ impl Registry {
     /// now.
     pub(super) fn ended(&mut self, client: &Arc<Client>, version: KubeletVersion) -> (Option<Arc<Client>>, bool) {
         self.streams.retain(|other| !Arc::ptr_eq(other, client));
-        let (victim, orphaned) = match version {
+        let (victim, orphaned) = if version.confuses_clients() {
             // `handler.go`, runClient: looked up by name, so it may be the wrong one.
-            KubeletVersion::UpTo1_36 => match self.clients.remove(&client.resource) {
+            match self.clients.remove(&client.resource) {
                 Some(found) => (Some(found), true),
                 None => (None, false),
-            },
-            KubeletVersion::From1_37 => {
-                if self
-                    .clients
-                    .get(&client.resource)
-                    .is_some_and(|c| Arc::ptr_eq(c, client))
-                {
-                    self.clients.remove(&client.resource);
-                }
-                (Some(Arc::clone(client)), self.serves(client))
             }
+        } else {
+            if self
+                .clients
+                .get(&client.resource)
+                .is_some_and(|c| Arc::ptr_eq(c, client))
+            {
+                self.clients.remove(&client.resource);
+            }
+            (Some(Arc::clone(client)), self.serves(client))
         };
         if orphaned && let Some(endpoint) = self.endpoints.get_mut(&client.resource) {
             endpoint.stopped = Some(Instant::now());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use devgate_kubelet::standin::{Container, Event, Pod, Rejection};
+use devgate_kubelet::standin::{CHECKPOINT, Container, Event, KubeletVersion, Pod, Rejection};
 use devgate_kubelet::{CdiDelivery, api};
 use devgate_plugin::offer::{AllocateError, Reply};
 use prost::Message as _;
@@ -72,6 +72,22 @@ async fn c32_ids_may_be_allocated_again() {
     let first = client.allocate(allocate_request(&[&["a"]])).await.unwrap().into_inner();
     let again = client.allocate(allocate_request(&[&["a"]])).await.unwrap().into_inner();
     assert_eq!(first, again);
+}
+
+#[tokio::test]
+async fn c32_a_kubelet_that_lost_its_checkpoint_may_allocate_for_running_pods_again() {
+    let fake = Fake::new(GPU, &["a"]);
+    let pair = Pair::new(&[&fake]).await;
+    pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
+    let before = pair.kubelet.start_container("pod", "main").await.unwrap();
+    pair.kubelet.stop().await;
+    std::fs::remove_file(pair.dir.join(CHECKPOINT)).unwrap();
+    pair.kubelet.start().await.unwrap();
+    pair.until(|kubelet| kubelet.allocatable(GPU) == Some(1)).await;
+    assert_eq!(pair.kubelet.allocated(GPU).len(), 0);
+    assert_eq!(pair.kubelet.start_container("pod", "main").await.unwrap(), before);
+    assert_eq!(fake.calls(), [["a"], ["a"]]);
+    assert_eq!(pair.kubelet.allocated(GPU).len(), 1);
 }
 
 #[tokio::test]
@@ -254,10 +270,27 @@ async fn c42_cdi_names_go_by_field_or_by_annotation_and_never_both() {
                 .is_some_and(|names| names == "vendor.com/gpu=a"),
             !by_field
         );
-        // And what any kubelet knows is there in both cases.
+        // What any kubelet knows is there in both cases.
         assert_eq!(
             (options.devices.len(), options.mounts.len(), options.envs.len()),
             (1, 1, 1)
         );
+    }
+}
+
+#[tokio::test]
+async fn c42_a_kubelet_before_1_29_needs_the_annotation() {
+    for (delivery, arrives) in [(CdiDelivery::Field, false), (CdiDelivery::Annotation, true)] {
+        let fake = Fake::new(GPU, &["a"]);
+        fake.add(Reply {
+            cdi: ["vendor.com/gpu=a".to_owned()].into(),
+            ..Reply::default()
+        });
+        let old = KubeletVersion::minor(28);
+        let pair = Pair::with(&[&fake], |config| config.cdi = delivery, |config| config.version = old).await;
+        pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
+        let options = pair.kubelet.start_container("pod", "main").await.unwrap();
+        assert!(options.cdi_devices.is_empty());
+        assert_eq!(options.annotations.len() == 1, arrives, "{delivery:?}");
     }
 }

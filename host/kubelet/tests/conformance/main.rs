@@ -10,6 +10,7 @@
 
 mod allocate;
 mod fake;
+mod flapping;
 mod harness;
 mod life;
 mod listing;

@@ -23,8 +23,11 @@ fn names(text: &str) -> BTreeSet<String> {
 fn the_table_names_every_test_and_every_test_is_in_the_table() {
     let table = std::fs::read_to_string(root().join("docs/conformance.md")).unwrap();
     let mut tests = BTreeSet::new();
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
-    for entry in std::fs::read_dir(dir).unwrap() {
+    let dirs = ["host/kubelet/tests/conformance", "tests/tests/e2e"];
+    let entries = dirs
+        .into_iter()
+        .flat_map(|dir| std::fs::read_dir(root().join(dir)).unwrap());
+    for entry in entries.filter(|entry| entry.as_ref().unwrap().file_type().unwrap().is_file()) {
         let source = std::fs::read_to_string(entry.unwrap().path()).unwrap();
         let functions = source
             .lines()
@@ -65,7 +68,33 @@ fn the_table_has_every_line_once() {
     let numbers: Vec<u32> = rows.iter().map(|row| row[0].parse().unwrap()).collect();
     assert_eq!(numbers, (1..=65).collect::<Vec<_>>());
     for row in rows {
-        assert_eq!(row.len(), 3, "{row:?}");
-        assert!(row[2].contains("not yet") || !names(&row[2]).is_empty(), "{row:?}");
+        assert_eq!(row.len(), 4, "{row:?}");
+        assert!(is_kubelets(&row[2]), "{row:?}");
+        let (_, missing) = row[3].split_once("not yet").unwrap_or_default();
+        assert!(
+            missing.starts_with(", waits for ") || !names(&row[3]).is_empty(),
+            "{row:?}"
+        );
+        assert_eq!(
+            row[3].contains("not yet"),
+            missing.starts_with(", waits for "),
+            "{row:?}"
+        );
+    }
+}
+
+/// Whether a cell begins with versions: `all`, `none`, or a range of releases.
+fn is_kubelets(cell: &str) -> bool {
+    let first = cell.split([';', ':']).next().unwrap_or_default();
+    let words: Vec<_> = first.split(' ').collect();
+    let release = |word: &&str| {
+        word.strip_prefix("1.")
+            .is_some_and(|minor| minor.parse::<u32>().is_ok())
+    };
+    match words.as_slice() {
+        ["all" | "none"] => true,
+        ["from", one] | ["up", "to", one] => release(one),
+        ["from", one, "up", "to", other] => release(one) && release(other),
+        _ => false,
     }
 }

@@ -80,6 +80,92 @@ async fn c13_the_kubelets_authority_and_none_are_accepted() {
     }
 }
 
+/// One call of `GetDevicePluginOptions` in frames of our own, for an `:authority` that no client of ours would send: the
+/// kind of the first frame that answers it, and the error code where that is `RST_STREAM`.
+async fn raw_call(raw: &mut UnixStream, stream: u8, authority: &str) -> (u8, Option<u32>) {
+    let literal = |name: &[u8], value: &[u8]| {
+        let mut field = name.to_vec();
+        field.push(u8::try_from(value.len()).unwrap());
+        field.extend(value);
+        field
+    };
+    // POST and http from HPACK's static table; the others as literals with the table's names, `te` with its own.
+    let mut block = vec![0x83, 0x86];
+    block.extend(literal(&[0x04], b"/v1beta1.DevicePlugin/GetDevicePluginOptions"));
+    block.extend(literal(&[0x01], authority.as_bytes()));
+    block.extend(literal(&[0x0f, 0x10], b"application/grpc"));
+    block.extend(literal(&[0x00, 2, b't', b'e'], b"trailers"));
+    let mut frames = vec![
+        0,
+        0,
+        u8::try_from(block.len()).unwrap(),
+        HEADERS,
+        END_HEADERS,
+        0,
+        0,
+        0,
+        stream,
+    ];
+    frames.extend(block);
+    frames.extend([0, 0, 5, DATA, END_STREAM, 0, 0, 0, stream, 0, 0, 0, 0, 0]);
+    raw.write_all(&frames).await.unwrap();
+    loop {
+        let (kind, of, payload) = tokio::time::timeout(LONG, frame(raw)).await.unwrap();
+        if of == u32::from(stream) && kind == RST_STREAM {
+            return (kind, Some(u32::from_be_bytes(payload[..4].try_into().unwrap())));
+        }
+        if of == u32::from(stream) && kind == HEADERS {
+            return (kind, None);
+        }
+    }
+}
+
+/// The next frame: kind, stream and payload.
+async fn frame(raw: &mut UnixStream) -> (u8, u32, Vec<u8>) {
+    let mut head = [0; 9];
+    raw.read_exact(&mut head).await.unwrap();
+    let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+    raw.read_exact(&mut payload).await.unwrap();
+    (head[3], u32::from_be_bytes(head[5..9].try_into().unwrap()), payload)
+}
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const WINDOW_UPDATE: u8 = 8;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+/// HTTP/2's preface and empty SETTINGS.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+/// What h2 takes for an authority. A kubelet up to 1.25 sends the socket's path and cannot be served; one of the plugin
+/// watcher sends it percent-encoded. Such a call is refused alone: the connection and the server go on.
+#[tokio::test]
+async fn c13_a_path_as_authority_is_refused_and_harms_nothing() {
+    let pair = Pair::new(&[&Fake::new(GPU, &["a"])]).await;
+    let mut raw = UnixStream::connect(pair.socket(GPU)).await.unwrap();
+    raw.write_all(PREFACE).await.unwrap();
+    const PROTOCOL_ERROR: u32 = 1;
+    let cases = [
+        ("localhost", true),
+        ("/var/lib/kubelet/device-plugins/x.sock", false),
+        ("%2Fvar%2Flib%2Fkubelet%2Fdevice-plugins%2Fx.sock", false),
+        ("unix:/var/lib/kubelet/device-plugins/x.sock", false),
+        ("", false),
+        ("x.sock", true),
+        ("localhost", true),
+    ];
+    for (n, (authority, accepted)) in (0..).zip(cases) {
+        let answer = raw_call(&mut raw, 2 * n + 1, authority).await;
+        let expected = match accepted {
+            true => (HEADERS, None),
+            false => (RST_STREAM, Some(PROTOCOL_ERROR)),
+        };
+        assert_eq!(answer, expected, "{authority:?}");
+    }
+}
+
 #[tokio::test]
 async fn c14_nothing_is_compressed_pinged_or_cut() {
     let pair = Pair::new(&[&Fake::new(GPU, &["a"])]).await;
@@ -91,23 +177,11 @@ async fn c14_nothing_is_compressed_pinged_or_cut() {
 
     // A connection on which nothing happens: SETTINGS and their acknowledgement, and then silence.
     let mut raw = UnixStream::connect(pair.socket(GPU)).await.unwrap();
-    raw.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
-        .await
-        .unwrap();
+    raw.write_all(PREFACE).await.unwrap();
     let mut kinds = Vec::new();
-    while let Ok(frame) = tokio::time::timeout(Duration::from_millis(500), async {
-        let mut head = [0; 9];
-        raw.read_exact(&mut head).await.unwrap();
-        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        raw.read_exact(&mut vec![0; length as usize]).await.unwrap();
-        head[3]
-    })
-    .await
-    {
-        kinds.push(frame);
+    while let Ok((kind, ..)) = tokio::time::timeout(Duration::from_millis(500), frame(&mut raw)).await {
+        kinds.push(kind);
     }
-    const SETTINGS: u8 = 4;
-    const WINDOW_UPDATE: u8 = 8;
     assert!(kinds.contains(&SETTINGS));
     assert!(
         kinds.iter().all(|kind| [SETTINGS, WINDOW_UPDATE].contains(kind)),
