@@ -249,10 +249,13 @@ fn property<'a>(record: &Record<'a>, name: &str) -> Result<&'a str, String> {
     }
 }
 
-/// One value that a component chose, if it stands for one device: several joined by `,` must not look like others.
+/// One value that a component chose, if it stands for one device: several joined by `,` must not look like others, nor one
+/// like another to whoever trims it (container runtimes trim " all") or to people (characters that cannot be seen).
 fn plain<'a>(what: &str, value: &'a str, id: &str) -> Result<&'a str, String> {
-    let word = value.eq_ignore_ascii_case("all") || value.eq_ignore_ascii_case("none");
-    if word || value.is_empty() || value.contains(',') || value.contains(char::is_control) {
+    let trimmed = value.trim();
+    let word = trimmed.eq_ignore_ascii_case("all") || trimmed.eq_ignore_ascii_case("none");
+    let hidden = trimmed != value || escape(value, value.len()) != value;
+    if word || hidden || value.is_empty() || value.contains(',') {
         let (value, id) = (escape(value, 80), escape(id, 80));
         return Err(format!("a value for one device, but {what} of \"{id}\" is \"{value}\""));
     }
@@ -271,6 +274,37 @@ mod tests {
 
     fn properties(value: &str) -> Vec<(String, String)> {
         vec![("uuid".to_owned(), value.to_owned())]
+    }
+
+    #[test]
+    fn a_value_that_only_looks_like_one_device_is_none() {
+        let check = |value: &str| {
+            let properties = properties(value);
+            let record = Record {
+                id: "a",
+                properties: &properties,
+            };
+            template("{property.uuid}").check(value, &[record])
+        };
+        for good in ["GPU-1", "NVIDIA A100", "gpu 0 (ä)", "{ids}"] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "",
+            "all",
+            "NONE",
+            " all",
+            "all ",
+            " ",
+            "a ",
+            "a,b",
+            "a\nb",
+            "a\u{1b}[2J",
+            "a\u{202e}b",
+            "a\u{200b}b",
+        ] {
+            assert!(check(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -17,4 +17,5 @@ mod grants;
 mod kubelets;
 mod life;
 mod offers;
+mod threats;
 mod wat_component;
