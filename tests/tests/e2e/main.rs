@@ -16,6 +16,7 @@ mod docs;
 mod grants;
 mod kubelets;
 mod life;
+mod nvidia;
 mod offers;
 mod threats;
 mod wat_component;
