@@ -27,4 +27,7 @@ mod ticker;
 mod turns;
 
 pub use engine::{Allocation, Engine, EngineError};
-pub use load::{ImportGrant, LoadError, LoadRequest, Loaded, Refusal, RefusedImport, load};
+pub use load::{
+    Contents, Counts, Import, ImportGrant, Inspection, LoadError, LoadRequest, Loaded, Need, Producer, Refusal,
+    RefusedImport, Role, inspect, load,
+};

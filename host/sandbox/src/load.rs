@@ -2,11 +2,16 @@
 
 mod error;
 mod imports;
+mod inspect;
 mod link;
+mod producers;
 mod scan;
 
 pub use error::{LoadError, Refusal, RefusedImport};
-pub use imports::ImportGrant;
+pub use imports::{ImportGrant, Need};
+pub use inspect::{Contents, Import, Inspection, inspect};
+pub use producers::{Producer, Role};
+pub use scan::Counts;
 
 use crate::bindings::PluginComponent;
 use crate::bindings::PluginComponentPre;
@@ -141,6 +146,10 @@ impl Loaded {
     }
 }
 
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
 fn check_file(bytes: &[u8], limits: &Limits, pinned: Option<[u8; 32]>) -> Result<(), Refusal> {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if size > limits.component_size.0 {
@@ -151,7 +160,7 @@ fn check_file(bytes: &[u8], limits: &Limits, pinned: Option<[u8; 32]>) -> Result
         });
     }
     if let Some(pinned) = pinned {
-        let found: [u8; 32] = Sha256::digest(bytes).into();
+        let found = digest(bytes);
         if found != pinned {
             return Err(Refusal::Digest { pinned, found });
         }

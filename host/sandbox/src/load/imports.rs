@@ -97,21 +97,45 @@ pub(super) fn check(imports: &[String], grants: &dyn Fn(&str) -> ImportGrant) ->
 }
 
 fn reason_to_refuse(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Option<String> {
-    let Some(interface) = Interface::parse(name) else {
-        return Some("is not an interface: a component imports only devgate:plugin and parts of WASI 0.2".into());
-    };
-    if interface.package == "devgate:plugin" {
-        return reason_to_refuse_ours(interface, grants);
+    match need(name, grants) {
+        Need::Nothing | Need::Granted => None,
+        Need::Key(key) => Some(format!("needs \"{key}:\" in the policy")),
+        Need::Never(reason) => Some(reason),
     }
-    if interface.package.starts_with("wasi:") {
-        return reason_to_refuse_wasi(interface);
-    }
-    Some("is not part of the contract: a component imports only devgate:plugin and parts of WASI 0.2".into())
 }
 
-fn reason_to_refuse_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> ImportGrant) -> Option<String> {
+/// What a component needs to get one of its imports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing: every component has it.
+    Nothing,
+    /// Nothing more: the policy grants it.
+    Granted,
+    /// A key in the policy, such as `hardware`.
+    Key(&'static str),
+    /// Nothing helps. Completes a sentence that starts with the import's name.
+    Never(String),
+}
+
+/// What a component needs to get an import, where this is granted already.
+pub(super) fn need(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
+    let Some(interface) = Interface::parse(name) else {
+        return Need::Never(
+            "is not an interface: a component imports only devgate:plugin and parts of WASI 0.2".into(),
+        );
+    };
+    if interface.package == "devgate:plugin" {
+        return need_of_ours(interface, grants);
+    }
+    if interface.package.starts_with("wasi:") {
+        return reason_to_refuse_wasi(interface).map_or(Need::Nothing, Need::Never);
+    }
+    Need::Never("is not part of the contract: a component imports only devgate:plugin and parts of WASI 0.2".into())
+}
+
+fn need_of_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
     if !interface.is_on_our_track() {
-        return Some(format!("is another version of the contract; this host has {CONTRACT}"));
+        return Need::Never(format!("is another version of the contract; this host has {CONTRACT}"));
     }
     let grant = match interface.name {
         name if ALWAYS.contains(&name) => ImportGrant::Always,
@@ -120,10 +144,11 @@ fn reason_to_refuse_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> Impo
         _ => ImportGrant::Unknown,
     };
     match grant {
-        ImportGrant::Always | ImportGrant::Granted => None,
-        ImportGrant::NotGranted { key } => Some(format!("needs \"{key}:\" in the policy")),
-        ImportGrant::NotServed => Some("is not served by this version yet".into()),
-        ImportGrant::Unknown => Some(format!("is not an interface of the contract {CONTRACT}")),
+        ImportGrant::Always => Need::Nothing,
+        ImportGrant::Granted => Need::Granted,
+        ImportGrant::NotGranted { key } => Need::Key(key),
+        ImportGrant::NotServed => Need::Never("is not served by this version yet".into()),
+        ImportGrant::Unknown => Need::Never(format!("is not an interface of the contract {CONTRACT}")),
     }
 }
 
@@ -142,6 +167,15 @@ fn reason_to_refuse_wasi(interface: Interface<'_>) -> Option<String> {
         _ => "is not served",
     };
     Some(reason.into())
+}
+
+/// The version of the contract that the component names, in its exports before its imports: tools raise those of imports to
+/// the newest that any part needs.
+pub(super) fn contract_of(scan: &Scan) -> Option<&str> {
+    let mut names = scan.exports.iter().chain(&scan.imports);
+    let ours = |name: &'_ str| Interface::parse(name).is_some_and(|interface| interface.package == "devgate:plugin");
+    let name = names.find(|name| ours(name))?;
+    Interface::parse(name).map(|interface| interface.version)
 }
 
 /// What the component is, by the names of its imports and exports.

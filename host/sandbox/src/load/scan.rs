@@ -4,6 +4,7 @@
 //! interrupted.
 
 use super::error::Refusal;
+use super::producers::Producers;
 use devgate_model::{ByteSize, GuestText, Limits};
 use wasmparser::{BinaryReaderError, Instance, Operator, Parser, Payload, Validator, WasmFeatures};
 
@@ -20,22 +21,34 @@ const DEPTH: usize = 8;
 pub(super) struct Scan {
     pub(super) imports: Vec<String>,
     pub(super) exports: Vec<String>,
+    pub(super) counts: Counts,
+    pub(super) producers: Producers,
 }
 
-#[derive(Default)]
-struct Counts {
-    functions: u32,
-    memories: u32,
-    memory: u64,
-    tables: u32,
-    instances: u32,
+/// How much of what a component has, all that is nested in it counted: what `limits:` of the policy bounds before anything
+/// is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Functions (`limits.functions`).
+    pub functions: u32,
+    /// The largest function's code (`limits.function-size`).
+    pub function_size: ByteSize,
+    /// Linear memories (`limits.memories`).
+    pub memories: u32,
+    /// What all of them together start with (`limits.memory`); a call usually needs more.
+    pub memory: ByteSize,
+    /// Tables (`limits.tables`).
+    pub tables: u32,
+    /// What the largest of them starts with (`limits.table-elements`).
+    pub table_elements: u64,
+    /// Core instances (`limits.instances`).
+    pub instances: u32,
 }
 
 impl Scan {
     /// Reads all of `bytes`, nested modules and components included, and validates them.
     pub(super) fn of(bytes: &[u8], limits: &Limits) -> Result<Self, Refusal> {
         let mut scan = Self::default();
-        let mut counts = Counts::default();
         let mut depth = 0_usize;
         for payload in Parser::new(0).parse_all(bytes) {
             match payload.map_err(invalid)? {
@@ -54,7 +67,8 @@ impl Scan {
                         scan.exports.push(export.map_err(invalid)?.name.name.to_owned());
                     }
                 }
-                payload => counts.add(payload, limits)?,
+                Payload::CustomSection(section) => scan.producers.add(&section),
+                payload => scan.counts.add(payload, limits)?,
             }
         }
         // After the counts: this takes time in proportion to what has been counted.
@@ -81,6 +95,7 @@ impl Counts {
                         key: Some("limits.function-size"),
                     });
                 }
+                self.function_size = self.function_size.max(size);
                 check_blocks(&body)
             }
             Payload::MemorySection(section) => {
@@ -88,7 +103,7 @@ impl Counts {
                     self.memories = self.memories.saturating_add(1);
                     at_most("memories", self.memories, limits.memories, Some("limits.memories"))?;
                     let pages = memory.map_err(invalid)?.initial;
-                    self.memory = self.memory.saturating_add(pages.saturating_mul(65_536));
+                    self.memory = ByteSize(self.memory.0.saturating_add(pages.saturating_mul(65_536)));
                     self.check_memory(limits)?;
                 }
                 Ok(())
@@ -104,6 +119,7 @@ impl Counts {
                         limits.table_elements.into(),
                         Some("limits.table-elements"),
                     )?;
+                    self.table_elements = self.table_elements.max(elements);
                 }
                 Ok(())
             }
@@ -126,12 +142,11 @@ impl Counts {
 
     /// All memories together. Imported ones are another module's, which has them counted.
     fn check_memory(&self, limits: &Limits) -> Result<(), Refusal> {
-        let memory = ByteSize(self.memory);
-        if memory <= limits.memory {
+        if self.memory <= limits.memory {
             return Ok(());
         }
         Err(Refusal::Limit {
-            what: format!("component starts with {memory} of memory"),
+            what: format!("component starts with {} of memory", self.memory),
             most: limits.memory.to_string(),
             key: Some("limits.memory"),
         })

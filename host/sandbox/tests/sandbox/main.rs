@@ -13,6 +13,7 @@ mod guest;
 mod calls;
 mod files;
 mod hostile;
+mod inspecting;
 mod instances;
 mod limits;
 mod loading;
