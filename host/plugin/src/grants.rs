@@ -1,5 +1,6 @@
 //! What one plugin may see of one node: the policy's selectors held against the kernel's device tree.
 
+mod explain;
 mod files;
 mod here;
 mod mounts;
@@ -9,6 +10,7 @@ mod vfio;
 use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
+pub use explain::{SelectorAnswer, Sight};
 pub(crate) use files::FileRefused;
 pub use here::{FileMatch, HostNodeMatch};
 pub use mounts::{GrantedMount, MountDenied};
@@ -86,20 +88,22 @@ impl Grants {
     /// Descent stops at any device of a bus: a function behind a granted bridge or a device behind a granted hub must
     /// match by itself. What a driver puts between a device and its nodes is a part of it, not a device behind it.
     pub(crate) fn covering(&self, device: &DevicePath) -> Vec<&Selector> {
+        self.reach(device).map(|(_, covering)| covering).unwrap_or_default()
+    }
+
+    /// The device that covering selectors match: this one, or the one that they reach down from; and those selectors.
+    fn reach(&self, device: &DevicePath) -> Option<(DevicePath, Vec<&Selector>)> {
         let mut at = device.clone();
         loop {
             let facts = Facts::new(&self.node, &at);
             let matching: Vec<_> = self.policy.hardware.iter().filter(|s| s.matches(&facts)).collect();
             if !matching.is_empty() {
-                return matching;
+                return Some((at, matching));
             }
             if facts.is_bus() && !self.is_part(&at, facts.subsystem()) {
-                return Vec::new();
+                return None;
             }
-            match self.node.parent(&at) {
-                Some(parent) => at = parent,
-                None => return Vec::new(),
-            }
+            at = self.node.parent(&at)?;
         }
     }
 

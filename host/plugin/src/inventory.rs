@@ -4,7 +4,9 @@ mod gate;
 mod unread;
 
 use crate::call::CallHost;
+use crate::calls;
 use crate::claims::Claim;
+use crate::component::Component;
 use crate::grants::GrantedNode;
 use crate::memory::Memory;
 use devgate_model::{DeviceHandle, NodeHandle, Property, ResourceName, Unit, UnitId, escape};
@@ -76,6 +78,16 @@ impl fmt::Display for Rejection {
 }
 
 impl Inventory {
+    /// Asks a component for all that there is, and holds its answer against its grants.
+    pub(crate) fn ask(
+        component: &dyn Component,
+        host: Box<CallHost>,
+    ) -> Result<(Self, Vec<Rejection>), devgate_model::CallError> {
+        let (pools, host) = calls::open(component.enumerate(host)?)?;
+        let numa = |device: &DevicePath| host.numa_node(device);
+        Ok(Self::gate(host.policy(), &host, pools, &numa))
+    }
+
     /// What the units need for themselves.
     pub(crate) fn claims(&self, policy: &PluginPolicy) -> Vec<Claim> {
         // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.

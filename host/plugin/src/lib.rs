@@ -28,13 +28,17 @@ mod plugins;
 mod registry;
 mod reply;
 mod resource;
+mod survey;
 
 pub use calls::Inline;
-pub use grants::{FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Match, MountDenied, Withheld};
+pub use grants::{
+    FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Match, MountDenied, SelectorAnswer, Sight, Withheld,
+};
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
 pub use plugin::{LoadFailure, Loader};
 pub use plugins::Plugins;
+pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
 
 #[cfg(test)]
 mod property;

@@ -6,7 +6,10 @@ mod load;
 mod look;
 mod publish;
 
-use crate::calls::{self, Calls, Inline};
+pub(crate) use load::matched;
+pub(crate) use look::verdicts;
+
+use crate::calls::{Calls, Inline};
 use crate::churn::Churn;
 use crate::claims::{Ledger, Place};
 use crate::component::Component;
@@ -189,11 +192,7 @@ impl Plugin {
         let core = Arc::clone(&self.core);
         self.matched().await?;
         let component = Arc::clone(component);
-        let call = core.calls.call(component, |component, host| {
-            let (pools, host) = calls::open(component.enumerate(host)?)?;
-            let numa = |device: &devgate_node::DevicePath| host.numa_node(device);
-            Ok(Inventory::gate(host.policy(), &host, pools, &numa))
-        });
+        let call = core.calls.call(component, Inventory::ask);
         let (mut inventory, mut rejected) = call.await?;
         rejected.extend(self.too_many_names(&mut inventory));
         rejected.extend(self.too_many_ids(&mut inventory));

@@ -9,6 +9,7 @@ mod mounts;
 mod nodes;
 mod offers;
 mod reading;
+mod survey;
 mod vfio;
 
 use crate::memory::Memory;

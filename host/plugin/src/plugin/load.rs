@@ -3,6 +3,7 @@
 use super::attempt::Attempt;
 use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Plugin, backoff};
 use crate::component::Component;
+use crate::grants::Grants;
 use devgate_model::{CallError, HostFault};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -62,12 +63,7 @@ impl Plugin {
             return Ok(0);
         }
         let grants = Arc::clone(&self.core.calls.grants);
-        let look = move || grants.node.has_devices().then(|| grants.matched());
-        let fault = |why: String| HostFault(format!("the device tree cannot be read: {why}"));
-        let matched = self.core.calls.block(TREE_PATIENCE, look).await?;
-        // Not "no devices": what was known stands for a while, and is unhealthy then.
-        let matched = matched.ok_or_else(|| fault("neither /sys/class nor /sys/bus has anything in it".to_owned()))?;
-        let matched = matched.map_err(|error| fault(error.to_string()))?;
+        let matched = self.core.calls.block(TREE_PATIENCE, move || matched(&grants)).await??;
         self.core.calls.scale(matched);
         Ok(matched)
     }
@@ -77,4 +73,17 @@ impl Plugin {
     fn is_idle(&self, matched: &Result<usize, CallError>) -> bool {
         !self.policy().hardware.is_empty() && matches!(matched, Ok(0))
     }
+}
+
+/// How many devices the selectors match. A tree that is not there is a fault, not "no devices": what was known stands for a
+/// while, and is unhealthy then.
+pub(crate) fn matched(grants: &Grants) -> Result<usize, HostFault> {
+    if grants.policy.hardware.is_empty() {
+        return Ok(0);
+    }
+    let fault = |why: String| HostFault(format!("the device tree cannot be read: {why}"));
+    if !grants.node.has_devices() {
+        return Err(fault("neither /sys/class nor /sys/bus has anything in it".to_owned()));
+    }
+    grants.matched().map_err(|error| fault(error.to_string()))
 }

@@ -60,7 +60,7 @@ impl Plugin {
 impl PoolRecord {
     /// What is wrong with the hardware of each unit now, as the host sees it. A shared node that is not there is missing
     /// for all of them.
-    fn problems(&self, node: &Node) -> Vec<(UnitId, Arc<str>)> {
+    pub(crate) fn problems(&self, node: &Node) -> Vec<(UnitId, Arc<str>)> {
         let shared: Option<Arc<str>> =
             changed_node(node, &self.shared_nodes).map(|problem| format!("shared {problem}").into());
         let problem = |unit: &Arc<UnitRecord>| {
@@ -82,7 +82,7 @@ fn changed_node(node: &Node, nodes: &[GrantedNode]) -> Option<String> {
 }
 
 /// The component's verdicts on these units.
-fn verdicts(
+pub(crate) fn verdicts(
     component: &dyn Component,
     mut host: Box<CallHost>,
     resource: &ResourceName,
