@@ -1,7 +1,7 @@
 //! A front end and a stand-in in a directory of their own, and a client for what the stand-in would not ask.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use devgate_kubelet::api::device_plugin_client::DevicePluginClient;
@@ -194,6 +194,9 @@ pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
+/// A subscriber for the threads that have none.
+static OTHERS: Once = Once::new();
+
 /// What this thread logs while the guard lives. The tests' runtimes have one thread.
 pub(crate) struct Logged {
     text: Arc<Mutex<Vec<u8>>>,
@@ -202,6 +205,9 @@ pub(crate) struct Logged {
 
 impl Logged {
     pub(crate) fn start() -> Self {
+        // As long as there is only one subscriber, a thread that has none switches off, for all, what it is the first to
+        // log (tracing-core, `Dispatchers::has_just_one`).
+        OTHERS.call_once(|| drop(tracing::subscriber::set_global_default(tracing_subscriber::registry())));
         let text = Arc::new(Mutex::new(Vec::new()));
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::INFO)
