@@ -3,7 +3,7 @@
 use crate::claims::{Ledger, Place};
 use crate::component::Capabilities;
 use crate::inventory::{Inventory, UnitRecord};
-use crate::reply;
+use crate::reply::{self, Asked};
 use crate::testing::{call_host, property};
 use devgate_model::{DeviceHandle, Edits, MountHandle, NodeHandle, Pool, Unit};
 use proptest::prelude::*;
@@ -101,7 +101,8 @@ proptest! {
             let units: Vec<&Arc<UnitRecord>> = pool.units.iter().filter(|unit| !lost.contains_key(&unit.id)).collect();
             for unit in &units {
                 for edits in &edits {
-                    let Ok(reply) = reply::build(host.policy(), resource, pool, &[Arc::clone(unit)], edits) else { continue };
+                    let Ok(asked) = Asked::of(edits.clone(), &host) else { continue };
+                    let Ok(reply) = reply::build(host.policy(), resource, pool, &[Arc::clone(unit)], &asked) else { continue };
                     for node in &reply.nodes {
                         let granted = GRANTED.iter().find(|(path, ..)| *path == node.host_path);
                         prop_assert!(granted.is_some(), "{} is not granted", node.host_path);

@@ -1,12 +1,36 @@
 //! The gate of `allocate`: a reply is built from what was enumerated and what the policy grants. What the component
 //! says only selects among that, and a value that the policy does not expect fails the allocation.
 
+mod cdi;
+mod paths;
+mod values;
+
+use crate::call::CallHost;
+use crate::grants::GrantedMount;
 use crate::inventory::{PoolRecord, UnitRecord};
-use crate::offer::{NodeEdit, Reply};
-use devgate_model::{Edits, ResourceName, escape};
+use crate::offer::Reply;
+use devgate_model::{CallError, Edits, GuestFault, MountHandle, ResourceName, escape};
 use devgate_policy::{PluginPolicy, Record};
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What a component asked for in an allocation, its handles already looked up.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) edits: Edits,
+    pub(crate) mounts: Vec<GrantedMount>,
+}
+
+impl Asked {
+    /// What a component asked for, with the table of the call in which it did.
+    pub(crate) fn of(edits: Edits, host: &CallHost) -> Result<Self, CallError> {
+        let mount = |handle: &MountHandle| {
+            let held = host.held_mount(*handle).cloned();
+            held.ok_or_else(|| GuestFault::contract("a mount handle was never handed out in this call"))
+        };
+        let mounts = edits.mounts.iter().map(mount).collect::<Result<_, _>>()?;
+        Ok(Self { edits, mounts })
+    }
+}
 
 /// Builds the reply for `units` of `resource`.
 ///
@@ -17,74 +41,39 @@ pub(crate) fn build(
     resource: &ResourceName,
     pool: &PoolRecord,
     units: &[Arc<UnitRecord>],
-    edits: &Edits,
+    asked: &Asked,
 ) -> Result<Reply, String> {
+    let edits = &asked.edits;
+    if let Some(unknown) = edits.properties.first() {
+        let name = escape(&unknown.name, 80);
+        return Err(format!("edit \"{name}\" is not known to this host"));
+    }
+    let rules = policy.containers.rules(resource);
+    let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
+    let nodes = paths::nodes(pool, units)?;
+    let mounts = paths::mounts(&asked.mounts, &nodes)?;
+    let mut cdi = cdi::Names::of(&rules, &records)?;
+    for name in &edits.cdi {
+        cdi.add(name)?;
+    }
+    // An annotation that names CDI devices is another way to say their names; how they are passed on is the front end's.
+    let (named, others): (Vec<_>, Vec<_>) = edits.annotations.iter().partition(|edit| cdi::is_annotation(edit));
+    cdi.add_annotations(&named)?;
     Ok(Reply {
-        env: env(policy, resource, units, edits)?,
-        nodes: nodes(pool, units),
-        ..nothing_else(edits)?
+        env: values::env(&rules, &records, &edits.env)?,
+        nodes,
+        mounts,
+        annotations: values::annotations(&rules, &records, &others)?,
+        cdi: cdi.into_set(),
     })
 }
 
-/// The nodes of the units and the pool's shared ones, and no other: they were fixed when the units were enumerated.
-fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Vec<NodeEdit> {
-    let all = units.iter().flat_map(|unit| &unit.nodes).chain(&pool.shared_nodes);
-    let edit = |granted: &crate::grants::GrantedNode| NodeEdit {
-        container_path: granted.node.path.clone(),
-        host_path: granted.node.path.clone(),
-        access: granted.grant.access,
-    };
-    let mut nodes: Vec<_> = all.map(edit).collect();
-    nodes.sort();
-    nodes.dedup_by(|a, b| a.container_path == b.container_path);
-    nodes
-}
-
-fn env(
-    policy: &PluginPolicy,
-    resource: &ResourceName,
-    units: &[Arc<UnitRecord>],
-    edits: &Edits,
-) -> Result<BTreeMap<String, String>, String> {
-    let records: Vec<_> = units
-        .iter()
-        .map(|u| Record {
-            id: u.id.as_str(),
-            properties: &u.properties,
-        })
-        .collect();
-    let rules = policy.containers.rules(resource);
-    let mut env = BTreeMap::new();
-    for edit in &edits.env {
-        let key = escape(&edit.name, 80);
-        let Some(rule) = rules.env(&edit.name) else {
-            return Err(format!("environment variable {key} is not granted (containers.env)"));
-        };
-        rule.check(&edit.value, &records).map_err(|expected| {
-            let value = escape(&edit.value, 120);
-            format!("environment variable {key} has the value \"{value}\", but the policy expects {expected}")
-        })?;
-        if env.insert(edit.name.clone(), edit.value.clone()).is_some() {
-            return Err(format!("environment variable {key} is set twice"));
-        }
-    }
-    Ok(env)
-}
-
-/// Kinds of edit that no policy of this version can grant.
-fn nothing_else(edits: &Edits) -> Result<Reply, String> {
-    let first = |count: usize, what: &str| match count {
-        0 => Ok(()),
-        _ => Err(format!("{what} are not granted: this version does not serve them yet")),
-    };
-    first(edits.mounts.len(), "mounts")?;
-    first(edits.annotations.len(), "annotations")?;
-    first(edits.cdi.len(), "CDI devices")?;
-    match edits.properties.first() {
-        None => Ok(Reply::default()),
-        Some(unknown) => Err(format!(
-            "edit \"{}\" is not known to this host",
-            escape(&unknown.name, 80)
-        )),
+fn record(unit: &UnitRecord) -> Record<'_> {
+    Record {
+        id: unit.id.as_str(),
+        properties: &unit.properties,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,8 @@ use crate::component::Component;
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::memory::{Memory, Unsaved};
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
-use crate::reply;
-use devgate_model::{CallError, Edits, FailureKind, ResourceName, UnitId, escape};
+use crate::reply::{self, Asked};
+use devgate_model::{CallError, FailureKind, ResourceName, UnitId, escape};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -218,17 +218,17 @@ impl Resource {
             return Ok(Reply::default());
         }
         let (lent, resource) = (units.to_vec(), snapshot.pool.asked(&self.name).clone());
-        let edits = self
+        let asked = self
             .core
             .calls
             .call_quick(component, units.len(), move |component, mut host| {
                 let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-                let (edits, _) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
-                Ok(edits)
+                let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
+                Asked::of(edits, &host)
             });
-        let edits: Edits = edits.await.map_err(|error| self.failed(&error))?;
+        let asked = asked.await.map_err(|error| self.failed(&error))?;
         let policy = &self.core.calls.grants.policy;
-        reply::build(policy, &self.name, &snapshot.pool, units, &edits).map_err(|reason| self.refused(&reason))
+        reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| self.refused(&reason))
     }
 
     /// Saves what is handed out before it is. A full disk must not keep pods from their devices: what is lost is that the
