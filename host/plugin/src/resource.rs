@@ -95,8 +95,10 @@ impl Resource {
 
     async fn prefer(&self, available: &[String], must_include: &[String], size: usize) -> Vec<String> {
         let policy = &self.core.calls.grants.policy;
+        let snapshot = self.snapshot();
+        let asked = snapshot.pool.asked(&self.name);
         let request = Request::new(
-            self.snapshot(),
+            Arc::clone(&snapshot),
             policy.replicas,
             policy.placement,
             available,
@@ -106,7 +108,7 @@ impl Resource {
         let Some(request) = request else {
             return Vec::new();
         };
-        if let Some(chosen) = request.ask(&self.core, &self.name, &self.overruled).await {
+        if let Some(chosen) = request.ask(&self.core, asked, &self.overruled).await {
             chosen
         } else if request.available() <= CHOSEN_HERE {
             request.choose()

@@ -19,7 +19,7 @@ plugins:
       env: {GPUS: "{ids}", MODE: [fast, safe], NOTE: any}
       annotations: {v.com/uuids: "{property.uuid}", v.com/mode: [fast]}
       cdi: {v.com/gpu: "{ids}", v.com/lib: [base, all], v.com/any: any}
-      mounts: {lib: {source: /opt/v/lib, target: /opt/v/lib}, log: {source: /opt/v/log, target: /opt/log, writable: true}}
+      mounts: {lib: {source: /opt/v/lib, target: /opt/v/lib}, log: {source: /srv/v/log, target: /opt/log, writable: true}}
 "#;
 
 fn node(path: &str, minor: u32, shared: bool) -> crate::grants::GrantedNode {
@@ -160,7 +160,7 @@ fn a_template_that_a_unit_cannot_fill_gives_nothing() {
     let refused = reply_for(&[Arc::new(bare)], &Asked::default()).unwrap_err();
     insta::assert_snapshot!(refused, @r#"annotation v.com/uuids: the policy expects a value from property "uuid", which "gpu-0" does not have"#);
     let mut odd = (*unit(0)).clone();
-    odd.id = UnitId::try_new("gpu 0").unwrap_or_else(|_| UnitId::try_new("-gpu-0-").unwrap());
+    odd.id = UnitId::try_new("gpu-0-").unwrap();
     let refused = reply_for(&[Arc::new(odd)], &Asked::default()).unwrap_err();
     assert!(refused.contains("is not a name that CDI allows"), "{refused}");
 }
