@@ -1,5 +1,9 @@
 //! The command line.
 
+mod look;
+
+pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
+
 use crate::exit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -40,6 +44,30 @@ pub(crate) enum Command {
     /// nobody should miss away for a moment if it may. Ends with 0 when all of it happened.
     #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
+
+    /// Show what a policy means on this node: what it grants and matches, what is wrong, what is dangerous
+    ///
+    /// Says everything that is wrong at once: components that are missing or ask for what they are not granted, grants that match
+    /// nothing here or everything, plugins that claim the same hardware, and what gives power over the whole node. Looks
+    /// at files and at the node, and changes nothing; no component runs without --run.
+    #[command(after_help = look::CHECK_HELP)]
+    Check(CheckArgs),
+
+    /// Show what a component imports, exports and needs, and a policy to start from
+    ///
+    /// Reads the file and nothing else: no policy, no node, and nothing of it is compiled or run. Shows imports with the
+    /// policy's key that each needs, exports, what it was made with, its size and digest, and how much of what it has
+    /// against the limits. A file that is no component is named for what it is.
+    #[command(after_help = look::INSPECT_HELP)]
+    Inspect(InspectArgs),
+
+    /// Say why a device, node or resource is offered to the kubelet, or is not
+    ///
+    /// Looks at the node as `run` would, and asks each component once for its devices and their health: which key of which
+    /// selector does not hold, which nodes are withheld, what of the component's answer was rejected, who has the hardware
+    /// instead, and who finds it unhealthy. What pods hold at the moment is not looked at. Changes nothing.
+    #[command(after_help = look::EXPLAIN_HELP)]
+    Explain(ExplainArgs),
 }
 
 const DEMO_HELP: &str = "\

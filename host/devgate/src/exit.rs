@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+/// All went well.
+pub(crate) const OK: u8 = 0;
 /// Something failed at run time.
 pub(crate) const FAILED: u8 = 1;
 /// The command line is wrong; clap ends with it, too.
@@ -10,6 +12,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const POLICY: u8 = 3;
 /// This node is not as expected: a directory is missing or may not be used.
 pub(crate) const NODE: u8 = 4;
+/// What was looked at has errors; what the command shows says which.
+pub(crate) const FOUND: u8 = 5;
 
 /// What `--help` says about them.
 pub(crate) const HELP: &str = "\
@@ -18,7 +22,8 @@ Exit codes:
   1  something failed at run time; the message says what
   2  the command line is wrong
   3  the policy is wrong; nothing was started
-  4  a directory or file of this node is missing or may not be used";
+  4  a directory or file of this node is missing or may not be used
+  5  what was looked at has errors, which are shown (check, explain, inspect)";
 
 /// An error with the exit code that belongs to it.
 #[derive(Debug, thiserror::Error)]

@@ -21,19 +21,25 @@ impl SandboxLoader {
     pub(crate) fn new(engine: Engine, components: Option<PathBuf>) -> Self {
         Self { engine, components }
     }
+}
 
-    fn directory<'a>(&'a self, policy: &'a PluginPolicy) -> &'a Path {
-        let beside = || Path::new(&*policy.origin.file).parent().unwrap_or(Path::new(""));
-        self.components.as_deref().unwrap_or_else(beside)
-    }
+/// The directory that a plugin's component is in: the given one, or that of the policy file that names it.
+fn directory<'a>(components: Option<&'a Path>, policy: &'a PluginPolicy) -> &'a Path {
+    let beside = || Path::new(&*policy.origin.file).parent().unwrap_or(Path::new(""));
+    components.unwrap_or_else(beside)
+}
+
+/// Reads a plugin's component, no more of it than the policy lets it have and one byte.
+pub(crate) fn read_component(components: Option<&Path>, policy: &PluginPolicy) -> Result<Vec<u8>, LoadFailure> {
+    let ComponentSource::File { path, .. } = &policy.component;
+    read(directory(components, policy), path, policy)
 }
 
 impl Loader for SandboxLoader {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
         let ComponentSource::File { path, sha256 } = &policy.component;
-        let directory = self.directory(policy);
-        let file = directory.join(path);
-        let bytes = read(directory, path, policy)?;
+        let file = directory(self.components.as_deref(), policy).join(path);
+        let bytes = read_component(self.components.as_deref(), policy)?;
         let request = LoadRequest {
             plugin: policy.name.as_str(),
             bytes: &bytes,
@@ -77,7 +83,8 @@ fn read(directory: &Path, path: &str, policy: &PluginPolicy) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-fn import_grant(grant: Grant) -> ImportGrant {
+/// The policy's answer in the sandbox's words.
+pub(crate) fn import_grant(grant: Grant) -> ImportGrant {
     match grant {
         Grant::Always => ImportGrant::Always,
         Grant::Granted => ImportGrant::Granted,

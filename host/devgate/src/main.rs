@@ -1,12 +1,17 @@
 //! The `devgate` command: reads the command line, wires the crates together, and turns errors into exit codes.
 #![forbid(unsafe_code)]
 
+mod check;
 mod cli;
 mod demo;
 mod exit;
+mod explain;
+mod inspect;
 mod loader;
 mod logging;
+mod output;
 mod policy;
+mod progress;
 mod recorded;
 mod run;
 
@@ -15,12 +20,16 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
+    let done = |()| exit::OK;
     let result = match cli.command {
-        cli::Command::Run(args) => run::run(&args),
-        cli::Command::Demo(args) => demo::demo(&args),
+        cli::Command::Run(args) => run::run(&args).map(done),
+        cli::Command::Demo(args) => demo::demo(&args).map(done),
+        cli::Command::Check(args) => check::check(&args),
+        cli::Command::Inspect(args) => inspect::inspect(&args),
+        cli::Command::Explain(args) => explain::explain(&args),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code.into(),
         Err(error) => exit::report(&error),
     }
 }

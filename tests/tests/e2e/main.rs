@@ -10,13 +10,18 @@
 
 mod bad_components;
 mod bad_policies;
+mod check;
 mod conformance;
 mod demo;
 mod docs;
+mod explain;
 mod grants;
+mod inspect;
 mod kubelets;
 mod life;
+mod look;
 mod nvidia;
 mod offers;
+mod small_node;
 mod threats;
 mod wat_component;

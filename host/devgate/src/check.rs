@@ -1,0 +1,113 @@
+//! `devgate check`: what a policy means on a node, and everything that is wrong with it, at once.
+
+mod component;
+mod dangers;
+mod finding;
+mod grants;
+mod overlaps;
+mod running;
+mod text;
+
+use crate::cli::{CheckArgs, Output};
+use crate::{exit, output, policy};
+use component::ComponentFacts;
+use devgate_node::Node;
+use devgate_plugin::Grants;
+use finding::{Finding, Severity};
+use grants::GrantFacts;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What is shown; its names are those of the JSON form.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// The node's root, or the recorded node's file.
+    node: String,
+    recorded: bool,
+    /// In the policy's order: the earlier one keeps what two claim.
+    plugins: Vec<PluginReport>,
+    errors: usize,
+    warnings: usize,
+    dangers: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct PluginReport {
+    plugin: String,
+    /// Where its entry is written.
+    at: String,
+    resources: Vec<String>,
+    component: ComponentFacts,
+    grants: GrantFacts,
+    /// What it would offer; nothing without --run.
+    units: Option<running::UnitCounts>,
+    /// Sorted by severity, errors first.
+    findings: Vec<Finding>,
+}
+
+/// Runs the command.
+pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
+    let report = report(args)?;
+    match args.output {
+        Output::Text => output::print(&text::of(&report))?,
+        Output::Json => output::print_json(&report)?,
+    }
+    let failed = report.errors > 0 || (args.strict && report.warnings > 0);
+    Ok(if failed { exit::FOUND } else { exit::OK })
+}
+
+fn report(args: &CheckArgs) -> anyhow::Result<Report> {
+    let policy = policy::read(&args.place.policy)?;
+    let node = Node::open(&args.place.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let components = args.place.components.as_deref();
+    let mut plugins = Vec::new();
+    let mut offers = Vec::new();
+    for plugin in policy.plugins.values() {
+        let _progress = crate::progress::Progress::begin(format!("checking plugin {}", plugin.name));
+        let view = Grants::new(node.clone(), Arc::new(plugin.clone()));
+        let mut findings = Vec::new();
+        let facts = component::look(components, plugin, &mut findings);
+        let (granted, matches) = grants::look(&view, plugin, &mut findings);
+        component::unused(&facts, plugin, &mut findings);
+        dangers::look(&node, plugin, &matches, &granted, &mut findings);
+        overlaps::look(plugin, &matches, &mut offers, &mut findings);
+        plugins.push(PluginReport {
+            plugin: plugin.name.to_string(),
+            at: plugin.origin.to_string(),
+            resources: plugin.resources.iter().map(ToString::to_string).collect(),
+            component: facts,
+            grants: granted,
+            units: None,
+            findings,
+        });
+    }
+    if args.run {
+        running::look(components, &policy, &node, &mut plugins)?;
+    }
+    Ok(Report::new(args, &node, plugins))
+}
+
+impl Report {
+    fn new(args: &CheckArgs, node: &Node, mut plugins: Vec<PluginReport>) -> Self {
+        for plugin in &mut plugins {
+            plugin.findings.sort_by_key(|finding| finding.severity);
+        }
+        let count = |severity| {
+            let findings = plugins.iter().flat_map(|plugin| &plugin.findings);
+            findings.filter(|finding| finding.severity == severity).count()
+        };
+        let (errors, warnings, dangers) = (
+            count(Severity::Error),
+            count(Severity::Warning),
+            count(Severity::Danger),
+        );
+        Self {
+            node: devgate_model::escape(&args.place.node_root.to_string_lossy(), 1024),
+            recorded: node.is_recorded(),
+            plugins,
+            errors,
+            warnings,
+            dangers,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A plugin's component against what the policy grants it; nothing of it is compiled or run.
+
+use super::finding::Finding;
+use crate::loader::{import_grant, read_component};
+use devgate_plugin::LoadFailure;
+use devgate_policy::{ComponentSource, PluginPolicy};
+use devgate_sandbox::{Contents, Need};
+use serde::Serialize;
+use std::path::Path;
+
+/// A plugin's component.
+#[derive(Debug, Serialize)]
+pub(super) struct ComponentFacts {
+    pub(super) file: String,
+    /// Bytes; nothing where it cannot be read.
+    pub(super) size: Option<usize>,
+    pub(super) sha256: Option<String>,
+    /// Whether the policy says which digest it must have.
+    pub(super) pinned: bool,
+    /// The contract that it was built against.
+    pub(super) contract: Option<String>,
+    /// What it imports, in its own order.
+    pub(super) imports: Vec<String>,
+    /// Whether `imports` is known.
+    #[serde(skip)]
+    known: bool,
+}
+
+pub(super) fn look(components: Option<&Path>, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> ComponentFacts {
+    let ComponentSource::File { path, sha256 } = &policy.component;
+    let mut facts = ComponentFacts {
+        file: devgate_model::escape(path, 256),
+        size: None,
+        sha256: None,
+        pinned: sha256.is_some(),
+        contract: None,
+        imports: Vec::new(),
+        known: false,
+    };
+    let at = Some(&policy.origin);
+    let bytes = match read_component(components, policy) {
+        Ok(bytes) => bytes,
+        Err(LoadFailure::Refused(why) | LoadFailure::Guest(why) | LoadFailure::Host(why)) => {
+            let why = why
+                .strip_prefix(&format!("plugin {}: ", policy.name))
+                .unwrap_or(&why)
+                .to_owned();
+            findings.push(Finding::error("component-missing", at, why));
+            return facts;
+        }
+    };
+    let grants = |interface: &str| import_grant(policy.grants(interface));
+    let inspection = devgate_sandbox::inspect(&bytes, &policy.limits, &grants);
+    let digest = hex(&inspection.sha256);
+    if let Some(pinned) = sha256.filter(|pinned| *pinned != inspection.sha256) {
+        let message = format!(
+            "component {}'s sha256 is {digest}, the policy pins {}",
+            facts.file,
+            hex(&pinned)
+        );
+        findings.push(Finding::error("component-digest", at, message));
+    }
+    facts.size = Some(bytes.len());
+    facts.sha256 = Some(digest);
+    match inspection.contents {
+        Ok(contents) => imports(&mut facts, contents, policy, findings),
+        Err(refusal) => findings.push(Finding::error(
+            "component-invalid",
+            at,
+            format!("{}: {refusal}", facts.file),
+        )),
+    }
+    facts
+}
+
+fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy, findings: &mut Vec<Finding>) {
+    let at = Some(&policy.origin);
+    facts.contract = contents.contract.map(|version| version.to_string());
+    facts.imports = contents.imports.iter().map(|import| import.name.to_string()).collect();
+    facts.known = true;
+    for import in &contents.imports {
+        let name = &import.name;
+        match &import.need {
+            Need::Nothing | Need::Granted => {}
+            Need::Key(key) => {
+                let message = format!("component imports {name}, which needs \"{key}:\" in the policy");
+                findings.push(Finding::error("import-not-granted", at, message));
+            }
+            Need::Never(why) => {
+                let message = format!("component imports {name}, which {why}");
+                findings.push(Finding::error("import-not-served", at, message));
+            }
+        }
+    }
+    if let Err(refusal) = contents.profile {
+        findings.push(Finding::error(
+            "component-exports",
+            at,
+            format!("{}: {refusal}", facts.file),
+        ));
+    }
+}
+
+/// Grants that the component never asks for, and those that nothing serves yet.
+pub(super) fn unused(facts: &ComponentFacts, policy: &PluginPolicy, findings: &mut Vec<Finding>) {
+    let at = Some(&policy.origin);
+    let imports = |interface: &str| {
+        let start = format!("devgate:plugin/{interface}@");
+        facts.imports.iter().any(|import| import.starts_with(&start))
+    };
+    let has_mounts = policy.containers.mounts().next().is_some();
+    for (key, granted, interface, served) in [
+        ("hardware", !policy.hardware.is_empty(), "hardware", true),
+        ("host-nodes", !policy.host_nodes.is_empty(), "host-paths", true),
+        ("containers.mounts", has_mounts, "host-paths", true),
+        ("files", !policy.files.is_empty(), "files", true),
+        ("kernel-log", !policy.kernel_log.is_empty(), "kernel-log", false),
+        ("control", !policy.control.is_empty(), "control", false),
+        ("state", policy.state, "state", false),
+    ] {
+        if granted && facts.known && !imports(interface) {
+            let message = format!("{key} is granted, and the component never imports devgate:plugin/{interface}");
+            findings.push(Finding::warning("grant-unused", at, message));
+        }
+        if granted && !served {
+            let message = format!("{key} is granted, and this version does not serve it yet");
+            findings.push(Finding::warning("grant-not-served", at, message));
+        }
+    }
+}

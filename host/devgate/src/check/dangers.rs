@@ -1,0 +1,92 @@
+//! What of a policy gives away more than single devices.
+
+use super::finding::Finding;
+use super::grants::GrantFacts;
+use devgate_model::escape;
+use devgate_node::{DevicePath, Node};
+use devgate_plugin::Match;
+use devgate_policy::{Danger, PluginPolicy, ValueRule, dangerous_mount, dangerous_node};
+
+pub(super) fn look(
+    node: &Node,
+    policy: &PluginPolicy,
+    matches: &[Match],
+    granted: &GrantFacts,
+    findings: &mut Vec<Finding>,
+) {
+    words(node, policy, matches, granted, findings);
+    any_rules(policy, findings);
+    for mount in policy.containers.mounts().filter(|mount| mount.unchecked) {
+        let message = format!(
+            "mount {} (unchecked: true) is handed out without a look at {}: whoever can put something there chooses what it is",
+            escape(&mount.name, 80),
+            escape(&mount.source, 256)
+        );
+        findings.push(Finding::danger("mount-unchecked", Some(&mount.origin), message));
+    }
+    if policy.shares_hardware {
+        let message =
+            "shares-hardware: several containers may have the same device at once, and see what others do with it";
+        findings.push(Finding::warning("shares-hardware", Some(&policy.origin), message));
+    }
+}
+
+/// Each word of `dangerous`, and what passes here only because of it.
+fn words(node: &Node, policy: &PluginPolicy, matches: &[Match], granted: &GrantFacts, findings: &mut Vec<Finding>) {
+    let at = Some(&policy.origin);
+    let mut found: Vec<(&'static str, String)> = Vec::new();
+    for granted in matches.iter().flat_map(|found| &found.nodes) {
+        let danger = danger_of(node, granted.owner.as_ref(), granted.node.number);
+        found.extend(danger.map(|danger| (danger.key, says("node", &granted.node.path, danger))));
+    }
+    for granted in granted.host_nodes.iter().filter(|granted| granted.withheld.is_none()) {
+        let Ok(found_node) = node.node_at(&granted.path) else {
+            continue;
+        };
+        let owner = node.owner_of(found_node.number);
+        let danger = danger_of(node, owner.as_ref(), found_node.number);
+        found.extend(danger.map(|danger| (danger.key, says("node", &granted.path, danger))));
+    }
+    for mount in policy.containers.mounts() {
+        let danger = dangerous_mount(&mount.source);
+        found.extend(danger.map(|danger| (danger.key, says("mount", &mount.source, danger))));
+    }
+    found.sort();
+    found.dedup();
+    for word in &policy.dangerous {
+        let mut because = found.iter().filter(|(key, _)| key == word).peekable();
+        if because.peek().is_none() {
+            let message = format!("dangerous: {word} is granted, and nothing here needs it");
+            findings.push(Finding::danger("dangerous-unused", at, message));
+        }
+        for (_, says) in because {
+            let message = format!("dangerous: {word}: {says}");
+            findings.push(Finding::danger("dangerous", at, message));
+        }
+    }
+}
+
+fn says(what: &str, path: &str, danger: Danger) -> String {
+    format!("{what} {} is handed out, which {}", escape(path, 256), danger.why)
+}
+
+fn danger_of(node: &Node, owner: Option<&DevicePath>, number: devgate_model::NodeNumber) -> Option<Danger> {
+    let subsystem = owner.and_then(|owner| node.subsystem(owner).ok().flatten());
+    let class = subsystem.as_ref().map(|subsystem| subsystem.name.as_str());
+    dangerous_node(class, owner.map(DevicePath::name), number)
+}
+
+fn any_rules(policy: &PluginPolicy, findings: &mut Vec<Finding>) {
+    let containers = &policy.containers;
+    for (what, entries) in [
+        ("env", containers.env()),
+        ("annotations", containers.annotations()),
+        ("cdi", containers.cdi()),
+    ] {
+        for entry in entries.iter().filter(|entry| entry.rule == ValueRule::Any) {
+            let key = escape(&entry.key, 128);
+            let message = format!("containers.{what}: {key} may be anything that the component says (any)");
+            findings.push(Finding::danger("any-value", Some(&entry.origin), message));
+        }
+    }
+}

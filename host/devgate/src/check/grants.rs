@@ -1,0 +1,191 @@
+//! What a plugin's grants match on this node.
+
+use super::finding::Finding;
+use devgate_model::escape;
+use devgate_plugin::{Grants, Match, MountDenied, Withheld};
+use devgate_policy::{Origin, PluginPolicy, Use};
+use serde::Serialize;
+
+/// What a plugin's grants match here.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct GrantFacts {
+    /// Whether it would not even be loaded here: no selector matches anything.
+    pub(super) idle: bool,
+    pub(super) devices: Vec<DeviceGrant>,
+    pub(super) host_nodes: Vec<HostNodeGrant>,
+    /// Paths that `files` matches.
+    pub(super) files: Vec<String>,
+    pub(super) mounts: Vec<MountFacts>,
+}
+
+/// A device that a selector matches.
+#[derive(Debug, Serialize)]
+pub(super) struct DeviceGrant {
+    pub(super) subsystem: String,
+    pub(super) name: String,
+    /// `offer` or `read`.
+    #[serde(rename = "use")]
+    pub(super) usage: &'static str,
+    /// The nodes that come with it, each with its access.
+    pub(super) nodes: Vec<NodeFacts>,
+}
+
+/// A node that may be handed out.
+#[derive(Debug, Serialize)]
+pub(super) struct NodeFacts {
+    pub(super) path: String,
+    pub(super) access: String,
+    pub(super) shared: bool,
+}
+
+/// A node that `host-nodes` matches.
+#[derive(Debug, Serialize)]
+pub(super) struct HostNodeGrant {
+    pub(super) path: String,
+    pub(super) access: Option<String>,
+    pub(super) shared: bool,
+    /// Why it is not given.
+    pub(super) withheld: Option<String>,
+}
+
+/// A mount that the policy names.
+#[derive(Debug, Serialize)]
+pub(super) struct MountFacts {
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) target: String,
+    pub(super) writable: bool,
+    pub(super) unchecked: bool,
+}
+
+pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> (GrantFacts, Vec<Match>) {
+    let at = Some(&policy.origin);
+    let matches = view.matches().unwrap_or_else(|error| {
+        let message = format!("the node's device tree cannot be read: {error}");
+        findings.push(Finding::error("node-unreadable", at, message));
+        Vec::new()
+    });
+    selectors(view, policy, findings);
+    for withheld in matches.iter().flat_map(|found| &found.withheld) {
+        findings.push(Finding::warning("node-withheld", at, withheld.why.clone()));
+    }
+    let device = |found: &Match| DeviceGrant {
+        subsystem: escape(&found.subsystem, 80),
+        name: escape(found.device.name(), 256),
+        usage: match found.usage {
+            Use::Offer => "offer",
+            Use::Read => "read",
+        },
+        nodes: found.nodes.iter().map(node).collect(),
+    };
+    let facts = GrantFacts {
+        idle: matches.is_empty() && !policy.hardware.is_empty(),
+        devices: matches.iter().map(device).collect(),
+        host_nodes: host_nodes(view, findings),
+        files: files(view, findings),
+        mounts: mounts(view, policy, findings),
+    };
+    (facts, matches)
+}
+
+fn node(granted: &devgate_plugin::GrantedNode) -> NodeFacts {
+    NodeFacts {
+        path: escape(&granted.node.path, 256),
+        access: granted.grant.access.to_string(),
+        shared: granted.grant.shared,
+    }
+}
+
+fn selectors(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) {
+    // What cannot be read has been said.
+    let counts = view.selector_counts().unwrap_or_default();
+    for (selector, count) in policy.hardware.iter().zip(counts) {
+        let (at, subsystem) = (Some(&selector.origin), &selector.subsystem);
+        if count == 0 {
+            let message = format!("hardware: this selector of {subsystem} matches no device of this node");
+            findings.push(Finding::warning("matches-nothing", at, message));
+        } else if selector.is_everything() {
+            let message = format!("hardware: this selector states only {subsystem}, and matches every device of it");
+            findings.push(Finding::warning("matches-everything", at, message));
+        }
+    }
+}
+
+fn host_nodes(view: &Grants, findings: &mut Vec<Finding>) -> Vec<HostNodeGrant> {
+    let mut nodes: Vec<HostNodeGrant> = Vec::new();
+    for found in view.host_nodes() {
+        let is_nothing = found.nodes.is_empty() && found.withheld.is_empty() && !found.more;
+        nothing(
+            is_nothing,
+            "host-nodes",
+            "node",
+            &found.pattern,
+            &found.origin,
+            findings,
+        );
+        nodes.extend(found.nodes.iter().map(|granted| HostNodeGrant {
+            path: escape(&granted.node.path, 256),
+            access: Some(granted.grant.access.to_string()),
+            shared: granted.grant.shared,
+            withheld: None,
+        }));
+        withheld(&found.withheld, &found.origin, "node-withheld", findings);
+        nodes.extend(found.withheld.iter().map(|withheld| HostNodeGrant {
+            path: escape(&withheld.what, 256),
+            access: None,
+            shared: false,
+            withheld: Some(withheld.why.clone()),
+        }));
+    }
+    // Several patterns may match one.
+    nodes.sort_by(|a, b| a.path.cmp(&b.path));
+    nodes.dedup_by(|a, b| a.path == b.path);
+    nodes
+}
+
+fn files(view: &Grants, findings: &mut Vec<Finding>) -> Vec<String> {
+    let mut files = Vec::new();
+    for found in view.files() {
+        let is_nothing = found.files.is_empty() && found.withheld.is_empty() && !found.more;
+        nothing(is_nothing, "files", "file", &found.pattern, &found.origin, findings);
+        withheld(&found.withheld, &found.origin, "file-withheld", findings);
+        files.extend(found.files.iter().map(|path| escape(path, 256)));
+    }
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn withheld(withheld: &[Withheld], at: &Origin, code: &'static str, findings: &mut Vec<Finding>) {
+    for withheld in withheld {
+        let message = format!("{}: {}", escape(&withheld.what, 256), withheld.why);
+        findings.push(Finding::warning(code, Some(at), message));
+    }
+}
+
+fn nothing(is_nothing: bool, key: &str, what: &str, pattern: &str, at: &Origin, findings: &mut Vec<Finding>) {
+    if is_nothing {
+        let message = format!("{key}: {} matches no {what} of this node", escape(pattern, 256));
+        findings.push(Finding::warning("matches-nothing", Some(at), message));
+    }
+}
+
+fn mounts(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> Vec<MountFacts> {
+    for (name, mount) in view.mounts() {
+        let origin = policy.containers.mount(&name).map(|grant| &grant.origin);
+        let says = |why: &str| format!("mount {}: {why}", escape(&name, 80));
+        match mount {
+            Ok(_) | Err(MountDenied::NotGranted) => {}
+            Err(MountDenied::Missing(why)) => findings.push(Finding::warning("mount-missing", origin, says(&why))),
+            Err(MountDenied::Refused(why)) => findings.push(Finding::error("mount-refused", origin, says(&why))),
+        }
+    }
+    let mounts = policy.containers.mounts().map(|mount| MountFacts {
+        name: escape(&mount.name, 80),
+        source: escape(&mount.source, 256),
+        target: escape(&mount.target, 256),
+        writable: mount.writable,
+        unchecked: mount.unchecked,
+    });
+    mounts.collect()
+}

@@ -1,0 +1,128 @@
+//! What people read, at three in the morning perhaps: one block for each plugin, what is wrong first, and a last line that counts.
+
+use super::finding::{Finding, Severity};
+use super::grants::{DeviceGrant, GrantFacts};
+use super::{PluginReport, Report};
+use crate::output::columns;
+use std::fmt::Write;
+
+/// Devices of one subsystem beyond which a list says how many more there are.
+const SHOWN: usize = 8;
+
+pub(super) fn of(report: &Report) -> String {
+    let node = match (report.recorded, report.node.as_str()) {
+        (true, file) => format!("the recorded node {file}"),
+        (false, "/") => "this node".to_owned(),
+        (false, root) => format!("the node at {root}"),
+    };
+    let mut text = format!("The policy on {node}:\n");
+    for plugin in &report.plugins {
+        plugin_block(&mut text, plugin);
+    }
+    let _ = writeln!(
+        text,
+        "\n{}, {}, {} in {}",
+        count(report.errors, "error"),
+        count(report.warnings, "warning"),
+        count(report.dangers, "danger"),
+        count(report.plugins.len(), "plugin")
+    );
+    text
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn plugin_block(text: &mut String, report: &PluginReport) {
+    let _ = writeln!(text, "\n{}  {}", report.plugin, report.at);
+    for finding in &report.findings {
+        finding_line(text, finding);
+    }
+    let component = &report.component;
+    let size = component.size.map(|size| format!(", {size} bytes")).unwrap_or_default();
+    let pinned = if component.pinned {
+        "pinned"
+    } else {
+        "not pinned to a digest"
+    };
+    let mut rows = vec![
+        ["offers".to_owned(), report.resources.join(", ")],
+        ["component".to_owned(), format!("{}{size}, {pinned}", component.file)],
+    ];
+    if let Some(units) = &report.units {
+        let rejected = match units.rejected {
+            0 => String::new(),
+            n => format!(", {n} rejected"),
+        };
+        rows.push([
+            "units".to_owned(),
+            format!("{}, {} healthy{rejected}", units.units, units.healthy),
+        ]);
+    }
+    *text += &columns(2, &rows);
+    grants(text, &report.grants);
+}
+
+fn finding_line(text: &mut String, finding: &Finding) {
+    let severity = match finding.severity {
+        Severity::Error => "ERROR",
+        Severity::Warning => "warning",
+        Severity::Danger => "danger",
+    };
+    let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+    // Several lines where a refusal has a table.
+    let message = finding.message.replace('\n', "\n           ");
+    let _ = writeln!(text, "  {severity:<7}  {at}{message}");
+}
+
+fn grants(text: &mut String, facts: &GrantFacts) {
+    if facts.idle {
+        *text += "  idle here: no selector matches a device, so its component is not even loaded\n";
+    }
+    let mut rows = Vec::new();
+    for (n, device) in facts.devices.iter().enumerate() {
+        let same = |other: &&DeviceGrant| other.subsystem == device.subsystem;
+        let before = facts.devices.iter().take(n).filter(same).count();
+        if before < SHOWN {
+            rows.push(device_row(device));
+        } else if before == SHOWN {
+            let more = facts.devices.iter().filter(same).count() - SHOWN;
+            let more = format!("… and {more} more of {}", device.subsystem);
+            rows.push([String::new(), more, String::new()]);
+        }
+    }
+    for node in &facts.host_nodes {
+        let says = match (&node.access, node.shared) {
+            (Some(access), true) => format!("{access}, shared"),
+            (Some(access), false) => access.clone(),
+            (None, _) => "withheld".to_owned(),
+        };
+        rows.push(["node".to_owned(), node.path.clone(), says]);
+    }
+    for file in facts.files.iter().take(SHOWN) {
+        rows.push(["file".to_owned(), file.clone(), String::new()]);
+    }
+    if let Some(more @ 1..) = facts.files.len().checked_sub(SHOWN) {
+        rows.push([String::new(), format!("… and {more} more files"), String::new()]);
+    }
+    for mount in &facts.mounts {
+        let mode = if mount.writable { "rw" } else { "ro" };
+        let source = format!("{} -> {}", mount.source, mount.target);
+        rows.push(["mount".to_owned(), source, format!("{mode}, {}", mount.name)]);
+    }
+    *text += &columns(2, &rows);
+}
+
+fn device_row(device: &DeviceGrant) -> [String; 3] {
+    let nodes = device.nodes.iter().map(|node| {
+        let shared = if node.shared { " shared" } else { "" };
+        format!("{} {}{shared}", node.path, node.access)
+    });
+    let nodes: Vec<_> = nodes.collect();
+    [
+        device.usage.to_owned(),
+        format!("{}/{}", device.subsystem, device.name),
+        nodes.join(", "),
+    ]
+}

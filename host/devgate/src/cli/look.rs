@@ -1,0 +1,129 @@
+//! Options of the commands that look and change nothing: `inspect`, `explain`, `check`.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What `devgate inspect --help` says last.
+pub(super) const INSPECT_HELP: &str = "\
+Examples:
+  devgate inspect vendor.wasm
+  devgate inspect vendor.wasm --output policy > vendor.yaml    a policy to start from
+  devgate inspect vendor.wasm --output json | jq -r '.imports[].name'
+
+Exit codes:
+  0  this host can run it, once the policy grants what it imports
+  1  the file cannot be read
+  5  this host cannot run it; what is shown says why";
+
+/// Options of `devgate inspect`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct InspectArgs {
+    /// The component's file
+    #[arg(value_name = "COMPONENT")]
+    pub(crate) component: PathBuf,
+
+    /// How to show it
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = InspectOutput::Text)]
+    pub(crate) output: InspectOutput,
+}
+
+/// Forms of what `devgate inspect` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InspectOutput {
+    /// For people
+    Text,
+    /// One JSON object; docs/commands.md has its fields
+    Json,
+    /// The least policy that could run it, as YAML to start from
+    Policy,
+}
+
+/// What `devgate explain --help` says last.
+pub(super) const EXPLAIN_HELP: &str = "\
+Examples:
+  devgate explain nvidia.com/gpu --policy policy.yaml       a resource
+  devgate explain pci/0000:3b:00.0 --policy policy.yaml     a kernel device, by subsystem and name or by name alone
+  devgate explain /dev/nvidia0 --policy policy.yaml         a node
+  devgate explain GPU-1234 --policy policy.yaml             a unit's id, as the kubelet knows it
+
+Exit codes:
+  0  it is offered and can be allocated
+  1  something failed at run time
+  3  the policy is wrong
+  4  the node cannot be read
+  5  it is not offered, or unhealthy, or not known here; what is shown says why";
+
+/// Options of `devgate explain`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ExplainArgs {
+    /// A resource, a kernel device, a node in /dev, or a unit's id
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: String,
+
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// How to show it
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+/// Which policy, on which node.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PlaceArgs {
+    /// The policy: a YAML file, or a directory of them; may be given several times
+    #[arg(long, value_name = "PATH", required = true)]
+    pub(crate) policy: Vec<PathBuf>,
+
+    /// Where the components' files are [default: beside the policy that names them]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) components: Option<PathBuf>,
+
+    /// The node's root, with sys and dev in it; or a recorded node's file
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    pub(crate) node_root: PathBuf,
+}
+
+/// Forms of what is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people
+    #[value(alias = "table")]
+    Text,
+    /// One JSON object; docs/commands.md has its fields
+    Json,
+}
+
+/// What `devgate check --help` says last.
+pub(super) const CHECK_HELP: &str = "\
+Examples:
+  devgate check --policy policy.yaml                                this node
+  devgate check --policy policy.d --node-root recorded.umockdev     a recorded one, anywhere
+  devgate check --policy policy.yaml --run                          start each component once, too
+  devgate check --policy policy.yaml --strict --output json         in a pipeline
+
+Exit codes:
+  0  no errors; with --strict no warnings either
+  1  something failed at run time
+  3  the policy is wrong; all of its mistakes are shown
+  4  the node cannot be read
+  5  errors were found, or with --strict warnings";
+
+/// Options of `devgate check`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// Load each component and ask it once for its devices and their health, as `explain` does
+    #[arg(long)]
+    pub(crate) run: bool,
+
+    /// Let warnings fail
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// How to show it
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}

@@ -1,0 +1,117 @@
+//! `devgate explain`: why something is offered, or is not.
+
+mod device;
+mod find;
+mod text;
+mod unit;
+
+use crate::cli::{ExplainArgs, Output, PlaceArgs};
+use crate::loader::SandboxLoader;
+use crate::progress::Telling;
+use crate::{exit, output, policy};
+use anyhow::Context;
+use devgate_model::escape;
+use devgate_node::Node;
+use devgate_plugin::Surveyed;
+use devgate_policy::Policy;
+use devgate_sandbox::{Allocation, Engine};
+use serde::Serialize;
+
+/// What is shown; its names are those of the JSON form.
+#[derive(Debug, Serialize)]
+struct Explanation {
+    what: String,
+    /// Whether something of it is offered and can be allocated.
+    offered: bool,
+    /// The answer in one sentence.
+    summary: String,
+    /// The node that was asked for, if it was one.
+    node: Option<device::NodeFacts>,
+    /// The kernel devices that it is, or belongs to.
+    devices: Vec<device::DeviceFacts>,
+    /// The plugins that have to do with it, and how far each gets.
+    plugins: Vec<unit::PluginFacts>,
+    /// The units that it is, or is part of.
+    units: Vec<unit::UnitFacts>,
+    /// What the gate did not let through.
+    rejected: Vec<unit::RejectionFacts>,
+    /// What `only` or `except` leaves out.
+    left_out: Vec<unit::LeftOutFacts>,
+}
+
+/// All that is looked at.
+struct World {
+    policy: Policy,
+    node: Node,
+    surveyed: Vec<Surveyed>,
+}
+
+/// Runs the command.
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
+    let world = World::look(&args.place)?;
+    let explanation = world.explain(&args.what)?;
+    match args.output {
+        Output::Text => output::print(&text::of_explanation(&explanation))?,
+        Output::Json => output::print_json(&explanation)?,
+    }
+    Ok(if explanation.offered { exit::OK } else { exit::FOUND })
+}
+
+impl World {
+    fn look(args: &PlaceArgs) -> anyhow::Result<Self> {
+        let policy = policy::read(&args.policy)?;
+        let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+        // Each component is called a few times: slots to use again would cost more than they save.
+        let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
+        let loader = Telling(SandboxLoader::new(engine, args.components.clone()));
+        let surveyed = devgate_plugin::survey(&policy, &node, &loader);
+        Ok(Self { policy, node, surveyed })
+    }
+
+    fn explain(&self, what: &str) -> anyhow::Result<Explanation> {
+        let found = find::find(self, what);
+        let mut explanation = Explanation {
+            what: escape(what, 256),
+            offered: false,
+            summary: String::new(),
+            node: found.node.as_deref().map(|path| device::node_facts(self, path)),
+            devices: Vec::new(),
+            plugins: unit::plugins(self, &found),
+            units: unit::units(self, &found),
+            rejected: unit::rejected(self, &found),
+            left_out: unit::left_out(self, &found),
+        };
+        for device in &found.devices {
+            let facts = device::device_facts(self, device);
+            explanation
+                .devices
+                .push(facts.with_context(|| device.name().to_owned())?);
+        }
+        explanation.keep_what_concerns(&found);
+        explanation.offered = explanation.units.iter().any(|unit| unit.unhealthy.is_none());
+        explanation.summary = text::summary(&explanation, &found);
+        Ok(explanation)
+    }
+}
+
+impl Explanation {
+    /// Whether a plugin may have to do with it. One that does not work may be why an id is not known, but not why a device is
+    /// not offered that it does not see.
+    fn concerns(&self, plugin: &str) -> bool {
+        if self.devices.is_empty() && self.node.is_none() {
+            return true;
+        }
+        let mut sights = self.devices.iter().flat_map(|device| &device.plugins);
+        let mut listed = self.node.iter().flat_map(|node| &node.plugins);
+        sights.any(|sight| sight.usage.is_some() && sight.plugin == plugin)
+            || listed.any(|listed| listed.plugin == plugin)
+    }
+
+    /// What was rejected or left out is known by its id alone: of a device, that of the plugins that see it is shown.
+    fn keep_what_concerns(&mut self, found: &find::Found) {
+        let (mut rejected, mut left_out) = (std::mem::take(&mut self.rejected), std::mem::take(&mut self.left_out));
+        rejected.retain(|rejection| rejection.what.contains(found.id()) || self.concerns(&rejection.plugin));
+        left_out.retain(|left| left.id == found.id() || self.concerns(&left.plugin));
+        (self.rejected, self.left_out) = (rejected, left_out);
+    }
+}

@@ -1,0 +1,159 @@
+//! A kernel device or a node, and what each plugin's grants say of it.
+
+use super::World;
+use devgate_model::escape;
+use devgate_node::DevicePath;
+use devgate_plugin::{GrantedNode, Grants};
+use devgate_policy::Use;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A node that was asked for.
+#[derive(Debug, Serialize)]
+pub(super) struct NodeFacts {
+    pub(super) path: String,
+    /// Type, major and minor; nothing where it is not there.
+    pub(super) number: Option<String>,
+    /// Why it is not there.
+    pub(super) problem: Option<String>,
+    /// What plugins' `host-nodes` say of it, where they list it.
+    pub(super) plugins: Vec<HostNode>,
+}
+
+/// What one plugin's `host-nodes` say of a node.
+#[derive(Debug, Serialize)]
+pub(super) struct HostNode {
+    pub(super) plugin: String,
+    /// How it may be given.
+    pub(super) granted: Option<Given>,
+    /// Why it is not.
+    pub(super) withheld: Option<String>,
+}
+
+/// A node that may be handed out.
+#[derive(Debug, Serialize)]
+pub(super) struct Given {
+    pub(super) path: String,
+    pub(super) access: String,
+    pub(super) shared: bool,
+}
+
+/// A kernel device.
+#[derive(Debug, Serialize)]
+pub(super) struct DeviceFacts {
+    pub(super) subsystem: String,
+    pub(super) name: String,
+    pub(super) location: String,
+    pub(super) driver: Option<String>,
+    pub(super) numa_node: Option<u32>,
+    /// In the policy's order.
+    pub(super) plugins: Vec<PluginSight>,
+}
+
+/// How one plugin sees a device.
+#[derive(Debug, Serialize)]
+pub(super) struct PluginSight {
+    pub(super) plugin: String,
+    /// `offer`, `read`, or nothing.
+    #[serde(rename = "use")]
+    pub(super) usage: Option<&'static str>,
+    /// The device above that the selectors match.
+    pub(super) through: Option<String>,
+    pub(super) selectors: Vec<SelectorFacts>,
+    pub(super) nodes: Vec<Given>,
+    pub(super) withheld: Vec<WithheldFacts>,
+}
+
+/// What one selector says of a device.
+#[derive(Debug, Serialize)]
+pub(super) struct SelectorFacts {
+    /// Where it is written: `policy.yaml:12`.
+    pub(super) at: String,
+    pub(super) subsystem: String,
+    #[serde(rename = "use")]
+    pub(super) usage: &'static str,
+    /// The first key that does not hold.
+    pub(super) unmet: Option<&'static str>,
+}
+
+/// A node that the policy offers and the host does not give.
+#[derive(Debug, Serialize)]
+pub(super) struct WithheldFacts {
+    pub(super) what: String,
+    pub(super) why: String,
+}
+
+pub(super) fn node_facts(world: &World, path: &str) -> NodeFacts {
+    let (number, problem) = match world.node.node_at(path) {
+        Ok(node) => (Some(node.number.to_string()), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let plugins = world.policy.plugins.values().filter_map(|policy| {
+        let grants = Grants::new(world.node.clone(), Arc::new(policy.clone()));
+        let (granted, withheld) = match grants.host_node(path)? {
+            Ok(node) => (Some(given(&node)), None),
+            Err(why) => (None, Some(why)),
+        };
+        Some(HostNode {
+            plugin: policy.name.to_string(),
+            granted,
+            withheld,
+        })
+    });
+    NodeFacts {
+        path: escape(path, 256),
+        number,
+        problem,
+        plugins: plugins.collect(),
+    }
+}
+
+pub(super) fn device_facts(world: &World, device: &DevicePath) -> anyhow::Result<DeviceFacts> {
+    let subsystem = world.node.subsystem(device).ok().flatten();
+    let mut plugins = Vec::new();
+    for policy in world.policy.plugins.values() {
+        let grants = Grants::new(world.node.clone(), Arc::new(policy.clone()));
+        let sight = grants.sight(device)?;
+        let selectors = sight.answers.into_iter().map(|answer| SelectorFacts {
+            at: answer.origin.to_string(),
+            subsystem: answer.subsystem,
+            usage: usage(answer.usage),
+            unmet: answer.unmet,
+        });
+        let withheld = sight.withheld.into_iter().map(|withheld| WithheldFacts {
+            what: escape(&withheld.what, 256),
+            why: withheld.why,
+        });
+        plugins.push(PluginSight {
+            plugin: policy.name.to_string(),
+            usage: sight.usage.map(usage),
+            through: sight.from.map(|from| escape(from.name(), 256)),
+            selectors: selectors.collect(),
+            nodes: sight.nodes.iter().map(given).collect(),
+            withheld: withheld.collect(),
+        });
+    }
+    Ok(DeviceFacts {
+        subsystem: escape(&subsystem.map(|s| s.name).unwrap_or_default(), 80),
+        name: escape(device.name(), 256),
+        location: escape(device.location(), 1024),
+        driver: world.node.driver(device).map(|driver| escape(&driver, 80)),
+        numa_node: world.node.numa_node(device),
+        plugins,
+    })
+}
+
+pub(super) fn given(node: &GrantedNode) -> Given {
+    Given {
+        path: escape(&node.node.path, 256),
+        access: node.grant.access.to_string(),
+        shared: node.grant.shared,
+    }
+}
+
+fn usage(usage: Use) -> &'static str {
+    match usage {
+        Use::Offer => "offer",
+        Use::Read => "read",
+    }
+}

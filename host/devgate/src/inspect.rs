@@ -1,0 +1,234 @@
+//! `devgate inspect`: what a component is and needs, from its file alone.
+
+mod counts;
+mod skeleton;
+mod text;
+
+use crate::cli::{InspectArgs, InspectOutput};
+use crate::loader::import_grant;
+use crate::{exit, output};
+use anyhow::Context;
+use devgate_model::escape;
+use devgate_policy::{PluginPolicy, PolicyFile};
+use devgate_sandbox::{Contents, Inspection, Need, Role};
+use serde::Serialize;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Grants nothing, and sets every limit on what a component may be as high as a policy can.
+const WIDEST: &str = "\
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  any:
+    component: {file: any.wasm}
+    resources: [example.com/any]
+    limits: {component-size: 64MiB, memory: 1GiB, functions: 1000000, function-size: 16MiB, instances: 1000, memories: 64, \
+tables: 1000, table-elements: 10000000}
+";
+
+/// Tools that work for one language.
+const LANGUAGES: [(&str, &str); 8] = [
+    ("componentize-py", "Python"),
+    ("componentizejs", "JavaScript"),
+    ("componentize-js", "JavaScript"),
+    ("componentize-qjs", "JavaScript"),
+    ("tinygo", "Go"),
+    ("wit-bindgen-c", "C"),
+    ("wit-bindgen-go", "Go"),
+    ("wit-bindgen-rust", "Rust"),
+];
+
+/// What is shown; its names are those of the JSON form.
+#[derive(Debug, Serialize)]
+struct Report {
+    file: String,
+    size: usize,
+    sha256: String,
+    /// Whether this host can run it, once the policy grants what it imports.
+    runs: bool,
+    /// Why not.
+    problems: Vec<String>,
+    contract: Option<String>,
+    languages: Vec<Producer>,
+    tools: Vec<Producer>,
+    sdks: Vec<Producer>,
+    imports: Vec<Import>,
+    exports: Vec<String>,
+    counts: Vec<counts::Count>,
+    /// A policy to start from; nothing for what is no component.
+    policy: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Producer {
+    name: String,
+    version: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Import {
+    name: String,
+    /// `nothing`, `key` or `never`.
+    need: &'static str,
+    /// The policy's key that grants it.
+    key: Option<&'static str>,
+    /// Why nothing does.
+    reason: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<u8> {
+    let report = report(&args.component)?;
+    match (args.output, &report.policy) {
+        (InspectOutput::Text, _) => output::print(&text::of(&report))?,
+        (InspectOutput::Json, _) => output::print_json(&report)?,
+        (InspectOutput::Policy, Some(policy)) => output::print(policy)?,
+        (InspectOutput::Policy, None) => {
+            let problems = report.problems.join("; ");
+            anyhow::bail!(exit::with_code(exit::FOUND, format!("{}: {problems}", report.file)))
+        }
+    }
+    Ok(if report.runs { exit::OK } else { exit::FOUND })
+}
+
+fn report(path: &Path) -> anyhow::Result<Report> {
+    let widest = widest()?;
+    let bytes = read(path, widest.limits.component_size.0).with_context(|| path.display().to_string())?;
+    let grants = |interface: &str| import_grant(widest.grants(interface));
+    Ok(Report::new(
+        path,
+        &bytes,
+        devgate_sandbox::inspect(&bytes, &widest.limits, &grants),
+    ))
+}
+
+fn widest() -> anyhow::Result<PluginPolicy> {
+    let file = PolicyFile {
+        name: "built in",
+        text: WIDEST,
+    };
+    let policy = devgate_policy::parse(&[file]).map_err(|errors| anyhow::anyhow!("{errors}"))?;
+    policy.plugins.into_values().next().context("a policy without a plugin")
+}
+
+/// A regular file's bytes, one more than a component may have at most.
+fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
+    // Looked at before it is opened: opening a pipe would wait for its other end.
+    anyhow::ensure!(std::fs::metadata(path)?.is_file(), "is not a regular file");
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl Report {
+    fn new(path: &Path, bytes: &[u8], inspection: Inspection) -> Self {
+        let name = path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        let sha256: String = inspection.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut report = Self {
+            file: escape(&path.to_string_lossy(), 1024),
+            size: bytes.len(),
+            sha256,
+            runs: false,
+            problems: Vec::new(),
+            contract: None,
+            languages: Vec::new(),
+            tools: Vec::new(),
+            sdks: Vec::new(),
+            imports: Vec::new(),
+            exports: Vec::new(),
+            counts: Vec::new(),
+            policy: None,
+        };
+        match inspection.contents {
+            Ok(contents) => report.fill(&name, contents),
+            Err(refusal) => report.problems.push(refusal.to_string()),
+        }
+        report.runs = report.problems.is_empty();
+        report
+    }
+
+    /// Builds that strip what compilers say of themselves still name the tool that made the component.
+    fn guess_language(&mut self) {
+        let tools = self.tools.iter().chain(&self.sdks);
+        let mut languages = tools.filter_map(|tool| {
+            let known = |(start, _): &&(&str, &str)| tool.name.eq_ignore_ascii_case(start);
+            Some(LANGUAGES.iter().find(known)?.1)
+        });
+        let guessed = languages.next().filter(|_| self.languages.is_empty());
+        self.languages.extend(guessed.map(|name| Producer {
+            name: name.to_owned(),
+            version: String::new(),
+        }));
+    }
+
+    fn fill(&mut self, name: &str, contents: Contents) {
+        let imports = contents.imports.iter().map(|import| {
+            let (need, key, reason) = match &import.need {
+                Need::Nothing | Need::Granted => ("nothing", None, None),
+                Need::Key(key) => ("key", Some(*key), None),
+                Need::Never(reason) => ("never", None, Some(reason.clone())),
+            };
+            Import {
+                name: import.name.to_string(),
+                need,
+                key,
+                reason,
+            }
+        });
+        self.imports = imports.collect();
+        let never = |import: &Import| Some(format!("import {} {}", import.name, import.reason.as_deref()?));
+        self.problems = self.imports.iter().filter_map(never).collect();
+        if let Err(refusal) = contents.profile {
+            self.problems.push(refusal.to_string());
+        }
+        for producer in contents.producers {
+            let list = match producer.role {
+                Role::Language => &mut self.languages,
+                Role::Tool => &mut self.tools,
+                Role::Sdk => &mut self.sdks,
+            };
+            list.push(Producer {
+                name: producer.name,
+                version: producer.version,
+            });
+        }
+        self.guess_language();
+        self.contract = contents.contract.map(|version| version.to_string());
+        self.exports = contents.exports.iter().map(ToString::to_string).collect();
+        self.counts = counts::of(self.size, &contents.counts);
+        self.policy = Some(skeleton::of(name, self));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As high as a policy can: one more of anything is refused.
+    #[test]
+    fn the_widest_limits_are_the_widest() {
+        let widest = widest().unwrap();
+        assert!(widest.hardware.is_empty() && widest.host_nodes.is_empty());
+        for (most, more) in [
+            ("64MiB", "65MiB"),
+            ("1GiB", "2GiB"),
+            ("1000000,", "1000001,"),
+            ("16MiB", "17MiB"),
+            ("instances: 1000", "instances: 1001"),
+            ("memories: 64", "memories: 65"),
+            ("tables: 1000", "tables: 1001"),
+            ("10000000", "10000001"),
+        ] {
+            let text = WIDEST.replacen(most, more, 1);
+            assert_ne!(text, WIDEST, "{most}");
+            let file = PolicyFile { name: "x", text: &text };
+            assert!(devgate_policy::parse(&[file]).is_err(), "{more}");
+        }
+    }
+}

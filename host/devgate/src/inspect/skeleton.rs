@@ -1,0 +1,148 @@
+//! The least policy that could run a component, as YAML to start from.
+
+use super::Report;
+use std::fmt::Write;
+
+/// The keys that grant interfaces, each with the least that it may say. What must be changed matches nothing as it stands.
+const LEAST: [(&str, &str); 6] = [
+    (
+        "hardware",
+        "    hardware:                       # the kernel devices that it may see and offer\n      \
+         - {subsystem: misc, name: CHANGE-ME, use: offer, nodes: [{access: rw}]}\n",
+    ),
+    (
+        "host-nodes",
+        "    host-nodes:                     # nodes in /dev that belong to no kernel device\n      \
+         exclusive: [/dev/CHANGE-ME]\n",
+    ),
+    (
+        "files",
+        "    files: [/proc/CHANGE-ME]        # what it may read outside the device tree\n",
+    ),
+    (
+        "kernel-log",
+        "    kernel-log: ['^CHANGE-ME (.+)'] # lines of the kernel's log that it may have captures of\n",
+    ),
+    (
+        "control",
+        "    control:                        # attributes that it may write\n      \
+         - {attribute: CHANGE-ME, values: [\"1\"], moment: release}\n",
+    ),
+    (
+        "state",
+        "    state: true                     # a blob that survives restarts\n",
+    ),
+];
+
+/// The policy. `file` is the component's name in its directory.
+pub(super) fn of(file: &str, report: &Report) -> String {
+    let name = plugin_name(file);
+    let mut text = format!(
+        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  {name}:\n    component:\n      \
+         file: {}\n      sha256: \"{}\"\n    \
+         resources: [example.com/{name}] # what it may offer; the vendor says which names it uses\n",
+        quoted(file),
+        report.sha256
+    );
+    for import in report.imports.iter().filter(|import| import.need == "never") {
+        let reason = import.reason.as_deref().unwrap_or_default();
+        let _ = writeln!(text, "    # It cannot run: {} {reason}", import.name);
+    }
+    for (key, least) in LEAST {
+        if report.imports.iter().any(|import| import.key == Some(key)) {
+            text += least;
+        }
+    }
+    let limits: Vec<_> = report
+        .counts
+        .iter()
+        .filter_map(|count| Some(format!("{}: {}", count.limit, count.needs.as_ref()?)))
+        .collect();
+    if !limits.is_empty() {
+        let _ = writeln!(
+            text,
+            "    limits: {{{}}} # what it is; what its calls take comes on top",
+            limits.join(", ")
+        );
+    }
+    text
+}
+
+/// A plugin's name out of a file's.
+fn plugin_name(file: &str) -> String {
+    let stem = file.strip_suffix(".wasm").unwrap_or(file).to_ascii_lowercase();
+    let name: String = stem
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .take(63)
+        .collect();
+    match name.trim_matches('-') {
+        "" => "vendor".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// A text in double quotes, which both JSON and YAML read.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Import, Report};
+    use super::*;
+    use devgate_policy::PolicyFile;
+    use std::path::Path;
+
+    /// With every key, and whatever the file is called.
+    #[test]
+    fn every_skeleton_is_a_policy_that_grants_what_is_imported() {
+        for file in [
+            "vendor.wasm",
+            "Ünder_score (2).WASM",
+            "-",
+            "a\"b: {c}.wasm",
+            &"x".repeat(200),
+        ] {
+            let contents = Err(devgate_sandbox::Refusal::Kind("is empty"));
+            let inspection = devgate_sandbox::Inspection {
+                sha256: [7; 32],
+                contents,
+            };
+            let mut report = Report::new(Path::new(file), b"", inspection);
+            report.imports = LEAST
+                .iter()
+                .map(|(key, _)| Import {
+                    name: format!("devgate:plugin/{key}@0.1.0"),
+                    need: "key",
+                    key: Some(*key),
+                    reason: None,
+                })
+                .collect();
+            report.counts = super::super::counts::of(
+                50 << 20,
+                &devgate_sandbox::Counts {
+                    functions: 100_000,
+                    memory: devgate_model::ByteSize(17 << 20),
+                    ..Default::default()
+                },
+            );
+            let text = of(file, &report);
+            let parsed = devgate_policy::parse(&[PolicyFile {
+                name: "skeleton",
+                text: &text,
+            }]);
+            let policy = parsed.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+            let plugin = policy.plugins.values().next().unwrap();
+            assert_eq!(plugin.limits.functions, 100_000);
+            assert_eq!(plugin.limits.component_size, devgate_model::ByteSize::mib(50));
+            for (key, _) in LEAST {
+                let grant = plugin.grants(if key == "host-nodes" { "host-paths" } else { key });
+                assert!(
+                    matches!(grant, devgate_policy::Grant::Granted | devgate_policy::Grant::NotServed),
+                    "{key}: {grant:?}"
+                );
+            }
+        }
+    }
+}

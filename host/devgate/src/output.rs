@@ -1,0 +1,51 @@
+//! What commands show on standard output.
+
+use anyhow::Context;
+use std::io::{ErrorKind, Write};
+
+/// Writes all of it. A reader that has seen enough, such as `head`, is no error: the exit code still says what was found.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("write to standard output"),
+    }
+}
+
+/// One JSON value and the end of its line, indented for those who look at it all the same.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(value).context("write JSON")?;
+    print(&format!("{text}\n"))
+}
+
+/// Rows with their columns beneath each other, two spaces apart, `indent` spaces in. The last column is as long as it is.
+pub(crate) fn columns<const N: usize>(indent: usize, rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = " ".repeat(indent);
+        for (width, cell) in widths.iter().zip(row) {
+            line += &format!("{cell:width$}  ");
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_beneath_each_other() {
+        let row = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+        let text = columns(2, &[row("a", "one"), row("größer", "two"), row("", "")]);
+        assert_eq!(text, "  a       one\n  größer  two\n\n");
+    }
+}

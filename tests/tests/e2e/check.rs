@@ -1,0 +1,128 @@
+//! `devgate check`.
+
+use crate::look::{Said, look, unread};
+use crate::small_node::{Place, filters};
+
+const GOOD: &str = r#"
+  gpus:
+    component: {file: generic.wasm}
+    resources: [fake.com/gpu]
+    hardware:
+      - {subsystem: pci, vendor: "0x1234", use: offer, nodes: [{subsystem: drm, name: "card*"}]}
+    config: {devices: [{resource: fake.com/gpu, subsystem: pci}]}
+"#;
+
+/// One plugin for each thing that can be wrong or dangerous.
+const BAD: &str = r#"
+  again:
+    component: {file: generic.wasm}
+    resources: [fake.com/again]
+    hardware:
+      - {subsystem: pci, name: "0000:00:01.0", use: offer, nodes: [{subsystem: drm}]}
+      - {subsystem: pci, vendor: "0x4321", use: offer}
+      - {subsystem: misc}
+    host-nodes: {exclusive: ["/dev/nope*"]}
+    files: [/proc/driver/fake/version]
+    state: true
+    shares-hardware: true
+    containers:
+      env: {FAKE_HINT: any}
+      mounts:
+        libraries: {source: /opt/fake, target: /opt/fake, unchecked: true}
+        tools: {source: /opt/fake-tools, target: /opt/fake-tools}
+    config: {devices: [{resource: fake.com/ungranted, subsystem: pci}]}
+  memory:
+    component: {file: generic.wasm, sha256: "abababababababababababababababababababababababababababababababab"}
+    resources: [fake.com/memory]
+    hardware:
+      - {subsystem: mem, name: mem, use: offer, nodes: [{access: r}]}
+    dangerous: [mem, kmsg]
+  greedy:
+    component: {file: overreach.wasm}
+    resources: [fake.com/greedy]
+  missing:
+    component: {file: missing.wasm}
+    resources: [fake.com/missing]
+  small:
+    component: {file: generic.wasm}
+    resources: [fake.com/small]
+    hardware:
+      - {subsystem: infiniband, use: offer}
+    limits: {functions: 3}
+"#;
+
+fn check(place: &Place, more: &[&str]) -> anyhow::Result<Said> {
+    look(place.args(&[&["check"], more].concat())?)
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() -> anyhow::Result<()> {
+    let place = Place::new(&format!("{GOOD}{BAD}"))?;
+    let said = check(&place, &[])?;
+    assert_eq!(said.code, Some(5), "{}{}", said.out, said.err);
+    insta::with_settings!({filters => filters()}, {
+        insta::assert_snapshot!(said.out);
+    });
+    Ok(())
+}
+
+#[test]
+fn a_good_policy_is_good_and_strict_fails_for_warnings() -> anyhow::Result<()> {
+    let good = Place::new(GOOD)?;
+    for more in [&[][..], &["--strict"], &["--run", "--strict"]] {
+        let said = check(&good, more)?;
+        assert_eq!(said.code, Some(0), "{more:?}: {}{}", said.out, said.err);
+        assert!(
+            said.out.ends_with("\n0 errors, 0 warnings, 0 dangers in 1 plugin\n"),
+            "{}",
+            said.out
+        );
+    }
+    let warned = Place::new(&format!("{GOOD}    shares-hardware: true\n"))?;
+    assert_eq!(check(&warned, &[])?.code, Some(0));
+    assert_eq!(check(&warned, &["--strict"])?.code, Some(5));
+    assert_eq!(unread(good.args(&["check"])?)?.code, Some(0), "nobody reads it");
+    Ok(())
+}
+
+/// Scripts rely on these.
+#[test]
+fn the_json_form_has_a_code_for_each_finding() -> anyhow::Result<()> {
+    let place = Place::new(&format!("{GOOD}{BAD}"))?;
+    let json: serde_json::Value = serde_json::from_str(&check(&place, &["--output", "json", "--run"])?.out)?;
+    let codes = |plugin: usize| {
+        let findings = json["plugins"][plugin]["findings"].as_array().expect("findings");
+        let mut codes: Vec<_> = findings
+            .iter()
+            .map(|f| f["code"].as_str().expect("a code").to_owned())
+            .collect();
+        codes.dedup();
+        codes
+    };
+    assert_eq!(codes(0), [""; 0]);
+    assert_eq!(json["plugins"][0]["units"]["healthy"], 2);
+    insta::assert_snapshot!((1..6).map(|n| codes(n).join(" ")).collect::<Vec<_>>().join("\n"));
+    let documents = include_str!("../../../docs/commands.md");
+    for code in (1..6).flat_map(codes) {
+        assert!(
+            documents.contains(&format!("`{code}`")),
+            "{code} is not in docs/commands.md"
+        );
+    }
+    let errors = json["errors"].as_u64().expect("a count");
+    assert!(errors >= 5, "{errors}");
+    Ok(())
+}
+
+#[test]
+fn a_policy_with_mistakes_is_told_with_all_of_them() -> anyhow::Result<()> {
+    let place = Place::new("  a:\n    component: {file: x.wasm}\n    resources: 7\n    hardwear: []\n")?;
+    let said = check(&place, &[])?;
+    assert_eq!((said.code, said.out.as_str()), (Some(3), ""));
+    assert!(
+        said.err.contains("resources") && said.err.contains("hardwear"),
+        "{}",
+        said.err
+    );
+    Ok(())
+}

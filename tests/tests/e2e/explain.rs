@@ -1,0 +1,114 @@
+//! `devgate explain`.
+
+use crate::look::{Said, look};
+use crate::small_node::{Place, filters};
+
+/// GPUs for `gpus`; the first of them for `again` as well, which comes later; `lookers` may only look; `idle` has nothing here.
+const PLUGINS: &str = r#"
+  gpus:
+    component: {file: generic.wasm}
+    resources: [fake.com/gpu]
+    hardware:
+      - {subsystem: pci, vendor: "0x1234", use: offer, nodes: [{subsystem: drm, name: "card*"}]}
+      - {subsystem: mem, name: mem, use: offer, nodes: [{access: r}]}
+    config:
+      devices:
+        - {resource: fake.com/gpu, subsystem: pci}
+        - {resource: fake.com/extra, subsystem: mem}
+  again:
+    component: {file: generic.wasm}
+    resources: [fake.com/again]
+    hardware:
+      - {subsystem: pci, name: "0000:00:01.0", use: offer, nodes: [{subsystem: drm}]}
+      - {subsystem: misc, name: fuse, use: offer, nodes: [{access: rw}]}
+    except: [{id: fuse}]
+    config: {devices: [{resource: fake.com/again, subsystem: pci}, {resource: fake.com/again, subsystem: misc}]}
+  lookers:
+    component: {file: overreach.wasm}
+    resources: [fake.com/look]
+    hardware:
+      - {subsystem: pci}
+  idle:
+    component: {file: generic.wasm}
+    resources: [fake.com/idle]
+    hardware:
+      - {subsystem: infiniband, use: offer}
+"#;
+
+fn explain(place: &Place, what: &str, more: &[&str]) -> anyhow::Result<Said> {
+    look(place.args(&[&["explain", what], more].concat())?)
+}
+
+/// From the selector to the component's answer, for each way of naming something and each way of not getting it.
+#[test]
+fn every_way_of_asking_is_answered() -> anyhow::Result<()> {
+    let place = Place::new(PLUGINS)?;
+    let mut told = String::new();
+    for (what, code) in [
+        ("fake.com/gpu", 0),
+        ("fake.com/again", 5),
+        ("fake.com/look", 5),
+        ("fake.com/idle", 5),
+        ("fake.com/nobody", 5),
+        ("pci/0000:00:02.0", 0),
+        ("0000:00:03.0", 5),
+        ("/dev/dri/card0", 0),
+        ("/dev/mem", 5),
+        ("/dev/nope", 5),
+        ("fuse", 5),
+        ("nonsense\u{1b}[31m", 5),
+    ] {
+        let said = explain(&place, what, &[])?;
+        assert_eq!(said.code, Some(code), "{what}: {}{}", said.out, said.err);
+        told += &format!("$ devgate explain {}\n{}\n", what.escape_debug(), said.out);
+    }
+    insta::with_settings!({filters => filters()}, {
+        insta::assert_snapshot!(told);
+    });
+    Ok(())
+}
+
+#[test]
+fn the_json_form_says_the_same() -> anyhow::Result<()> {
+    let place = Place::new(PLUGINS)?;
+    let json = |what: &str| -> anyhow::Result<serde_json::Value> {
+        Ok(serde_json::from_str(
+            &explain(&place, what, &["--output", "json"])?.out,
+        )?)
+    };
+    let first = json("0000:00:01.0")?;
+    assert_eq!(first["offered"], true);
+    let units = first["units"].as_array().expect("units");
+    let said: Vec<_> = units.iter().map(|unit| (&unit["plugin"], &unit["says"])).collect();
+    assert_eq!(
+        said,
+        [
+            (&"gpus".into(), &serde_json::Value::Null),
+            (&"again".into(), &"exclusivity".into())
+        ]
+    );
+    let sights = first["devices"][0]["plugins"].as_array().expect("plugins");
+    let uses: Vec<_> = sights.iter().map(|sight| sight["use"].as_str()).collect();
+    assert_eq!(uses, [Some("offer"), Some("offer"), Some("read"), None]);
+    assert_eq!(sights[3]["selectors"][0]["unmet"], "subsystem");
+
+    let third = json("0000:00:03.0")?;
+    assert_eq!(third["devices"][0]["plugins"][0]["selectors"][0]["unmet"], "vendor");
+    let memory = json("/dev/mem")?;
+    assert_eq!(
+        (&memory["offered"], &memory["node"]["number"]),
+        (&false.into(), &"c 1:1".into())
+    );
+    assert_eq!(memory["rejected"][0]["what"], "resource fake.com/extra");
+    Ok(())
+}
+
+#[test]
+fn a_wrong_policy_and_a_missing_node_are_told_apart() -> anyhow::Result<()> {
+    let wrong = Place::new("  a: {}\n")?;
+    assert_eq!(explain(&wrong, "fuse", &[])?.code, Some(3));
+    let mut args = Place::new(PLUGINS)?.args(&["explain", "fuse"])?;
+    args.extend(["--node-root".into(), "/nonexistent".into()]);
+    assert_eq!(look(args)?.code, Some(2), "twice the same option");
+    Ok(())
+}

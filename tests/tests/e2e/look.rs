@@ -1,0 +1,38 @@
+//! The commands that look and change nothing, run as a shell would.
+
+use devgate_tests::devgate;
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+
+/// What a command said.
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs `devgate` with these arguments.
+pub(crate) fn look<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> anyhow::Result<Said> {
+    let output = Command::new(devgate()?).args(args).stdin(Stdio::null()).output()?;
+    Ok(Said {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout)?,
+        err: String::from_utf8(output.stderr)?,
+    })
+}
+
+/// Runs `devgate` for a reader that is gone before anything is written, as `| true` is; returns what it ends with and says.
+pub(crate) fn unread<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> anyhow::Result<Said> {
+    let (reader, writer) = std::io::pipe()?;
+    drop(reader);
+    let output = Command::new(devgate()?)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .output()?;
+    Ok(Said {
+        code: output.status.code(),
+        out: String::new(),
+        err: String::from_utf8(output.stderr)?,
+    })
+}
