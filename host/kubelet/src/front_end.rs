@@ -70,7 +70,7 @@ pub struct FrontEndConfig {
     pub choose_timeout: Duration,
     /// How long calls in flight may take to finish at shutdown. 5 s.
     pub drain: Duration,
-    /// Whether the kubelet is told to ask `GetPreferredAllocation`. Answered in any case. Off.
+    /// Whether the kubelet is told to ask `GetPreferredAllocation`. Answered in any case. On.
     pub preferred_allocation: bool,
     /// How CDI device names reach the container runtime.
     pub cdi: CdiDelivery,
@@ -94,7 +94,7 @@ impl FrontEndConfig {
             allocate_timeout: Duration::from_secs(10),
             choose_timeout: Duration::from_secs(1),
             drain: Duration::from_secs(5),
-            preferred_allocation: false,
+            preferred_allocation: true,
             cdi: CdiDelivery::Field,
         }
     }

@@ -2,6 +2,7 @@
 
 use devgate_model::ResourceName;
 use devgate_plugin::offer::{AllocateError, Reply};
+use std::collections::HashSet;
 use tonic::Status;
 
 use crate::api;
@@ -82,12 +83,13 @@ pub(crate) fn status(error: &AllocateError) -> Status {
 
 /// Whether a choice is one: `size` different ids, all of them available, and all that must be in it.
 pub(crate) fn is_choice(chosen: &[String], available: &[String], must_include: &[String], size: usize) -> bool {
-    let set = |ids: &[String]| ids.iter().cloned().collect::<std::collections::BTreeSet<_>>();
-    let (chosen_set, available) = (set(chosen), set(available));
+    let different: HashSet<&String> = chosen.iter().collect();
+    // What is available is the longest list, and is gone through once.
+    let found: HashSet<&String> = available.iter().filter(|id| different.contains(id)).collect();
     chosen.len() == size
-        && chosen_set.len() == size
-        && chosen_set.is_subset(&available)
-        && set(must_include).is_subset(&chosen_set)
+        && different.len() == size
+        && found.len() == size
+        && must_include.iter().all(|id| different.contains(id))
 }
 
 #[cfg(test)]

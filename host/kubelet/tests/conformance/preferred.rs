@@ -28,7 +28,8 @@ async fn preferred(pair: &Pair, request: api::PreferredAllocationRequest) -> Vec
 
 #[tokio::test]
 async fn c45_with_options_off_both_calls_still_answer() {
-    let pair = Pair::new(&[&Fake::new(GPU, &["a", "b"])]).await;
+    let fake = Fake::new(GPU, &["a", "b"]);
+    let pair = Pair::with(&[&fake], |config| config.preferred_allocation = false, |_| {}).await;
     let mut client = pair.client(GPU).await;
     let options = client
         .get_device_plugin_options(api::Empty {})
@@ -47,6 +48,9 @@ async fn c45_with_options_off_both_calls_still_answer() {
     let empty = api::PreferredAllocationRequest::default();
     let answer = client.get_preferred_allocation(empty).await.unwrap().into_inner();
     assert_eq!(answer, api::PreferredAllocationResponse::default());
+    // The kubelet does not ask.
+    fake.choose_as(Choice::Hang);
+    pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
 }
 
 #[tokio::test]
@@ -59,6 +63,9 @@ async fn c46_a_preference_is_possible_and_complete_or_none() {
     assert!(preferred(&pair, request(&["a"], &[], 0)).await.is_empty());
     assert!(preferred(&pair, request(&["a"], &[], -1)).await.is_empty());
     assert!(preferred(&pair, request(&["a"], &["b"], 1)).await.is_empty());
+    assert!(preferred(&pair, request(&["a", "b"], &["a", "b"], 1)).await.is_empty());
+    // An id that is listed twice is there once.
+    assert!(preferred(&pair, request(&["a", "a"], &[], 2)).await.is_empty());
     for wrong in [&["z", "a"][..], &["a", "a"], &["a"], &["a", "b", "c"], &["b", "c"]] {
         fake.choose_as(Choice::These(wrong.iter().map(|id| (*id).to_owned()).collect()));
         assert!(
@@ -71,7 +78,7 @@ async fn c46_a_preference_is_possible_and_complete_or_none() {
 #[tokio::test]
 async fn c46_the_kubelet_takes_what_is_preferred_where_it_asks() {
     let fake = Fake::new(GPU, &["a", "b", "c", "d"]);
-    let pair = Pair::with(&[&fake], |config| config.preferred_allocation = true, |_| {}).await;
+    let pair = Pair::new(&[&fake]).await;
     pair.kubelet.admit(&Pod::new("pod", &[(GPU, 2)])).await.unwrap();
     assert_eq!(fake.calls(), [["c", "d"]]);
     // Without an opinion, any will do.
@@ -93,5 +100,28 @@ async fn c47_a_choice_that_takes_too_long_is_no_opinion() {
     let start = Instant::now();
     assert!(preferred(&pair, request(&["a", "b"], &[], 1)).await.is_empty());
     assert!(start.elapsed() < LONG);
+    assert!(fake.calls().is_empty(), "and has no effects");
+}
+
+#[tokio::test]
+async fn c47_a_pod_that_needs_a_choice_gets_its_devices_although_none_is_made() {
+    let fake = Fake::new(GPU, &["a", "b"]);
+    let pair = Pair::with(
+        &[&fake],
+        |config| config.choose_timeout = Duration::from_millis(50),
+        |_| {},
+    )
+    .await;
+    fake.choose_as(Choice::Hang);
+    pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
+    assert_eq!(pair.kubelet.allocated(GPU).len(), 1);
+}
+
+#[tokio::test]
+async fn c47_choosing_again_gives_the_same_in_whatever_order_it_is_asked() {
+    let fake = Fake::new(GPU, &["a", "b", "c"]);
+    let pair = Pair::new(&[&fake]).await;
+    let first = preferred(&pair, request(&["a", "b", "c"], &["b"], 2)).await;
+    assert_eq!(preferred(&pair, request(&["c", "b", "a"], &["b"], 2)).await, first);
     assert!(fake.calls().is_empty(), "and has no effects");
 }

@@ -122,7 +122,7 @@ async fn c04_the_server_answers_before_register_is_sent() {
     // The recorder asks for the options inside Register, and answers only when it has them.
     let (request, options) = recorded(|_| {}).await;
     assert_eq!(request.resource_name, GPU);
-    assert_eq!(options, api::DevicePluginOptions::default());
+    assert_eq!(Some(options), request.options);
 }
 
 #[tokio::test]
@@ -143,8 +143,13 @@ async fn c05_options_and_lists_are_served_while_register_is_pending() {
 
 #[tokio::test]
 async fn c06_register_carries_version_file_name_resource_and_options() {
-    for preferred in [false, true] {
-        let (request, options) = recorded(|config| config.preferred_allocation = preferred).await;
+    for asked in [None, Some(false), Some(true)] {
+        let configure = |config: &mut FrontEndConfig| {
+            if let Some(preferred) = asked {
+                config.preferred_allocation = preferred;
+            }
+        };
+        let (request, options) = recorded(configure).await;
         assert_eq!(request.version, "v1beta1");
         assert_eq!(request.resource_name, GPU);
         assert!(
@@ -153,7 +158,8 @@ async fn c06_register_carries_version_file_name_resource_and_options() {
             request.endpoint
         );
         assert_eq!(request.options, Some(options));
-        assert_eq!(options.get_preferred_allocation_available, preferred);
+        assert_eq!(options.get_preferred_allocation_available, asked.unwrap_or(true));
+        assert!(!options.pre_start_required);
     }
 }
 
