@@ -8,6 +8,8 @@
 mod call;
 #[path = "bench/change.rs"]
 mod change;
+#[path = "bench/choose.rs"]
+mod choose;
 #[path = "bench/floor.rs"]
 mod floor;
 #[path = "bench/load.rs"]
@@ -57,6 +59,8 @@ enum Part {
     Call,
     /// From a change of the hardware to the kubelet's list, and long lists
     Change,
+    /// Choosing devices, in this process
+    Choose,
     /// Start, memory and idleness
     Load,
 }
@@ -80,6 +84,9 @@ fn main() -> anyhow::Result<()> {
     }
     if measured(Part::Change) {
         runtime.block_on(change::measure(&mut table))?;
+    }
+    if measured(Part::Choose) {
+        runtime.block_on(choose::measure(&mut table, args.calls))?;
     }
     if measured(Part::Load) {
         runtime.block_on(load::measure(&mut table, args.idle))?;
