@@ -24,6 +24,18 @@ fn policy() -> String {
     policy
 }
 
+/// The deployed policy in its other style, by CDI.
+fn cdi_policy() -> String {
+    let (variable, rest) = (
+        "      env: {NVIDIA_VISIBLE_DEVICES: \"{property.uuid}\"}\n",
+        "      # env:",
+    );
+    let policy = policy().replace(variable, "").replace(rest, "      env:");
+    let policy = policy.replace("      # cdi:", "      cdi:");
+    assert!(policy.contains("\n      cdi:") && policy.contains("\n      env: {NVIDIA_VISIBLE_DEVICES: void}"));
+    policy
+}
+
 /// A recording in which the paragraph of one PCI function is another.
 fn with_function(recording: &str, address: &str, from: &str, to: &str) -> String {
     let start = recording.find(&format!("/{address}\n")).unwrap();
@@ -260,5 +272,43 @@ async fn gpus_and_adapters_are_offered_side_by_side() -> anyhow::Result<()> {
         .map_err(anyhow::Error::msg)?;
     assert!(main.devices.contains_key("/dev/vfio/142"), "{:?}", main.devices.keys());
     assert!(main.conflicts.is_empty());
+    Ok(())
+}
+
+/// Devices by closeness, and what the container's runtime is told, by either of the policy's two styles.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pair_under_one_switch_is_given_by_its_names() -> anyhow::Result<()> {
+    for (policy, by_cdi) in [(policy(), false), (cdi_policy(), true)] {
+        let host = started(&policy, NODE).await?;
+        host.allocatable(GPU, 8).await?;
+        // One is taken, so that its switch has no pair any more.
+        host.kubelet.admit(&Pod::new("one", &[(GPU, 1)])).await?;
+        let taken = host.kubelet.allocated(GPU);
+        host.kubelet.admit(&Pod::new("two", &[(GPU, 2)])).await?;
+        let given: BTreeSet<_> = host.kubelet.allocated(GPU).difference(&taken).cloned().collect();
+        // In the recording, the UUIDs are in the order of the minor numbers, and each switch has two.
+        let devices = host.kubelet.devices(GPU);
+        let at: Vec<_> = devices
+            .keys()
+            .enumerate()
+            .filter(|(_, id)| given.contains(*id))
+            .map(|(n, _)| n / 2)
+            .collect();
+        assert!(at.len() == 2 && at[0] == at[1], "{at:?}");
+
+        let main = host
+            .kubelet
+            .start_container("two", "main")
+            .await
+            .map_err(anyhow::Error::msg)?;
+        let variable = main.envs["NVIDIA_VISIBLE_DEVICES"].as_str();
+        let named: BTreeSet<_> = given.iter().map(|id| format!("nvidia.com/gpu={id}")).collect();
+        if by_cdi {
+            assert_eq!((variable, main.cdi_devices), ("void", named));
+        } else {
+            let of: BTreeSet<_> = variable.split(',').map(str::to_owned).collect();
+            assert_eq!((of, main.cdi_devices.len()), (given, 0));
+        }
+    }
     Ok(())
 }
