@@ -42,7 +42,8 @@ async fn time(offer: &Arc<dyn Offer>, size: usize, calls: usize) -> anyhow::Resu
     let mut samples = Vec::with_capacity(calls);
     for _ in 0..calls {
         // Another order each time, as the kubelet's sets have none.
-        available.rotate_left(available.len() / 3);
+        let third = available.len() / 3;
+        available.rotate_left(third);
         let begun = Instant::now();
         let chosen = offer.choose(&available, &[], size).await;
         samples.push(begun.elapsed().as_secs_f64() * 1e3);
