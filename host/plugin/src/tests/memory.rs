@@ -108,7 +108,7 @@ fn named(resource: &'static str, prefix: &'static str) -> Fake {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_pod_may_still_have_comes_before_the_policys_order() {
+async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
     let dir = tempfile::tempdir().unwrap();
     let second_alone = TWO.replace("  first:", "  unused:").replace("first.wasm", "none.wasm");
     let open = || Memory::open(dir.path()).unwrap();

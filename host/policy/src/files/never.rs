@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_anothers_is_never_read() {
+    fn what_belongs_to_others_is_never_read() {
         for path in [
             "/proc/1/status",
             "/proc/1",
