@@ -1,5 +1,7 @@
 //! Whether a block device is in use by the node itself, and so must never be given to a container.
 
+mod nvme;
+
 use crate::node::Node;
 use crate::nodes::parse_number;
 use crate::tree::{Kind, Readers};

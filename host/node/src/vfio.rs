@@ -80,13 +80,10 @@ impl Node {
         let directory = format!("sys/kernel/iommu_groups/{group}/devices");
         match self.tree().links(&directory) {
             Ok(links) => {
-                let member = |(_, target): &(String, String)| self.device_at(&directory, target).ok();
-                Ok(links
-                    .iter()
-                    .filter_map(member)
-                    .collect::<BTreeSet<_>>()
-                    .into_iter()
-                    .collect())
+                // One that cannot be looked at is a member all the same: the rule of the group must not do without it.
+                let member = |(_, target): &(String, String)| self.device_at(&directory, target);
+                let members = links.iter().map(member).collect::<Result<BTreeSet<_>, _>>()?;
+                Ok(members.into_iter().collect())
             }
             Err(_) => Ok(self.iommu_groups()?.remove(group).unwrap_or_default()),
         }
@@ -100,8 +97,10 @@ impl Node {
         let mut groups: BTreeMap<String, BTreeSet<DevicePath>> = BTreeMap::new();
         for (bus, _) in self.tree().list("sys/bus")? {
             for device in self.devices(&bus)? {
-                if let Ok(group) = self.link(&device, "iommu_group") {
-                    groups.entry(group).or_default().insert(device);
+                match self.link(&device, "iommu_group") {
+                    Ok(group) => drop(groups.entry(group).or_default().insert(device)),
+                    Err(ReadError::NotFound | ReadError::Gone) => {}
+                    Err(error) => return Err(error),
                 }
             }
         }

@@ -4,6 +4,7 @@ mod files;
 
 use crate::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
 use crate::grants::{GrantedMount, GrantedNode, Grants, NodeDenied, least};
+use crate::inventory::UnitRecord;
 use devgate_model::{
     CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, MountHandle, NodeHandle, escape,
 };
@@ -107,6 +108,11 @@ impl CallHost {
     /// What the plugin may use a device for now.
     pub(crate) fn usage(&self, device: &DevicePath) -> Option<devgate_policy::Use> {
         self.grants.usage(device)
+    }
+
+    /// Why the policy does not offer a unit's hardware any more, if so.
+    pub(crate) fn no_longer_offered(&self, unit: &UnitRecord) -> Option<String> {
+        self.grants.no_longer_offered(unit)
     }
 
     /// The NUMA node of a device, as the kernel names it.
@@ -404,6 +410,9 @@ impl Capabilities for CallHost {
         let plugin = self.grants.policy.name.as_str();
         let line = escape(message, 1024);
         match level {
+            LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.grants.said.lately(&line, Instant::now()) => {
+                tracing::debug!(target: "component", plugin, "again: {line}");
+            }
             LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),
             LogLevel::Info => tracing::info!(target: "component", plugin, "{line}"),
             LogLevel::Warn => tracing::warn!(target: "component", plugin, "{line}"),

@@ -4,7 +4,7 @@
 
 use devgate_model::{NodeNumber, UnitId};
 use devgate_node::DevicePath;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -25,6 +25,22 @@ pub(crate) struct Claim {
     pub(crate) backing: Vec<DevicePath>,
     /// Whether the policy lets its resource share hardware with others that do.
     pub(crate) shares: bool,
+    /// Whether this very hardware was handed out under this id before the host started: nobody knows yet whether a pod
+    /// still has it, so it comes before what was not.
+    pub(crate) remembered: bool,
+}
+
+impl Claim {
+    /// Whether the unit has for itself what it had then. What it shares with others may come and go.
+    fn is_as(&self, then: &Self) -> bool {
+        (&self.id, &self.exclusive, &self.backing, self.shares)
+            == (&then.id, &then.exclusive, &then.backing, then.shares)
+    }
+
+    /// Whether it is the same unit, and shares nothing that it did not share then.
+    fn is_within(&self, then: &Self) -> bool {
+        self.is_as(then) && self.shared.iter().all(|number| then.shared.contains(number))
+    }
 }
 
 /// Why a unit cannot be given.
@@ -61,8 +77,6 @@ struct Entry {
     by_id: HashMap<UnitId, usize>,
     /// What was handed out, as it was then.
     held: BTreeMap<UnitId, Claim>,
-    /// The ids that were handed out before the host started; nobody knows yet whether a pod still has them.
-    remembered: BTreeSet<UnitId>,
     /// The ids that cannot be given because of another unit.
     lost: HashMap<UnitId, Lost>,
 }
@@ -88,15 +102,6 @@ impl Ledger {
         self.changed.subscribe()
     }
 
-    /// Says which ids of a plugin were handed out before the host started: they come before all others, as a pod may still
-    /// have them.
-    pub(crate) fn remember(&self, place: Place, ids: BTreeSet<UnitId>) {
-        let mut plugins = self.lock();
-        let Some(entry) = plugins.get_mut(place.0) else { return };
-        entry.remembered = ids;
-        settle(&mut plugins);
-    }
-
     /// Replaces what a plugin claims. What it holds stays as it was handed out.
     pub(crate) fn report(&self, place: Place, claims: Vec<Claim>) {
         let mut plugins = self.lock();
@@ -111,6 +116,7 @@ impl Ledger {
             .map(|(n, claim)| (claim.id.clone(), n))
             .collect();
         entry.claims = claims;
+        share_more(&mut plugins, place);
         settle(&mut plugins);
         drop(plugins);
         self.changed.send_modify(|n| *n += 1);
@@ -141,7 +147,12 @@ impl Ledger {
                 return Err(NotHeld::Lost(Arc::clone(&lost.reason)));
             }
             let reported = entry.by_id.get(&unit.id).and_then(|n| entry.claims.get(*n));
-            if entry.held.get(&unit.id).or(reported) != Some(unit) {
+            if !entry
+                .held
+                .get(&unit.id)
+                .or(reported)
+                .is_some_and(|known| unit.is_within(known))
+            {
                 return Err(NotHeld::Changed);
             }
         }
@@ -179,6 +190,27 @@ impl Ledger {
     }
 }
 
+/// A pool may list a shared node only later (a driver makes it at its first use): what is held shares it from then on, unless
+/// somebody has it for himself.
+fn share_more(plugins: &mut [Entry], place: Place) {
+    let own: HashSet<NodeNumber> = plugins
+        .iter()
+        .flat_map(|entry| entry.held.values())
+        .flat_map(|held| held.exclusive.iter().copied())
+        .collect();
+    let Some(entry) = plugins.get_mut(place.0) else { return };
+    for claim in &entry.claims {
+        let Some(held) = entry.held.get_mut(&claim.id).filter(|held| claim.is_as(held)) else {
+            continue;
+        };
+        for number in &claim.shared {
+            if !held.shared.contains(number) && !own.contains(number) {
+                held.shared.push(*number);
+            }
+        }
+    }
+}
+
 /// Goes through all claims, those that are handed out first, then those that once were, then in policy order, and gives
 /// each what is left.
 fn settle(plugins: &mut [Entry]) {
@@ -193,7 +225,7 @@ fn settle(plugins: &mut [Entry]) {
         }
     }
     let waiting = |entry: &Entry, claim: &Claim, remembered: bool| {
-        !entry.held.contains_key(&claim.id) && entry.remembered.contains(&claim.id) == remembered
+        !entry.held.contains_key(&claim.id) && claim.remembered == remembered
     };
     let turns = [true, false]
         .into_iter()

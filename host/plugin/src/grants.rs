@@ -4,9 +4,11 @@ mod explain;
 mod files;
 mod here;
 mod mounts;
+mod said;
 mod told;
 mod vfio;
 
+use crate::inventory::UnitRecord;
 use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
@@ -14,6 +16,7 @@ pub use explain::{SelectorAnswer, Sight};
 pub(crate) use files::FileRefused;
 pub use here::{FileMatch, HostNodeMatch};
 pub use mounts::{GrantedMount, MountDenied};
+use said::Said;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,6 +39,7 @@ pub struct Grants {
     pub(crate) node: Node,
     pub(crate) policy: Arc<PluginPolicy>,
     pub(crate) told: Told,
+    pub(crate) said: Said,
 }
 
 /// A node that may be given to containers, and how.
@@ -49,6 +53,17 @@ pub struct GrantedNode {
     pub owner: Option<DevicePath>,
     /// The iommu group that it opens, for a node of vfio: every function of the group must then back the id that has it.
     pub group: Option<String>,
+}
+
+impl GrantedNode {
+    /// Whether judging it reads more of the node than the node itself: who uses a disk, what is in an iommu group.
+    pub(crate) fn is_slow_to_judge(&self) -> bool {
+        let nvme = self
+            .owner
+            .as_ref()
+            .is_some_and(|owner| owner.location().contains("/nvme"));
+        self.node.number.kind == NodeKind::Block || self.group.is_some() || nvme
+    }
 }
 
 /// A device that selectors match by themselves, for people.
@@ -79,8 +94,12 @@ impl Grants {
     /// What `policy` grants on `node`.
     #[must_use]
     pub fn new(node: Node, policy: Arc<PluginPolicy>) -> Self {
-        let told = Told::default();
-        Self { node, policy, told }
+        Self {
+            node,
+            policy,
+            told: Told::default(),
+            said: Said::default(),
+        }
     }
 
     /// The selectors that cover a device: those that match it, or the nearest ancestor that they reach down from.
@@ -224,7 +243,32 @@ impl Grants {
         if let Err(changed) = self.node.check_node(&granted.node) {
             return Some(format!("node {} {changed}", granted.node.path));
         }
-        self.in_use(&granted.node)
+        self.in_use(&granted.node, granted.owner.as_ref())
+    }
+
+    /// Why the policy does not offer a unit's hardware any more, if so: a driver or an attribute that a selector states may be
+    /// another by now.
+    pub(crate) fn no_longer_offered(&self, unit: &UnitRecord) -> Option<String> {
+        let lost = |device: &&DevicePath| self.usage(device) != Some(Use::Offer);
+        if let Some(device) = unit.backing.iter().find(lost) {
+            return Some(format!(
+                "device {} is not offered by the policy any more",
+                device.name()
+            ));
+        }
+        let granted = |node: &&GrantedNode| {
+            let by_path = || self.policy.host_nodes.grant(&node.node.path).is_some();
+            let offered = node.owner.as_ref().is_some_and(|owner| self.offer_for(owner).is_some());
+            offered || node.group.is_some() || by_path()
+        };
+        let lost = unit.nodes.iter().find(|node| !granted(node));
+        let lost = lost.map(|node| format!("node {} is not offered by the policy any more", node.node.path));
+        lost.or_else(|| {
+            unit.nodes
+                .iter()
+                .find_map(|node| self.refusal(&node.node, node.owner.as_ref()))
+        })
+        .or_else(|| self.group_problem(&unit.nodes, &unit.backing))
     }
 
     /// Why the host does not give a node away whatever the policy offers.
@@ -245,15 +289,17 @@ impl Grants {
                 "{path}: cannot tell what it is: the node's /sys/dev is not there to look it up"
             ));
         }
-        self.in_use(node)
+        self.in_use(node, owner.as_ref())
     }
 
-    /// Why a block device is not idle.
-    fn in_use(&self, node: &DeviceNode) -> Option<String> {
-        if node.number.kind == NodeKind::Character {
-            return None;
-        }
-        match self.node.block_in_use(node.number) {
+    /// Why a disk that the node reaches is not idle.
+    fn in_use(&self, node: &DeviceNode, owner: Option<&DevicePath>) -> Option<String> {
+        let used = match (node.number.kind, owner) {
+            (NodeKind::Block, _) => self.node.block_in_use(node.number),
+            (NodeKind::Character, Some(owner)) => self.node.nvme_in_use(owner),
+            (NodeKind::Character, None) => Ok(None),
+        };
+        match used {
             Ok(None) => None,
             Ok(Some(why)) => Some(format!("{} is in use by this node: {why}", node.path)),
             Err(error) => Some(format!("{}: cannot tell whether it is in use: {error}", node.path)),

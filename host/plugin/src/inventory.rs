@@ -83,19 +83,34 @@ impl Inventory {
         component: &dyn Component,
         host: Box<CallHost>,
     ) -> Result<(Self, Vec<Rejection>), devgate_model::CallError> {
+        Self::ask_again(component, host, &Self::default())
+    }
+
+    /// The same where something is known already: what the component cannot describe now stays as it was.
+    pub(crate) fn ask_again(
+        component: &dyn Component,
+        host: Box<CallHost>,
+        before: &Self,
+    ) -> Result<(Self, Vec<Rejection>), devgate_model::CallError> {
         let (pools, host) = calls::open(component.enumerate(host)?)?;
         let numa = |device: &DevicePath| host.numa_node(device);
-        Ok(Self::gate(host.policy(), &host, pools, &numa))
+        let (mut inventory, mut rejected) = Self::gate(host.policy(), &host, pools, &numa);
+        rejected.extend(inventory.keep_unread(before, &host));
+        Ok((inventory, rejected))
     }
 
     /// What the units need for themselves.
-    pub(crate) fn claims(&self, policy: &PluginPolicy) -> Vec<Claim> {
+    pub(crate) fn claims(&self, policy: &PluginPolicy, memory: &Memory) -> Vec<Claim> {
         // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
         let mut pools: Vec<_> = self.pools.iter().collect();
         pools.sort_by_key(|(resource, _)| policy.resource_rank(resource));
-        let pools = pools.into_iter().map(|(_, pool)| pool);
+        let claim = |resource, pool, unit: &Arc<UnitRecord>| Claim {
+            remembered: memory.is_as_handed_out(resource, pool, unit),
+            ..unit.claim(pool, policy)
+        };
         pools
-            .flat_map(|pool| pool.units.iter().map(|unit| unit.claim(pool, policy)))
+            .into_iter()
+            .flat_map(|(resource, pool)| pool.units.iter().map(move |unit| claim(resource, pool, unit)))
             .collect()
     }
 
@@ -111,16 +126,17 @@ impl Inventory {
         self.pools.values().flat_map(|pool| &pool.units)
     }
 
-    /// The units that are something else than what they were handed out as, before the host started.
-    pub(crate) fn drifted(&self, memory: &Memory) -> HashMap<UnitId, Arc<str>> {
-        let units = self
-            .pools
-            .iter()
-            .flat_map(|(name, pool)| pool.units.iter().map(move |unit| (name, unit)));
-        let drift = |(resource, unit): (&ResourceName, &Arc<UnitRecord>)| {
-            Some((unit.id.clone(), memory.drift(resource, unit)?.into()))
-        };
-        units.filter_map(drift).collect()
+    /// The units that are something else than what was handed out, before the host started.
+    pub(crate) fn drifted(&self, policy: &PluginPolicy, memory: &Memory) -> HashMap<UnitId, Arc<str>> {
+        let mut drifted = HashMap::new();
+        for (resource, pool) in &self.pools {
+            for unit in &pool.units {
+                if let Some(why) = memory.drift(resource, pool, unit, policy.shares_hardware) {
+                    drifted.insert(unit.id.clone(), why.into());
+                }
+            }
+        }
+        drifted
     }
 
     /// All units, to be looked up.
@@ -228,6 +244,7 @@ impl UnitRecord {
                 .collect(),
             backing,
             shares: policy.shares_hardware,
+            remembered: false,
         }
     }
 

@@ -5,17 +5,20 @@
 //! answer: if they belong to something else now, the id is unhealthy and says so, and the kubelet starts no container with it.
 
 mod file;
+mod record;
+mod save;
 
-use crate::inventory::UnitRecord;
-use devgate_model::{ResourceName, UnitId, escape};
+use crate::grants::GrantedNode;
+use crate::inventory::{PoolRecord, UnitRecord};
+use devgate_model::{ResourceName, escape};
 use file::File;
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use record::HandedOut;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most ids that are remembered: more than the kubelet takes of a resource. Beyond it, nothing new is.
-const MOST_REMEMBERED: usize = 100_000;
+const MOST_REMEMBERED: usize = 32_768;
 
 /// What was handed out. Cheap to clone; one per host.
 #[derive(Clone)]
@@ -24,6 +27,10 @@ pub struct Memory(Arc<Inner>);
 struct Inner {
     file: Option<File>,
     known: Mutex<Known>,
+    /// The turn to write: one at a time, however long the disk takes.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Which id had a device when the host started, by its place in the tree. What is handed out since then the ledger knows.
+    had: HashMap<String, Key>,
 }
 
 #[derive(Default)]
@@ -31,31 +38,12 @@ struct Known {
     handed_out: BTreeMap<Key, HandedOut>,
     /// Counts changes, so that a file that is written late never replaces a newer one.
     version: u64,
+    /// The newest version that is in the file.
+    saved: u64,
 }
 
 /// Resource and id.
 type Key = (String, String);
-
-/// One id as it was handed out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HandedOut {
-    nodes: Vec<NodeThen>,
-    /// Places in the device tree.
-    backing: BTreeSet<String>,
-}
-
-/// One node as it was handed out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NodeThen {
-    path: String,
-    /// Such as `c 195:0`.
-    number: String,
-    /// The place in the device tree of the device that it belonged to, where the kernel knows one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    device: Option<String>,
-}
 
 /// Why the memory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -79,59 +67,92 @@ impl Memory {
         };
         let file = File::open(dir).map_err(failed)?;
         let handed_out = file.read().map_err(failed)?;
-        let known = Known { handed_out, version: 0 };
-        Ok(Self(Arc::new(Inner {
-            file: Some(file),
-            known: Mutex::new(known),
-        })))
+        Ok(Self::of(Some(file), handed_out))
     }
 
     /// A memory that ends with the process.
     #[must_use]
     pub fn forgetful() -> Self {
+        Self::of(None, BTreeMap::new())
+    }
+
+    fn of(file: Option<File>, handed_out: BTreeMap<Key, HandedOut>) -> Self {
+        let mut had = HashMap::new();
+        for (key, unit) in handed_out.iter().filter(|(_, unit)| !unit.shares) {
+            had.extend(unit.places().map(|place| (place.to_owned(), key.clone())));
+        }
+        let known = Known {
+            handed_out,
+            version: 0,
+            saved: 0,
+        };
         Self(Arc::new(Inner {
-            file: None,
-            known: Mutex::default(),
+            file,
+            known: Mutex::new(known),
+            turn: Arc::default(),
+            had,
         }))
     }
 
-    /// The ids of these resources that are remembered now.
-    pub(crate) fn ids(&self, of: impl Fn(&str) -> bool) -> BTreeSet<UnitId> {
+    /// Whether an id was handed out, and is made of the same as then.
+    pub(crate) fn is_as_handed_out(&self, resource: &ResourceName, pool: &PoolRecord, unit: &UnitRecord) -> bool {
         let known = self.lock();
-        let own = known.handed_out.keys().filter(|(resource, _)| of(resource));
-        own.filter_map(|(_, id)| UnitId::try_new(id).ok()).collect()
+        let then = known.handed_out.get(&key(resource, unit));
+        then.is_some_and(|then| {
+            then.difference(&HandedOut::of(unit, &pool.shared_nodes, then.shares))
+                .is_none()
+        })
     }
 
-    /// How an id's hardware differs from what was handed out under it, if it was and it does.
-    pub(crate) fn drift(&self, resource: &ResourceName, unit: &UnitRecord) -> Option<String> {
-        let known = self.lock();
-        let then = known.handed_out.get(&key(resource, unit))?;
-        then.difference(&HandedOut::of(unit))
+    /// What a kept answer of the kubelet would do now that it did not do then, if anything: this id's hardware is another, or
+    /// another id had this hardware.
+    pub(crate) fn drift(
+        &self,
+        resource: &ResourceName,
+        pool: &PoolRecord,
+        unit: &UnitRecord,
+        shares: bool,
+    ) -> Option<String> {
+        let (key, now) = (key(resource, unit), HandedOut::of(unit, &pool.shared_nodes, shares));
+        if let Some(difference) = self.lock().handed_out.get(&key).and_then(|then| then.difference(&now)) {
+            return Some(difference);
+        }
+        if shares {
+            return None;
+        }
+        let other = now
+            .places()
+            .filter_map(|place| self.0.had.get(place))
+            .find(|other| **other != key);
+        let (resource, id) = other?;
+        Some(format!(
+            "its hardware was handed out as {} of {}, which a pod may still have; see docs/state.md",
+            escape(id, 80),
+            escape(resource, 80)
+        ))
     }
 
-    /// Notes that these units are handed out. Returns what has to be saved, if anything is new: the same devices are handed
+    /// Notes that these units are handed out. Returns what has to be saved, if anything is not: the same devices are handed
     /// out again and again, and that costs nothing.
     #[must_use]
-    pub(crate) fn note(&self, resource: &ResourceName, units: &[Arc<UnitRecord>]) -> Option<Unsaved> {
+    pub(crate) fn note(
+        &self,
+        resource: &ResourceName,
+        shared_nodes: &[GrantedNode],
+        units: &[Arc<UnitRecord>],
+        shares: bool,
+    ) -> Option<save::Unsaved> {
         let mut known = self.lock();
-        let mut changed = false;
         for unit in units {
-            let (key, now) = (key(resource, unit), HandedOut::of(unit));
+            let (key, now) = (key(resource, unit), HandedOut::of(unit, shared_nodes, shares));
             let room = known.handed_out.len() < MOST_REMEMBERED || known.handed_out.contains_key(&key);
             if room && known.handed_out.get(&key) != Some(&now) {
                 known.handed_out.insert(key, now);
-                changed = true;
+                known.version += 1;
             }
         }
-        if !changed || self.0.file.is_none() {
-            return None;
-        }
-        known.version += 1;
-        Some(Unsaved {
-            memory: self.clone(),
-            handed_out: known.handed_out.clone(),
-            version: known.version,
-        })
+        let unsaved = known.saved < known.version && self.0.file.is_some();
+        unsaved.then(|| save::Unsaved::new(self.clone(), known.version))
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -139,75 +160,6 @@ impl Memory {
     }
 }
 
-/// What has to be saved before an allocation is answered.
-pub(crate) struct Unsaved {
-    memory: Memory,
-    handed_out: BTreeMap<Key, HandedOut>,
-    version: u64,
-}
-
-impl Unsaved {
-    /// Saves it. Blocks.
-    ///
-    /// # Errors
-    /// Where the file could not be written; the next change tries again.
-    pub(crate) fn save(self) -> std::io::Result<()> {
-        match &self.memory.0.file {
-            Some(file) => file.write(&self.handed_out, self.version),
-            None => Ok(()),
-        }
-    }
-}
-
 fn key(resource: &ResourceName, unit: &UnitRecord) -> Key {
     (resource.to_string(), unit.id.to_string())
-}
-
-impl HandedOut {
-    fn of(unit: &UnitRecord) -> Self {
-        let nodes = unit.nodes.iter().map(|granted| NodeThen {
-            path: granted.node.path.clone(),
-            number: granted.node.number.to_string(),
-            device: granted.owner.as_ref().map(|owner| owner.location().to_owned()),
-        });
-        Self {
-            nodes: nodes.collect(),
-            backing: unit.backing.iter().map(|device| device.location().to_owned()).collect(),
-        }
-    }
-
-    /// What a kept answer would mean now that it did not mean then.
-    ///
-    /// A number by itself says little: majors are given out anew at every boot. It counts where nothing else tells what a
-    /// node is, neither its place in the tree nor what its unit is made of.
-    fn difference(&self, now: &Self) -> Option<String> {
-        if self.backing != now.backing {
-            let place = |of: &Self| of.backing.iter().map(|at| last(at)).collect::<Vec<_>>().join(", ");
-            return Some(format!(
-                "it was handed out as device {} and is {} now",
-                escape(&place(self), 160),
-                escape(&place(now), 160)
-            ));
-        }
-        for then in &self.nodes {
-            let path = escape(&then.path, 80);
-            let Some(node) = now.nodes.iter().find(|node| node.path == then.path) else {
-                return Some(format!(
-                    "node {path}, which was handed out with it, is not its own any more"
-                ));
-            };
-            let moved = match (&then.device, &node.device) {
-                (Some(then), Some(now)) => then != now,
-                _ => self.backing.is_empty() && then.number != node.number,
-            };
-            if moved {
-                return Some(format!("node {path} is another device than when it was handed out"));
-            }
-        }
-        None
-    }
-}
-
-fn last(place: &str) -> &str {
-    place.rsplit('/').next().unwrap_or(place)
 }

@@ -192,7 +192,10 @@ impl Plugin {
         let core = Arc::clone(&self.core);
         self.matched().await?;
         let component = Arc::clone(component);
-        let call = core.calls.call(component, Inventory::ask);
+        let before = self.inventory.clone();
+        let call = core.calls.call(component, move |component, host| {
+            Inventory::ask_again(component, host, &before)
+        });
         let (mut inventory, mut rejected) = call.await?;
         rejected.extend(self.too_many_names(&mut inventory));
         rejected.extend(self.too_many_ids(&mut inventory));
@@ -219,7 +222,6 @@ impl Plugin {
     fn adopt(&mut self, mut new: Inventory) {
         let held = self.core.ledger.held(self.core.place);
         self.strayed.clear();
-        new.keep_unread(&self.inventory);
         for (resource, pool) in &self.inventory.pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 new.remove_elsewhere(resource, &old.id);
@@ -235,13 +237,13 @@ impl Plugin {
         if new != self.inventory {
             self.log_difference(&new);
             self.inventory = new;
+            self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
         }
-        self.drifted = self.inventory.drifted(&self.core.memory);
         let ids: HashSet<_> = self.inventory.units().map(|unit| unit.id.clone()).collect();
         self.health.retain(|id, _| ids.contains(id));
         self.core
             .ledger
-            .report(self.core.place, self.inventory.claims(self.policy()));
+            .report(self.core.place, self.inventory.claims(self.policy(), &self.core.memory));
     }
 
     fn log_difference(&self, new: &Inventory) {

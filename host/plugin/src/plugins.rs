@@ -6,9 +6,8 @@ use crate::memory::Memory;
 use crate::offer::Offers;
 use crate::plugin::{Loader, Plugin};
 use crate::registry::Registry;
-use devgate_model::ResourceName;
 use devgate_node::Node;
-use devgate_policy::{PluginPolicy, Policy};
+use devgate_policy::Policy;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
@@ -24,9 +23,6 @@ impl Plugins {
     #[must_use]
     pub fn start(policy: &Policy, node: &Node, loader: &Arc<dyn Loader>, inline: &Inline, memory: &Memory) -> Self {
         let ledger = Ledger::new(policy.plugins.keys().map(ToString::to_string));
-        for (place, policy) in policy.plugins.values().enumerate() {
-            ledger.remember(Place(place), memory.ids(|resource| offers(policy, resource)));
-        }
         let registry = Registry::new();
         let (mut tasks, born) = (JoinSet::new(), Instant::now());
         for (place, policy) in policy.plugins.values().enumerate() {
@@ -62,8 +58,4 @@ impl Plugins {
     pub fn offers(&self) -> Offers {
         self.registry.offers()
     }
-}
-
-fn offers(policy: &PluginPolicy, resource: &str) -> bool {
-    ResourceName::try_new(resource).is_ok_and(|name| policy.grants_resource(&name))
 }

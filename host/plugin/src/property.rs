@@ -94,7 +94,7 @@ proptest! {
         });
         let (inventory, _) = Inventory::gate(host.policy(), &host, pools, &|_| None);
         let ledger = Ledger::new(["gpus".to_owned()]);
-        ledger.report(Place(0), inventory.claims(host.policy()));
+        ledger.report(Place(0), inventory.claims(host.policy(), &crate::Memory::forgetful()));
         let lost = ledger.lost(Place(0));
         let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (resource, pool) in &inventory.pools {

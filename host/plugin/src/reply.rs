@@ -6,10 +6,11 @@ mod paths;
 mod values;
 
 use crate::call::CallHost;
+use crate::component::Denied;
 use crate::grants::GrantedMount;
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::offer::Reply;
-use devgate_model::{CallError, Edits, GuestFault, MountHandle, ResourceName, escape};
+use devgate_model::{CallError, Edits, Failure, FailureKind, GuestFault, MountHandle, ResourceName, escape};
 use devgate_policy::{PluginPolicy, Record};
 use std::sync::Arc;
 
@@ -27,7 +28,16 @@ impl Asked {
             let held = host.held_mount(*handle).cloned();
             held.ok_or_else(|| GuestFault::contract("a mount handle was never handed out in this call"))
         };
-        let mounts = edits.mounts.iter().map(mount).collect::<Result<_, _>>()?;
+        let mounts = edits.mounts.iter().map(mount).collect::<Result<Vec<_>, _>>()?;
+        for mount in &mounts {
+            let problem = match host.mount_problem(mount) {
+                Ok(None) => continue,
+                Ok(Some(problem)) => Failure::new(FailureKind::Denied, problem),
+                Err(Denied::Failure(failure)) => failure,
+                Err(Denied::End(error)) => return Err(error),
+            };
+            return Err(CallError::Failed(problem));
+        }
         Ok(Self { edits, mounts })
     }
 }

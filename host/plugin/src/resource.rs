@@ -4,8 +4,9 @@ use crate::calls::{self, Calls};
 use crate::choose::{Layout, Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
 use crate::component::Component;
+use crate::grants::{GrantedNode, Grants};
 use crate::inventory::{PoolRecord, UnitRecord};
-use crate::memory::{Memory, Unsaved};
+use crate::memory::Memory;
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
 use crate::reply::{self, Asked};
 use devgate_model::{CallError, FailureKind, ResourceName, UnitId, escape};
@@ -14,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// What saving may take before an allocation goes on without it.
-const SAVE_PATIENCE: Duration = Duration::from_secs(2);
+/// What looking at disks and iommu groups may take, which reads more than a node.
+const LOOK_PATIENCE: Duration = Duration::from_secs(1);
 /// Separates a unit's id from the number of one of its replicas.
 const REPLICA: &str = "::";
 
@@ -123,10 +124,15 @@ impl Resource {
         let _turn = self.being_given.turn(&ids).await;
         let snapshot = self.snapshot();
         let units = self.look_up(&snapshot, &ids)?;
+        self.look_again(&snapshot, &units).await?;
         let hold = self.hold(&snapshot, &units)?;
         let reply = self.ask_component(&snapshot, &units).await?;
-        if let Some(unsaved) = self.core.memory.note(&self.name, &units) {
-            self.save(unsaved).await;
+        let shares = self.core.calls.grants.policy.shares_hardware;
+        let shared_nodes = &snapshot.pool.shared_nodes;
+        if let Some(unsaved) = self.core.memory.note(&self.name, shared_nodes, &units, shares)
+            && let Err(problem) = unsaved.save().await
+        {
+            self.not_saved(&problem);
         }
         hold.keep();
         Ok(Arc::new(reply))
@@ -166,7 +172,6 @@ impl Resource {
     }
 
     fn look_up(&self, snapshot: &Snapshot, ids: &[UnitId]) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
-        let grants = &self.core.calls.grants;
         let mut units = Vec::with_capacity(ids.len());
         for id in ids {
             let found = snapshot
@@ -184,29 +189,32 @@ impl Resource {
             if let Some(reason) = unhealthy {
                 return Err(self.refused(&format!("device {id} is unhealthy: {reason}")));
             }
-            // Looked at again now: the list may be up to one tick old, and the runtime would open whatever is there.
-            for granted in &unit.nodes {
-                if let Some(problem) = grants.problem_now(granted) {
-                    self.core.look.notify_one();
-                    return Err(self.refused(&format!("device {id}: {problem}")));
-                }
-            }
-            if let Some(problem) = grants.group_problem(&unit.nodes, &unit.backing) {
-                self.core.look.notify_one();
-                return Err(self.refused(&format!("device {id}: {problem}")));
-            }
             units.push(Arc::clone(unit));
         }
-        if let Some(problem) = snapshot
-            .pool
-            .shared_nodes
-            .iter()
-            .find_map(|granted| grants.problem_now(granted))
-        {
-            self.core.look.notify_one();
-            return Err(self.refused(&format!("shared {problem}")));
-        }
         Ok(units)
+    }
+
+    /// Looks at the hardware again: the list may be up to one tick old, and the runtime would open whatever is there.
+    async fn look_again(&self, snapshot: &Arc<Snapshot>, units: &[Arc<UnitRecord>]) -> Result<(), AllocateError> {
+        let shared = &snapshot.pool.shared_nodes;
+        let slow = units
+            .iter()
+            .flat_map(|unit| &unit.nodes)
+            .chain(shared)
+            .any(GrantedNode::is_slow_to_judge);
+        let problem = if slow {
+            let (units, snapshot) = (units.to_vec(), Arc::clone(snapshot));
+            let grants = Arc::clone(&self.core.calls.grants);
+            let patience = grants.policy.limits.deadline.max(LOOK_PATIENCE);
+            let look = move || problem_of(&grants, &snapshot.pool.shared_nodes, &units);
+            let looked = self.core.calls.block(patience, look).await;
+            looked.map_err(|error| self.failed(&error))?
+        } else {
+            problem_of(&self.core.calls.grants, shared, units)
+        };
+        let Some(problem) = problem else { return Ok(()) };
+        self.core.look.notify_one();
+        Err(self.refused(&problem))
     }
 
     async fn ask_component(&self, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Reply, AllocateError> {
@@ -233,15 +241,9 @@ impl Resource {
         reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| self.refused(&reason))
     }
 
-    /// Saves what is handed out before it is. A full disk must not keep pods from their devices: what is lost is that the
-    /// next start notices when these ids mean other hardware.
-    async fn save(&self, unsaved: Unsaved) {
-        let saved = self.core.calls.block(SAVE_PATIENCE, move || unsaved.save()).await;
-        let problem = match saved {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => error.to_string(),
-            Err(error) => error.to_string(),
-        };
+    /// A full disk must not keep pods from their devices: what is lost is that the next start notices when these ids mean
+    /// other hardware.
+    fn not_saved(&self, problem: &std::io::Error) {
         let plugin = self.core.name();
         tracing::error!(
             plugin,
@@ -286,6 +288,18 @@ impl Offer for Resource {
     ) -> BoxFuture<'a, Vec<String>> {
         Box::pin(self.prefer(available, must_include, size))
     }
+}
+
+/// What is wrong with giving these units away at this moment, if anything.
+fn problem_of(grants: &Grants, shared: &[GrantedNode], units: &[Arc<UnitRecord>]) -> Option<String> {
+    for unit in units {
+        let node = unit.nodes.iter().find_map(|granted| grants.problem_now(granted));
+        if let Some(problem) = node.or_else(|| grants.group_problem(&unit.nodes, &unit.backing)) {
+            return Some(format!("device {}: {problem}", unit.id));
+        }
+    }
+    let problem = shared.iter().find_map(|granted| grants.problem_now(granted))?;
+    Some(format!("shared {problem}"))
 }
 
 /// The ids of one unit's replicas, or its own where there is only one.

@@ -9,6 +9,7 @@ use crate::component::Component;
 use crate::grants::{GrantedNode, Grants};
 use crate::health::UnitHealth;
 use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
+use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader, matched, verdicts};
 use crate::resource::replica_ids;
 use devgate_model::{PluginName, ResourceName, UnitId};
@@ -102,7 +103,7 @@ pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed
     let looks: Vec<_> = plugins
         .map(|(place, policy)| {
             let look = Look::at(policy, node, loader);
-            let claims = look.inventory.claims(policy);
+            let claims = look.inventory.claims(policy, &Memory::forgetful());
             ledger.report(Place(place), claims);
             look
         })

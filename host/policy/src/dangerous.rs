@@ -43,6 +43,7 @@ pub(crate) const KINDS: &[(&str, &str)] = &[
     ("microcode", "the processors' microcode"),
     ("msr", "processor registers"),
     ("mtd", "flash memory, firmware included"),
+    ("nvme-fabrics", "what connects disks of other machines"),
     ("nvram", "firmware and its settings"),
     ("port", "every I/O port"),
     ("power", "power management"),

@@ -21,8 +21,8 @@ pub struct UnitFacts<'a> {
     pub id: &'a str,
     /// The component's own name of its resource.
     pub resource: &'a ResourceName,
-    /// The kernel's names of all devices that it is made of.
-    pub devices: &'a [&'a str],
+    /// Each device that it is made of, by the kernel's names of it and of all that is above it.
+    pub devices: &'a [Vec<&'a str>],
     /// Its properties, by name and value.
     pub properties: &'a [(String, String)],
 }
@@ -60,6 +60,13 @@ impl Filter {
     #[must_use]
     pub fn matches(&self, unit: &UnitFacts<'_>) -> bool {
         self.conditions.hold(unit)
+    }
+
+    /// Whether it holds for the unit as a whole: `device` for each device that the unit is made of, not for one of them.
+    #[must_use]
+    pub fn covers(&self, unit: &UnitFacts<'_>) -> bool {
+        let whole = |names: &Vec<&str>| self.conditions.names(names);
+        self.conditions.hold(unit) && (self.conditions.device.is_empty() || unit.devices.iter().all(whole))
     }
 
     pub(crate) fn read_list(item: &Item<'_>, plugin: &str, report: &mut Report) -> Vec<Self> {
@@ -111,9 +118,15 @@ impl Conditions {
         out
     }
 
+    /// Whether `device` matches a device by its own name or by one above it.
+    fn names(&self, names: &[&str]) -> bool {
+        let matches = |name: &&str| self.device.iter().any(|pattern| pattern.matches(name));
+        names.iter().any(matches)
+    }
+
     fn hold(&self, unit: &UnitFacts<'_>) -> bool {
         let any = |list: &[Pattern], text: &str| list.is_empty() || list.iter().any(|pattern| pattern.matches(text));
-        let device = self.device.is_empty() || unit.devices.iter().any(|name| any(&self.device, name));
+        let device = self.device.is_empty() || unit.devices.iter().any(|names| self.names(names));
         let property = |(name, values): &(String, Vec<Pattern>)| {
             let mut found = unit.properties.iter().filter(|(key, _)| key == name);
             found.any(|(_, value)| any(values, value))
@@ -133,7 +146,7 @@ impl PluginPolicy {
             return Placed::Left(&filter.origin);
         }
         if let Some(first) = self.only.first()
-            && !self.only.iter().any(|filter| filter.matches(unit))
+            && !self.only.iter().any(|filter| filter.covers(unit))
         {
             return Placed::Left(&first.origin);
         }

@@ -20,6 +20,12 @@ impl CallHost {
         MountHandle(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
+    /// What is wrong with a mount at this moment, if anything: the last look before it is handed out.
+    pub(crate) fn mount_problem(&self, mount: &GrantedMount) -> Answered<Option<String>> {
+        let mount = mount.clone();
+        self.ask(move |grants| grants.mount_problem_now(&mount))
+    }
+
     /// The mount that a handle stands for, if this call holds it.
     pub(crate) fn held_mount(&self, handle: MountHandle) -> Option<&GrantedMount> {
         self.mounts.get(usize::try_from(handle.0).ok()?)

@@ -24,6 +24,7 @@ fn claim(id: &str, minors: &[u32], shares: bool) -> Claim {
         shared: vec![],
         backing: vec![],
         shares,
+        remembered: false,
     }
 }
 
@@ -37,6 +38,59 @@ fn lost(ledger: &Ledger, place: usize) -> Vec<String> {
         .into_iter()
         .map(|(id, why)| format!("{id}: {}", why.reason));
     lost.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[test]
+fn what_a_pod_holds_may_share_more_later_but_nothing_of_somebody_elses() {
+    let ledger = ledger();
+    let mut unit = claim("a", &[1], false);
+    ledger.report(Place(0), vec![unit.clone()]);
+    ledger.hold(Place(0), vec![unit.clone()]).unwrap();
+    unit.shared = vec![number(9)];
+    assert_eq!(
+        ledger.hold(Place(0), vec![unit.clone()]),
+        Err(NotHeld::Changed),
+        "not reported yet"
+    );
+    ledger.report(Place(0), vec![unit.clone()]);
+    assert_eq!(ledger.hold(Place(0), vec![unit.clone()]), Ok(vec![]));
+    ledger.report(Place(1), vec![claim("b", &[9], false)]);
+    assert_eq!(lost(&ledger, 1), ["b: node c 10:9 is shared with a of plugin first"]);
+    // Without it again, and with another node of its own: the first is the same unit, the second is not.
+    unit.shared = vec![];
+    assert_eq!(ledger.hold(Place(0), vec![unit.clone()]), Ok(vec![]));
+    unit.exclusive.push(number(2));
+    ledger.report(Place(0), vec![unit.clone()]);
+    assert_eq!(ledger.hold(Place(0), vec![unit]), Err(NotHeld::Changed));
+    // What another one holds for himself is not shared.
+    let ledger = Ledger::new(["first".to_owned(), "second".to_owned()]);
+    let (mut a, b) = (claim("a", &[1], false), claim("b", &[9], false));
+    ledger.report(Place(0), vec![a.clone()]);
+    ledger.report(Place(1), vec![b.clone()]);
+    ledger.hold(Place(0), vec![a.clone()]).unwrap();
+    ledger.hold(Place(1), vec![b]).unwrap();
+    a.shared = vec![number(9)];
+    ledger.report(Place(0), vec![a.clone()]);
+    assert_eq!(ledger.hold(Place(0), vec![a]), Err(NotHeld::Changed));
+}
+
+#[test]
+fn what_was_handed_out_before_comes_before_the_order_if_it_is_the_same() {
+    let ledger = ledger();
+    let mut second = claim("b", &[1], false);
+    second.remembered = true;
+    ledger.report(Place(0), vec![claim("a", &[1], false)]);
+    ledger.report(Place(1), vec![second.clone()]);
+    assert_eq!(
+        lost(&ledger, 0),
+        ["a: node c 10:1 is already given to b of plugin second"]
+    );
+    second.remembered = false;
+    ledger.report(Place(1), vec![second]);
+    assert_eq!(
+        lost(&ledger, 1),
+        ["b: node c 10:1 is already given to a of plugin first"]
+    );
 }
 
 #[test]

@@ -5,7 +5,6 @@ use crate::call::CallHost;
 use crate::grants::GrantedNode;
 use crate::resource::replica_ids;
 use devgate_model::{Pool, ResourceName, UnitId, escape};
-use devgate_node::DevicePath;
 use devgate_policy::{Placed, PluginPolicy, UnitFacts};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -80,7 +79,10 @@ impl Gate<'_> {
 
     /// Puts a unit where the policy wants it.
     fn unit(&mut self, unit: UnitRecord, asked: &ResourceName, shared_nodes: &[GrantedNode]) -> Result<(), String> {
-        let devices: Vec<_> = unit.backing.iter().map(DevicePath::name).collect();
+        // Whatever the component says that it is made of: what its nodes belong to is part of it, and so is what is above.
+        let owners = unit.nodes.iter().filter(|node| !node.grant.shared);
+        let devices = unit.backing.iter().chain(owners.filter_map(|node| node.owner.as_ref()));
+        let devices: Vec<Vec<_>> = devices.map(|device| device.location().split('/').collect()).collect();
         let facts = UnitFacts {
             id: unit.id.as_str(),
             resource: asked,
@@ -146,12 +148,16 @@ impl Gate<'_> {
                 UnitId::MAX_BYTES
             ));
         }
-        let most = MOST_DEVICES / usize::try_from(replicas.max(1)).unwrap_or(usize::MAX);
-        if self.ids.len() >= most {
+        if self.ids.len() >= most_units(self.policy) {
             return Err(format!(
                 "there are more than {MOST_DEVICES} devices, replicas counted (replicas)"
             ));
         }
         Ok(())
     }
+}
+
+/// The most units of a plugin.
+pub(super) fn most_units(policy: &PluginPolicy) -> usize {
+    MOST_DEVICES / usize::try_from(policy.replicas.max(1)).unwrap_or(usize::MAX)
 }

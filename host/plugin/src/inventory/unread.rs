@@ -1,7 +1,9 @@
 //! Hardware that is there and that a component cannot describe now: a device that sleeps, or one that does not answer. A
 //! component remembers nothing between calls, so it can only name the device; what it was is in the host's record.
 
-use super::{Inventory, UnitRecord};
+use super::gate::most_units;
+use super::{Inventory, MOST_DEVICES, Rejection, UnitRecord};
+use crate::call::CallHost;
 use devgate_model::{NodeNumber, Property};
 use devgate_node::DevicePath;
 use std::collections::{BTreeSet, HashSet};
@@ -19,9 +21,12 @@ pub(super) fn named(properties: &[Property]) -> impl Iterator<Item = String> {
 impl Inventory {
     /// Takes over units of `old` that are made of a device that the component cannot describe now, unless what it does
     /// describe has their id or any of their hardware: then they are something else by now.
-    pub(crate) fn keep_unread(&mut self, old: &Self) {
+    ///
+    /// The policy must still offer all of it, and there must be room: the component cannot describe it, not the host.
+    pub(crate) fn keep_unread(&mut self, old: &Self, host: &CallHost) -> Vec<Rejection> {
+        let mut rejected = Vec::new();
         if self.unread.is_empty() {
-            return;
+            return rejected;
         }
         let taken = Taken::of(self);
         let mut kept = Vec::new();
@@ -30,11 +35,25 @@ impl Inventory {
             let units = units.filter(|unit| unit.backing.iter().any(|device| self.unread.contains(device.name())));
             kept.extend(units.map(|unit| (resource, pool, Arc::clone(unit))));
         }
+        let most = most_units(host.policy());
         for (resource, pool, unit) in kept {
+            let why = if self.units().count() >= most {
+                Some(format!(
+                    "there are more than {MOST_DEVICES} devices, replicas counted (replicas)"
+                ))
+            } else {
+                host.no_longer_offered(&unit)
+            };
+            if let Some(why) = why {
+                let what = format!("id {} of {resource}", unit.id);
+                rejected.push(Rejection { what, why });
+                continue;
+            }
             let units = &mut self.pool_like(resource, pool).units;
             let at = units.partition_point(|other| other.id < unit.id);
             units.insert(at, unit);
         }
+        rejected
     }
 }
 

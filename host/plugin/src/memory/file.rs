@@ -1,13 +1,13 @@
 //! The file that the memory is kept in: whole or not at all, and readable for people.
 
-use super::{HandedOut, Key};
+use super::Key;
+use super::record::HandedOut;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 const NAME: &str = "handed-out.json";
 /// Written first, then renamed.
@@ -16,13 +16,11 @@ const NEW: &str = "handed-out.json.new";
 const ASIDE: &str = "handed-out.json.unreadable";
 /// The format's version.
 const VERSION: u32 = 1;
-/// The largest file that is read: some 500 bytes for each id.
-const MOST_BYTES: u64 = 64 << 20;
+/// The largest file: some 500 bytes for each id.
+const MOST_BYTES: u64 = 256 << 20;
 
 pub(super) struct File {
     dir: PathBuf,
-    /// The newest version that was written, and the turn to write.
-    written: Mutex<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -40,10 +38,7 @@ impl File {
         let probe = dir.join(NEW);
         create(&probe)?;
         fs::remove_file(&probe)?;
-        Ok(Self {
-            dir: dir.to_owned(),
-            written: Mutex::new(0),
-        })
+        Ok(Self { dir: dir.to_owned() })
     }
 
     pub(super) fn read(&self) -> io::Result<BTreeMap<Key, HandedOut>> {
@@ -70,23 +65,22 @@ impl File {
         Ok(BTreeMap::new())
     }
 
-    /// Replaces the file as a whole, unless a newer version has been written already.
-    pub(super) fn write(&self, known: &BTreeMap<Key, HandedOut>, version: u64) -> io::Result<()> {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if *written >= version {
-            return Ok(());
-        }
+    /// Replaces the file as a whole.
+    pub(super) fn write(&self, known: &BTreeMap<Key, HandedOut>) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(&Content::of(known))?;
         text.push(b'\n');
+        if text.len() as u64 > MOST_BYTES {
+            return Err(io::Error::other(format!(
+                "what was handed out has more than {MOST_BYTES} bytes"
+            )));
+        }
         let new = self.dir.join(NEW);
         let mut file = create(&new)?;
         file.write_all(&text)?;
         // A reboot is what this is for: the content must be there before the name is.
         file.sync_all()?;
         fs::rename(&new, self.dir.join(NAME))?;
-        fs::File::open(&self.dir)?.sync_all()?;
-        *written = version;
-        Ok(())
+        fs::File::open(&self.dir)?.sync_all()
     }
 }
 

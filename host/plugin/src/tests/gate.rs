@@ -104,3 +104,45 @@ fn replicas_are_bounded_in_length_and_number() {
         "there are more than 100000 devices, replicas counted (replicas)"
     );
 }
+
+/// A filter by device holds for what a unit has, whatever the component says that it is made of.
+#[test]
+fn a_filter_by_device_cannot_be_evaded() {
+    let offered = |filter: &str| {
+        let policy = POLICY.replace("    health:", &format!("    {filter}\n    health:"));
+        let mut host = call_host();
+        let pci = host.devices("pci").unwrap();
+        let card = host.children(pci[0], "drm").unwrap();
+        let first = host.nodes(pci[0]).unwrap();
+        let second = host.nodes(pci[1]).unwrap();
+        let unit = |id: &str, backing: &[_], nodes: &[_]| Unit {
+            id: id.into(),
+            backing: backing.to_vec(),
+            nodes: nodes.to_vec(),
+            properties: vec![],
+        };
+        let units = vec![
+            unit("both", &pci, &[]),
+            unit("child", &card[..1], &[]),
+            unit("first", &pci[..1], &first),
+            unit("node-alone", &[], &first),
+            unit("nothing", &[], &[]),
+            unit("other", &pci[1..], &second),
+            unit("stolen", &pci[1..], &first),
+        ];
+        let pool = Pool {
+            resource: "fake.com/gpu".into(),
+            units,
+            shared_nodes: vec![],
+            properties: vec![],
+        };
+        let (inventory, _) = Inventory::gate(&plugin_policy(&policy), &host, vec![pool], &|_| None);
+        inventory
+            .units()
+            .map(|unit| unit.id.to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(offered("except: [{device: \"0000:00:01.0\"}]"), "nothing other");
+    assert_eq!(offered("only: [{device: \"0000:00:01.0\"}]"), "child first node-alone");
+}

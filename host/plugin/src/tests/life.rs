@@ -240,3 +240,28 @@ async fn hardware_that_cannot_be_described_now_stays_what_it_was() {
     STATE.store(LEFT_OUT, Ordering::SeqCst);
     wait(&gpus, |list| list.devices.len() == 1).await;
 }
+
+/// What the component cannot describe stays only as long as the policy offers it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hardware_that_is_not_offered_any_more_is_not_kept() {
+    let policy = POLICY.replace(
+        "vendor: \"0x1234\", use: offer",
+        "vendor: \"0x1234\", driver: fakegpu, use: offer",
+    );
+    let node = devgate_node::Node::recorded("test", NODE).unwrap();
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        pools[0].properties.push(property("devgate.unread", "0000:00:01.0"));
+        Ok(pools)
+    });
+    let world = super::start_on(&node, &policy, [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, |list| list.devices.len() == 1).await;
+    let rebound = NODE.replace("DRIVER=fakegpu", "DRIVER=vfio-pci");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("node.umockdev");
+    std::fs::write(&file, rebound).unwrap();
+    world.node.reload(&file).unwrap();
+    wait(&gpus, |list| list.devices.is_empty()).await;
+}

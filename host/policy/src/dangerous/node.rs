@@ -100,6 +100,7 @@ fn by_class(class: &str, name: &str) -> Option<Danger> {
         "vfio" if name.starts_with("noiommu-") => {
             danger!("vfio-noiommu", "drives hardware that reaches all of the node's memory")
         }
+        "nvme-fabrics" => danger!("nvme-fabrics", "connects disks of other machines to the node"),
         "vtconsole" => danger!("vt", "decides what is on the node's consoles"),
         "raw" => danger!("raw", "binds raw devices to disks of the node"),
         "mei" => danger!("management-engine", "commands the node's management engine"),
@@ -223,6 +224,7 @@ mod tests {
             ("misc", "cpu_dma_latency"),
             ("misc", "device-mapper"),
             ("misc", "loop-control"),
+            ("nvme-fabrics", "ctl"),
             ("misc", "uinput"),
         ] {
             assert!(

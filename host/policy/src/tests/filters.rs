@@ -15,7 +15,7 @@ fn place(policy: &PluginPolicy, id: &str, of: &str, device: &str, mode: &str) ->
     let placed = policy.place(&UnitFacts {
         id,
         resource: &of,
-        devices: &["other", device],
+        devices: &[vec!["other", device]],
         properties: &properties,
     });
     match placed {
@@ -31,6 +31,28 @@ fn without_filters_what_is_granted_is_offered() {
     assert_eq!(place(&policy, "a", "v.com/x", "d", "m"), "v.com/x");
     assert_eq!(place(&policy, "a", "v.com/y", "d", "m"), "not granted");
     assert!(policy.knows_resource(&resource("v.com/x")) && !policy.knows_resource(&resource("v.com/y")));
+}
+
+/// A unit of several devices: taken away for one of them, let through only for all of them.
+#[test]
+fn a_device_filter_is_about_all_that_a_unit_is_made_of() {
+    let resource = resource("v.com/x");
+    let place = |text: &str, devices: &[Vec<&str>]| {
+        let policy = plugin(text);
+        let facts = UnitFacts {
+            id: "a",
+            resource: &resource,
+            devices,
+            properties: &[],
+        };
+        matches!(policy.place(&facts), Placed::Offered(_))
+    };
+    let two = [vec!["bus", "d", "card0"], vec!["bus", "e"]];
+    assert!(!place("except: [{device: d}]", &two) && !place("only: [{device: d}]", &two));
+    assert!(place("only: [{device: [d, e]}]", &two) && place("except: [{device: f}]", &two));
+    let one = [vec!["bus", "d", "card0"]];
+    assert!(place("only: [{device: d}]", &one) && place("only: [{device: \"card*\"}]", &one));
+    assert!(!place("only: [{device: d}]", &[]) && place("except: [{device: d}]", &[]));
 }
 
 #[test]

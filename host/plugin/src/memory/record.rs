@@ -1,0 +1,113 @@
+//! One id as it was handed out, and what is different by now.
+
+use crate::grants::GrantedNode;
+use crate::inventory::UnitRecord;
+use devgate_model::escape;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// One id as it was handed out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HandedOut {
+    nodes: Vec<NodeThen>,
+    /// Places in the device tree.
+    backing: BTreeSet<String>,
+    /// Whether the policy let its resource share hardware.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) shares: bool,
+}
+
+/// One node as it was handed out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeThen {
+    path: String,
+    /// Such as `c 195:0`.
+    number: String,
+    /// The place in the device tree of the device that it belonged to, where the kernel knows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
+    /// Whether others have it as well.
+    #[serde(default, skip_serializing_if = "is_false")]
+    shared: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl NodeThen {
+    fn of(granted: &GrantedNode, shared: bool) -> Self {
+        Self {
+            path: granted.node.path.clone(),
+            number: granted.node.number.to_string(),
+            device: granted.owner.as_ref().map(|owner| owner.location().to_owned()),
+            shared: shared || granted.grant.shared,
+        }
+    }
+}
+
+impl HandedOut {
+    /// A unit as it is now, with the shared nodes of its pool.
+    pub(super) fn of(unit: &UnitRecord, shared_nodes: &[GrantedNode], shares: bool) -> Self {
+        let own = unit.nodes.iter().map(|node| NodeThen::of(node, false));
+        let shared = shared_nodes.iter().map(|node| NodeThen::of(node, true));
+        Self {
+            nodes: own.chain(shared).collect(),
+            backing: unit.backing.iter().map(|device| device.location().to_owned()).collect(),
+            shares,
+        }
+    }
+
+    /// The places of what the unit has for itself: what it is made of, and what its own nodes belong to; for a node that
+    /// belongs to nothing in the tree, its path.
+    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
+        let own = self.nodes.iter().filter(|node| !node.shared);
+        let by_node = own.filter_map(|node| match &node.device {
+            Some(device) => Some(device.as_str()),
+            None if self.backing.is_empty() => Some(node.path.as_str()),
+            None => None,
+        });
+        self.backing.iter().map(String::as_str).chain(by_node)
+    }
+
+    /// What a kept answer would mean now that it did not mean then.
+    ///
+    /// A number by itself says little: majors are given out anew at every boot. It counts where nothing else tells what a
+    /// node is, neither its place in the tree nor what its unit is made of. A shared node that is not there now means nothing.
+    pub(super) fn difference(&self, now: &Self) -> Option<String> {
+        if self.backing != now.backing {
+            let place = |of: &Self| of.backing.iter().map(|at| last(at)).collect::<Vec<_>>().join(", ");
+            return Some(format!(
+                "it was handed out as device {} and is {} now",
+                escape(&place(self), 160),
+                escape(&place(now), 160)
+            ));
+        }
+        for then in &self.nodes {
+            let path = escape(&then.path, 80);
+            let Some(node) = now.nodes.iter().find(|node| node.path == then.path) else {
+                if then.shared {
+                    continue;
+                }
+                return Some(format!(
+                    "node {path}, which was handed out with it, is not its own any more"
+                ));
+            };
+            let moved = match (&then.device, &node.device) {
+                (Some(then), Some(now)) => then != now,
+                _ => !then.shared && self.backing.is_empty() && then.number != node.number,
+            };
+            if moved {
+                return Some(format!("node {path} is another device than when it was handed out"));
+            }
+        }
+        None
+    }
+}
+
+fn last(place: &str) -> &str {
+    place.rsplit('/').next().unwrap_or(place)
+}
