@@ -65,6 +65,7 @@ pub(crate) const KINDS: &[(&str, &str)] = &[
     ),
     ("tpm", "the TPM"),
     ("uinput", "input injection"),
+    ("uio", "devices driven without an iommu in between"),
     ("usbmon", "all that is sent over a USB bus"),
     ("userfaultfd", "what stops threads inside the kernel"),
     ("vfio-noiommu", "vfio groups that no iommu keeps to themselves"),

@@ -101,6 +101,7 @@ fn by_class(class: &str, name: &str) -> Option<Danger> {
             danger!("vfio-noiommu", "drives hardware that reaches all of the node's memory")
         }
         "nvme-fabrics" => danger!("nvme-fabrics", "connects disks of other machines to the node"),
+        "uio" => danger!("uio", "drives hardware that can reach all of the node's memory"),
         "vtconsole" => danger!("vt", "decides what is on the node's consoles"),
         "raw" => danger!("raw", "binds raw devices to disks of the node"),
         "mei" => danger!("management-engine", "commands the node's management engine"),
@@ -225,6 +226,7 @@ mod tests {
             ("misc", "device-mapper"),
             ("misc", "loop-control"),
             ("nvme-fabrics", "ctl"),
+            ("uio", "uio0"),
             ("misc", "uinput"),
         ] {
             assert!(
