@@ -39,8 +39,12 @@ struct PluginReport {
     resources: Vec<String>,
     component: ComponentFacts,
     grants: GrantFacts,
-    /// What it would offer; nothing without --run.
+    /// How far it gets: `works`, `idle`, `not-loaded` or `failed`; nothing without --run.
+    outcome: Option<&'static str>,
+    /// What it would offer; nothing without --run, and where its component was not asked or failed.
     units: Option<running::UnitCounts>,
+    /// What its component said while it was asked, and what that asked for and did not get.
+    said: Vec<running::Said>,
     /// Sorted by severity, errors first.
     findings: Vec<Finding>,
 }
@@ -77,7 +81,9 @@ fn report(args: &CheckArgs) -> anyhow::Result<Report> {
             resources: plugin.resources.iter().map(ToString::to_string).collect(),
             component: facts,
             grants: granted,
+            outcome: None,
             units: None,
+            said: Vec::new(),
             findings,
         });
     }

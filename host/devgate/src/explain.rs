@@ -2,6 +2,7 @@
 
 mod device;
 mod find;
+mod summary;
 mod text;
 mod unit;
 
@@ -37,6 +38,8 @@ struct Explanation {
     rejected: Vec<unit::RejectionFacts>,
     /// What `only` or `except` leaves out.
     left_out: Vec<unit::LeftOutFacts>,
+    /// What components said while they were asked, and what they asked for and did not get.
+    said: Vec<unit::Said>,
 }
 
 /// All that is looked at.
@@ -80,6 +83,7 @@ impl World {
             units: unit::units(self, &found),
             rejected: unit::rejected(self, &found),
             left_out: unit::left_out(self, &found),
+            said: Vec::new(),
         };
         for device in &found.devices {
             let facts = device::device_facts(self, device);
@@ -88,8 +92,9 @@ impl World {
                 .push(facts.with_context(|| device.name().to_owned())?);
         }
         explanation.keep_what_concerns(&found);
+        explanation.said = unit::said(self, &explanation);
         explanation.offered = explanation.units.iter().any(|unit| unit.unhealthy.is_none());
-        explanation.summary = text::summary(&explanation, &found);
+        explanation.summary = summary::of(&explanation, &found);
         Ok(explanation)
     }
 }
@@ -107,11 +112,10 @@ impl Explanation {
             || listed.any(|listed| listed.plugin == plugin)
     }
 
-    /// What was rejected or left out is known by its id alone: of a device, that of the plugins that see it is shown.
+    /// What was rejected is known by its id alone: of a device, that of the plugins that see it is shown.
     fn keep_what_concerns(&mut self, found: &find::Found) {
-        let (mut rejected, mut left_out) = (std::mem::take(&mut self.rejected), std::mem::take(&mut self.left_out));
+        let mut rejected = std::mem::take(&mut self.rejected);
         rejected.retain(|rejection| rejection.what.contains(found.id()) || self.concerns(&rejection.plugin));
-        left_out.retain(|left| left.id == found.id() || self.concerns(&left.plugin));
-        (self.rejected, self.left_out) = (rejected, left_out);
+        self.rejected = rejected;
     }
 }

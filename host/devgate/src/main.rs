@@ -14,6 +14,7 @@ mod policy;
 mod progress;
 mod recorded;
 mod run;
+mod said;
 
 use clap::Parser;
 use std::process::ExitCode;

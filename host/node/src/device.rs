@@ -128,6 +128,27 @@ impl Node {
         Err(ReadError::NotFound)
     }
 
+    /// All devices of a kernel name, whichever bus or class they are of, sorted by location.
+    ///
+    /// # Errors
+    /// [`ReadError::Invalid`] where it is not a plain name; others where no list of buses and classes can be read.
+    pub fn devices_named(&self, name: &str) -> Result<Vec<DevicePath>, ReadError> {
+        if !is_name(name) {
+            return Err(ReadError::Invalid("device name is not a plain name"));
+        }
+        let list = |directory| match self.tree().list(directory) {
+            Ok(names) => Ok(names.into_iter().map(|(name, _)| name).collect()),
+            Err(ReadError::NotFound) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
+        let mut subsystems: Vec<String> = list("sys/bus")?;
+        subsystems.extend(list("sys/class")?);
+        let mut found: Vec<_> = subsystems.iter().filter_map(|of| self.device(of, name).ok()).collect();
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
     /// The bus or class that a device is part of, if it says one.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 mod files;
 
 use crate::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
-use crate::grants::{GrantedMount, GrantedNode, Grants, NodeDenied, least};
+use crate::grants::{GrantedMount, GrantedNode, Grants, Line, NodeDenied, least};
 use crate::inventory::UnitRecord;
 use devgate_model::{
     CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, MountHandle, NodeHandle, escape,
@@ -409,6 +409,13 @@ impl Capabilities for CallHost {
     fn log(&mut self, level: LogLevel, message: &str) {
         let plugin = self.grants.policy.name.as_str();
         let line = escape(message, 1024);
+        if let Some(heard) = &self.grants.heard {
+            heard.line(Line {
+                level,
+                refusal: false,
+                text: line.clone(),
+            });
+        }
         match level {
             LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.grants.said.lately(&line, Instant::now()) => {
                 tracing::debug!(target: "component", plugin, "again: {line}");

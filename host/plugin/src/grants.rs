@@ -2,6 +2,7 @@
 
 mod explain;
 mod files;
+mod heard;
 mod here;
 mod mounts;
 mod said;
@@ -14,6 +15,8 @@ use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
 pub use explain::{SelectorAnswer, Sight};
 pub(crate) use files::FileRefused;
+pub(crate) use heard::Heard;
+pub use heard::Line;
 pub use here::{FileMatch, HostNodeMatch};
 pub use mounts::{GrantedMount, MountDenied};
 use said::Said;
@@ -40,6 +43,8 @@ pub struct Grants {
     pub(crate) policy: Arc<PluginPolicy>,
     pub(crate) told: Told,
     pub(crate) said: Said,
+    /// Where lines go besides the log, if anywhere.
+    pub(crate) heard: Option<Heard>,
 }
 
 /// A node that may be given to containers, and how.
@@ -99,6 +104,7 @@ impl Grants {
             policy,
             told: Told::default(),
             said: Said::default(),
+            heard: None,
         }
     }
 

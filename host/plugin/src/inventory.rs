@@ -47,6 +47,10 @@ pub(crate) struct PoolRecord {
 pub(crate) struct Left {
     /// The component's own name of its resource.
     pub(crate) resource: ResourceName,
+    /// What it is made of.
+    pub(crate) backing: Vec<DevicePath>,
+    /// Its own nodes.
+    pub(crate) nodes: Vec<GrantedNode>,
     /// The filter, or the first of `only` where none of them matches.
     pub(crate) origin: Origin,
 }
@@ -59,7 +63,7 @@ pub(crate) struct Inventory {
     /// Units that are there and not offered.
     pub(crate) left: BTreeMap<UnitId, Left>,
     /// The kernel names of devices that the component cannot describe now.
-    unread: BTreeSet<String>,
+    pub(crate) unread: BTreeSet<String>,
 }
 
 /// A pool or a unit that the gate did not let through. The others are not affected.

@@ -32,7 +32,8 @@ mod survey;
 
 pub use calls::Inline;
 pub use grants::{
-    FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Match, MountDenied, SelectorAnswer, Sight, Withheld,
+    FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, SelectorAnswer, Sight,
+    Withheld,
 };
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};

@@ -6,7 +6,7 @@
 use crate::call::{CallHost, Reads};
 use crate::claims::{Ledger, Place};
 use crate::component::Component;
-use crate::grants::{GrantedNode, Grants};
+use crate::grants::{GrantedNode, Grants, Heard, Line};
 use crate::health::UnitHealth;
 use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
 use crate::memory::Memory;
@@ -14,7 +14,7 @@ use crate::plugin::{LoadFailure, Loader, matched, verdicts};
 use crate::resource::replica_ids;
 use devgate_model::{PluginName, ResourceName, UnitId};
 use devgate_node::{DevicePath, Node};
-use devgate_policy::{Origin, PluginPolicy, Policy};
+use devgate_policy::{Origin, PluginPolicy, Policy, Use};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -31,6 +31,13 @@ pub struct Surveyed {
     pub units: Vec<SurveyedUnit>,
     /// The units that the policy's `only` or `except` leaves out, sorted by id.
     pub left: Vec<LeftOut>,
+    /// The kernel names of the devices that its component cannot describe now.
+    pub unread: BTreeSet<String>,
+    /// The devices that the policy offers and that are part of no unit, left-out ones included, sorted; nothing where it
+    /// offers nothing at all, which the outcome explains.
+    pub unused: Vec<DevicePath>,
+    /// What was said in its calls: its component's lines, and what that asked for and does not get. At most 20 lines.
+    pub lines: Vec<Line>,
 }
 
 /// A unit that is there and that the policy does not want offered.
@@ -40,6 +47,10 @@ pub struct LeftOut {
     pub id: UnitId,
     /// The component's own name of its resource.
     pub resource: ResourceName,
+    /// What it is made of.
+    pub backing: Vec<DevicePath>,
+    /// Its own nodes.
+    pub nodes: Vec<GrantedNode>,
     /// The filter that leaves it out, or the first of `only` where none of them matches.
     pub origin: Origin,
 }
@@ -115,6 +126,7 @@ pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed
 /// One plugin, while it is looked at.
 struct Look {
     grants: Arc<Grants>,
+    heard: Heard,
     outcome: Outcome,
     component: Option<Arc<dyn Component>>,
     devices: usize,
@@ -125,9 +137,12 @@ struct Look {
 impl Look {
     /// Up to what it claims.
     fn at(policy: &PluginPolicy, node: &Node, loader: &dyn Loader) -> Self {
-        let grants = Arc::new(Grants::new(node.clone(), Arc::new(policy.clone())));
+        let heard = Heard::default();
+        let mut grants = Grants::new(node.clone(), Arc::new(policy.clone()));
+        grants.heard = Some(heard.clone());
         let mut look = Self {
-            grants,
+            grants: Arc::new(grants),
+            heard,
             outcome: Outcome::Answered,
             component: None,
             devices: 0,
@@ -200,9 +215,12 @@ impl Look {
                 });
             }
         }
+        let unused = self.unused();
         let left = self.inventory.left.into_iter().map(|(id, left)| LeftOut {
             id,
             resource: left.resource,
+            backing: left.backing,
+            nodes: left.nodes,
             origin: left.origin,
         });
         let left = left.collect();
@@ -212,7 +230,39 @@ impl Look {
             rejected: self.rejected.into_iter().collect(),
             units,
             left,
+            unread: self.inventory.unread,
+            unused,
+            lines: self.heard.lines(),
         }
+    }
+
+    /// The offered devices that nothing of the inventory has to do with.
+    fn unused(&self) -> Vec<DevicePath> {
+        if self.outcome != Outcome::Answered {
+            return Vec::new();
+        }
+        let units = self.inventory.units().map(|unit| (&unit.backing, &unit.nodes));
+        let left = self.inventory.left.values().map(|left| (&left.backing, &left.nodes));
+        let owners = |nodes: &[GrantedNode]| nodes.iter().filter_map(|node| node.owner.clone()).collect::<Vec<_>>();
+        let mut used = BTreeSet::new();
+        for (backing, nodes) in units.chain(left) {
+            used.extend(backing.iter().cloned().chain(owners(nodes)));
+        }
+        for pool in self.inventory.pools.values() {
+            used.extend(owners(&pool.shared_nodes));
+        }
+        // A device and its parts go together, whichever of them the policy and the component name.
+        let is_used = |device: &DevicePath| {
+            used.contains(device)
+                || used
+                    .iter()
+                    .any(|part| part.is_beneath(device) || device.is_beneath(part))
+        };
+        // That the tree cannot be read has been said.
+        let matches = self.grants.matches().unwrap_or_default();
+        let offered = matches.into_iter().filter(|found| found.usage == Use::Offer);
+        let offered: BTreeSet<_> = offered.map(|found| found.device).collect();
+        offered.into_iter().filter(|device| !is_used(device)).collect()
     }
 
     fn health(&self, resource: &ResourceName, pool: &PoolRecord) -> Result<HashMap<UnitId, UnitHealth>, Outcome> {

@@ -56,6 +56,11 @@ fn every_way_of_asking_is_answered() -> anyhow::Result<()> {
         ("/dev/mem", 5),
         ("/dev/nope", 5),
         ("fuse", 5),
+        ("fake.com/extra", 5),
+        ("misc/nope", 5),
+        ("/sys/bus/pci/devices/0000:00:01.0", 0),
+        ("/sys/devices/virtual/mem/mem", 5),
+        ("card1", 0),
         ("nonsense\u{1b}[31m", 5),
     ] {
         let said = explain(&place, what, &[])?;
@@ -100,6 +105,77 @@ fn the_json_form_says_the_same() -> anyhow::Result<()> {
         (&false.into(), &"c 1:1".into())
     );
     assert_eq!(memory["rejected"][0]["what"], "resource fake.com/extra");
+    Ok(())
+}
+
+/// A mounted disk and its controller, which has a node as well; and a function that is alone in iommu group 42.
+const DISKS_AND_GROUP: &str = "\
+P: /devices/pci0000:00/0000:00:05.0
+E: SUBSYSTEM=pci
+A: vendor=0x1af4\\n
+
+P: /devices/pci0000:00/0000:00:05.0/block/vda
+N: vda
+E: SUBSYSTEM=block
+E: DEVTYPE=disk
+E: DEVNAME=/dev/vda
+A: dev=254:0\\n
+
+P: /devices/pci0000:00/0000:00:05.0/nvme/nvme0
+N: nvme0
+E: SUBSYSTEM=nvme
+E: DEVNAME=/dev/nvme0
+A: dev=241:0\\n
+
+P: /devices/pci0000:00/0000:00:06.0
+E: SUBSYSTEM=pci
+E: DRIVER=vfio-pci
+A: vendor=0x1234\\n
+L: iommu_group=../../../kernel/iommu_groups/42
+
+P: /devices/virtual/vfio/42
+N: vfio/42
+E: SUBSYSTEM=vfio
+E: DEVNAME=/dev/vfio/42
+A: dev=239:1\\n
+
+F: /proc/1/mountinfo=30 1 254:0 / /srv rw - ext4 /dev/vda rw\\n
+";
+
+const DISK_AND_GROUP_PLUGINS: &str = r#"
+  disks:
+    component: {file: generic.wasm}
+    resources: [fake.com/disk]
+    hardware:
+      - {subsystem: pci, vendor: "0x1af4", use: offer, nodes: [{subsystem: block}, {subsystem: nvme}]}
+    config: {devices: [{resource: fake.com/disk, subsystem: pci}]}
+  functions:
+    component: {file: generic.wasm}
+    resources: [fake.com/function]
+    hardware:
+      - {subsystem: pci, vendor: "0x1234", use: offer, nodes: [{subsystem: vfio}]}
+    config: {devices: [{resource: fake.com/function, subsystem: pci}]}
+"#;
+
+/// That its device is offered does not make a node one that is handed out; a group's node belongs to the functions of the group.
+#[test]
+fn a_node_is_explained_by_who_hands_it_out() -> anyhow::Result<()> {
+    let place = Place::on(DISKS_AND_GROUP, DISK_AND_GROUP_PLUGINS)?;
+    let mut told = String::new();
+    for what in ["0000:00:05.0", "/dev/vda", "/dev/vfio/42"] {
+        let said = explain(&place, what, &[])?;
+        told += &format!("$ devgate explain {what}  # {:?}\n{}\n", said.code, said.out);
+    }
+    insta::with_settings!({filters => filters()}, {
+        insta::assert_snapshot!(told);
+    });
+    Ok(())
+}
+
+#[test]
+fn nothing_is_no_question() -> anyhow::Result<()> {
+    let place = Place::new(PLUGINS)?;
+    assert_eq!(explain(&place, "", &[])?.code, Some(2));
     Ok(())
 }
 

@@ -197,6 +197,41 @@ async fn a_gpu_that_was_never_known_is_not_listed() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The commands that look say the same as the log.
+#[test]
+fn why_a_gpu_is_missing_is_told_to_who_asks() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (policy, node) = (dir.path().join("policy.yaml"), dir.path().join("node.umockdev"));
+    std::fs::write(&policy, POLICY)?;
+    std::fs::write(&node, with_information(NODE, FIRST, FIRST_UUID, NO_UUID))?;
+    let asked = |command: &[&str]| -> anyhow::Result<crate::look::Said> {
+        let mut args: Vec<std::path::PathBuf> = command.iter().map(Into::into).collect();
+        args.extend(["--policy".into(), policy.clone(), "--node-root".into(), node.clone()]);
+        args.extend(["--components".into(), devgate_tests::components()?]);
+        crate::look::look(args)
+    };
+    let why =
+        "GPU 0000:1b:00.0 cannot be described now: it is not initialized (nvidia-persistenced does that), or it failed";
+    let first = asked(&["explain", FIRST])?;
+    assert_eq!(first.code, Some(5), "{}", first.err);
+    let expected = format!(
+        "{FIRST} is not offered: plugin nvidia may offer it, and its component cannot describe it now: {why}\n"
+    );
+    assert!(first.out.starts_with(&expected), "{}", first.out);
+
+    let json: serde_json::Value = serde_json::from_str(&asked(&["check", "--run", "--output", "json"])?.out)?;
+    let plugin = &json["plugins"][0];
+    assert_eq!(plugin["said"], serde_json::json!([{"level": "warn", "text": why}]));
+    let unused = "1 offered device backs no unit: 0000:1b:00.0 (which its component cannot describe now)";
+    assert_eq!(plugin["findings"][0]["code"], "device-unused");
+    assert_eq!(plugin["findings"][0]["message"], unused);
+    assert_eq!(
+        (&plugin["outcome"], &plugin["units"]["healthy"]),
+        (&"works".into(), &7.into())
+    );
+    Ok(())
+}
+
 /// If the driver were asked about a GPU that sleeps, its answer would show: at the start by the GPU in the list, later by a
 /// healthy one that is not.
 #[tokio::test(flavor = "multi_thread")]

@@ -63,11 +63,16 @@ pub(crate) struct Place {
 impl Place {
     /// With a policy of these plugins.
     pub(crate) fn new(plugins: &str) -> anyhow::Result<Self> {
+        Self::on(NODE, plugins)
+    }
+
+    /// The same on another recorded node.
+    pub(crate) fn on(node: &str, plugins: &str) -> anyhow::Result<Self> {
         let place = Self {
             dir: tempfile::tempdir()?,
         };
         let write = |name: &str, text: &str| std::fs::write(place.dir.path().join(name), text);
-        write("node.umockdev", NODE)?;
+        write("node.umockdev", node)?;
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
         write("policy.yaml", &format!("{head}{plugins}"))?;
         Ok(place)

@@ -62,6 +62,15 @@ pub(super) fn look(policy: &PluginPolicy, matches: &[Match], before: &mut Vec<Of
     before.push(own);
 }
 
+/// The first of some names, and how many more there are.
+pub(super) fn first_few(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(NAMED) {
+        Some(more @ 1..) => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}
+
 fn say(
     code: &'static str,
     what: &str,
@@ -74,10 +83,7 @@ fn say(
     if names.is_empty() {
         return;
     }
-    let mut shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if let Some(more @ 1..) = names.len().checked_sub(NAMED) {
-        shown += &format!(" and {more} more");
-    }
+    let shown = first_few(&names);
     let plural = if names.len() == 1 { "" } else { "s" };
     let message = format!(
         "plugin {} may offer the same {what}{plural}: {shown}; it comes first in the policy and keeps what both claim",

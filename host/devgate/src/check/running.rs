@@ -8,6 +8,7 @@ use super::finding::Finding;
 use crate::loader::SandboxLoader;
 use crate::progress::Telling;
 use anyhow::Context;
+use devgate_model::escape;
 use devgate_node::Node;
 use devgate_plugin::{Outcome, Surveyed};
 use devgate_policy::{PluginPolicy, Policy};
@@ -23,8 +24,18 @@ const SHOWN: usize = 16;
 pub(super) struct UnitCounts {
     pub(super) units: usize,
     pub(super) healthy: usize,
-    /// How many the gate did not let through.
+    /// How many pools and units the gate did not let through; a pool counts once, whatever is in it.
     pub(super) rejected: usize,
+    /// How many of these are whole pools.
+    pub(super) rejected_pools: usize,
+}
+
+/// A line that was said while the component was asked.
+#[derive(Debug, Serialize)]
+pub(super) struct Said {
+    /// `info`, `warn` or `error`, as the component has it; `refused` for what it asked for and did not get.
+    pub(super) level: &'static str,
+    pub(super) text: String,
 }
 
 pub(super) fn look(
@@ -61,6 +72,20 @@ fn outcome(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy
 
 fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
     let at = Some(&policy.origin);
+    report.outcome = Some(match &surveyed.outcome {
+        Outcome::Answered => "works",
+        Outcome::Idle => "idle",
+        Outcome::NotLoaded(_) => "not-loaded",
+        Outcome::Blind(_) | Outcome::Failed(_) => "failed",
+    });
+    let said = surveyed.lines.iter().map(|line| Said {
+        level: crate::said::level(line),
+        text: line.text.clone(),
+    });
+    report.said = said.collect();
+    if surveyed.outcome != Outcome::Answered {
+        return;
+    }
     let unhealthy = surveyed.units.iter().filter_map(|unit| {
         let why = unit.unhealthy()?;
         Some(format!("id {} of {}: {why}", unit.id, unit.resource))
@@ -77,10 +102,42 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
             .findings
             .extend(messages.map(|message| Finding::warning(code, at, message)));
     }
+    if surveyed.units.is_empty() && surveyed.left.is_empty() && !surveyed.rejected.is_empty() {
+        let message = "all that the component lists was rejected, so that it offers nothing";
+        report.findings.push(Finding::error("all-rejected", at, message));
+    }
+    unused(report, surveyed, policy);
     let healthy = surveyed.units.iter().filter(|unit| unit.unhealthy().is_none());
+    let pools = surveyed.rejected.iter().filter(|it| it.what.starts_with("resource "));
     report.units = Some(UnitCounts {
         units: surveyed.units.len(),
         healthy: healthy.count(),
         rejected: surveyed.rejected.len(),
+        rejected_pools: pools.count(),
     });
+}
+
+/// Devices that the policy offers and the component makes nothing of.
+fn unused(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
+    let names = surveyed.unused.iter().map(|device| {
+        let unread = surveyed.unread.contains(device.name());
+        let says = if unread {
+            " (which its component cannot describe now)"
+        } else {
+            ""
+        };
+        format!("{}{says}", escape(device.name(), 128))
+    });
+    let (what, backs) = match surveyed.unused.len() {
+        0 => return,
+        1 => ("device", "backs"),
+        _ => ("devices", "back"),
+    };
+    let message = format!(
+        "{} offered {what} {backs} no unit: {}",
+        surveyed.unused.len(),
+        super::overlaps::first_few(&names.collect::<Vec<_>>())
+    );
+    let at = Some(&policy.origin);
+    report.findings.push(Finding::warning("device-unused", at, message));
 }

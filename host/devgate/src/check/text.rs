@@ -50,18 +50,35 @@ fn plugin_block(text: &mut String, report: &PluginReport) {
         ["offers".to_owned(), report.resources.join(", ")],
         ["component".to_owned(), format!("{}{size}, {pinned}", component.file)],
     ];
-    if let Some(units) = &report.units {
-        let rejected = match units.rejected {
-            0 => String::new(),
-            n => format!(", {n} rejected"),
-        };
-        rows.push([
-            "units".to_owned(),
-            format!("{}, {} healthy{rejected}", units.units, units.healthy),
-        ]);
-    }
+    rows.extend(units(report).map(|units| ["units".to_owned(), units]));
     *text += &columns(2, &rows);
+    for said in &report.said {
+        let _ = writeln!(text, "  said ({}): {}", said.level, said.text);
+    }
     grants(text, &report.grants);
+}
+
+/// What came of it when the component was asked; nothing where nobody wanted to know.
+fn units(report: &PluginReport) -> Option<String> {
+    let outcome = report.outcome?;
+    let Some(units) = &report.units else {
+        return Some(match outcome {
+            "idle" => "not asked: idle".to_owned(),
+            "not-loaded" => "not asked: its component is not loaded".to_owned(),
+            _ => "unknown: a call failed".to_owned(),
+        });
+    };
+    let alone = units.rejected - units.rejected_pools;
+    let rejected: Vec<_> = [(units.rejected_pools, "pool"), (alone, "unit")]
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| count(n, what))
+        .collect();
+    let rejected = match rejected.join(" and ") {
+        nothing if nothing.is_empty() => nothing,
+        some => format!(", {some} rejected"),
+    };
+    Some(format!("{}, {} healthy{rejected}", units.units, units.healthy))
 }
 
 fn finding_line(text: &mut String, finding: &Finding) {

@@ -57,7 +57,7 @@ Exit codes:
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ExplainArgs {
     /// A resource, a kernel device, a node in /dev, or a unit's id
-    #[arg(value_name = "WHAT")]
+    #[arg(value_name = "WHAT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) what: String,
 
     #[command(flatten)]

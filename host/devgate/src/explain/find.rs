@@ -1,30 +1,14 @@
 //! What somebody means who writes `nvidia.com/gpu`, `0000:3b:00.0`, `/dev/nvidia0` or `GPU-1234`: all that it can be here.
 
 use super::World;
-use devgate_model::ResourceName;
-use devgate_node::DevicePath;
-use devgate_plugin::SurveyedUnit;
-use std::collections::BTreeSet;
+use devgate_model::{NodeNumber, ResourceName};
+use devgate_node::{DeviceNode, DevicePath, Node};
+use devgate_plugin::{GrantedNode, LeftOut, SurveyedUnit};
 
-/// Where a device is looked for that is named without its subsystem, besides where the policy's selectors look.
-const SUBSYSTEMS: [&str; 16] = [
-    "accel",
-    "block",
-    "drm",
-    "fpga_region",
-    "hidraw",
-    "infiniband",
-    "input",
-    "misc",
-    "net",
-    "nvme",
-    "pci",
-    "platform",
-    "sound",
-    "tty",
-    "usb",
-    "video4linux",
-];
+/// The class of the nodes that open iommu groups, their directory, and what is before the name of a group without an iommu.
+const GROUP: &str = "vfio";
+const GROUPS: &str = "/dev/vfio/";
+const NO_IOMMU: &str = "noiommu-";
 
 /// What was meant.
 #[derive(Debug, Default)]
@@ -33,8 +17,9 @@ pub(super) struct Found {
     pub(super) what: String,
     /// A resource's name.
     pub(super) resource: Option<ResourceName>,
-    /// A node's path.
+    /// A node's path, and its number where it is there.
     pub(super) node: Option<String>,
+    number: Option<NodeNumber>,
     /// Kernel devices.
     pub(super) devices: Vec<DevicePath>,
 }
@@ -45,43 +30,95 @@ pub(super) fn find(world: &World, what: &str) -> Found {
         ..Found::default()
     };
     if what.starts_with("/dev/") {
-        found.node = Some(what.to_owned());
         let node = world.node.node_at(what).ok();
-        found.devices = node
-            .and_then(|node| world.node.owner_of(node.number))
-            .into_iter()
-            .collect();
-        return found;
-    }
-    if let Some((subsystem, name)) = what.split_once('/') {
+        found.devices = behind(&world.node, what, node.as_ref());
+        found.number = node.map(|node| node.number);
+        found.node = Some(what.to_owned());
+    } else if let Some(path) = what.strip_prefix("/sys/") {
+        found.devices = in_sysfs(&world.node, path.trim_end_matches('/'));
+    } else if let Some((subsystem, name)) = what.split_once('/') {
         found.devices = world.node.device(subsystem, name).into_iter().collect();
         if found.devices.is_empty() {
-            found.resource = ResourceName::try_new(what).ok();
+            let resource = ResourceName::try_new(what).ok();
+            found.resource = resource.filter(|resource| is_resource(world, resource, subsystem));
         }
-        return found;
+    } else {
+        found.devices = world.node.devices_named(what).unwrap_or_default();
     }
-    let named = world.policy.plugins.values().flat_map(|plugin| &plugin.hardware);
-    let named = named.map(|selector| selector.subsystem.as_str());
-    let subsystems: BTreeSet<&str> = named.chain(SUBSYSTEMS).collect();
-    let devices: BTreeSet<_> = subsystems
-        .into_iter()
-        .filter_map(|subsystem| world.node.device(subsystem, what).ok())
-        .collect();
-    found.devices = devices.into_iter().collect();
     found
+}
+
+/// Whether a resource is meant rather than a device that is not there: somebody uses the name, or it reads like one.
+fn is_resource(world: &World, resource: &ResourceName, subsystem: &str) -> bool {
+    let known = world
+        .policy
+        .plugins
+        .values()
+        .any(|plugin| plugin.knows_resource(resource));
+    let is_subsystem = || world.node.devices(subsystem).is_ok_and(|devices| !devices.is_empty());
+    known || (subsystem.contains('.') && !is_subsystem())
+}
+
+/// The devices that a node belongs to: its owner, or the functions of the iommu group that it opens.
+fn behind(node: &Node, path: &str, found: Option<&DeviceNode>) -> Vec<DevicePath> {
+    let owner = found.and_then(|found| node.owner_of(found.number));
+    let group = match &owner {
+        Some(owner) => {
+            let subsystem = node.subsystem(owner).ok().flatten();
+            subsystem.filter(|s| s.name == GROUP).map(|_| owner.name())
+        }
+        None => path.strip_prefix(GROUPS).filter(|name| !name.contains('/')),
+    };
+    let name = group.map(|group| group.strip_prefix(NO_IOMMU).unwrap_or(group));
+    let members = name.and_then(|name| node.group_members(name).ok()).unwrap_or_default();
+    if members.is_empty() {
+        owner.into_iter().collect()
+    } else {
+        members
+    }
+}
+
+/// A device by a path of sysfs, without `/sys/`, as people paste it.
+fn in_sysfs(node: &Node, path: &str) -> Vec<DevicePath> {
+    let parts: Vec<_> = path.split('/').collect();
+    match parts.as_slice() {
+        ["bus", subsystem, "devices", name] | ["class", subsystem, name] | [subsystem @ "block", name] => {
+            node.device(subsystem, name).into_iter().collect()
+        }
+        ["devices", .., name] => {
+            let mut named = node.devices_named(name).unwrap_or_default();
+            named.retain(|device| path.strip_prefix("devices/") == Some(device.location()));
+            named
+        }
+        _ => Vec::new(),
+    }
 }
 
 impl Found {
     /// Whether a unit is it, or is made of it.
     pub(super) fn is(&self, unit: &SurveyedUnit) -> bool {
-        let id = unit.id.as_str() == self.id();
-        let resource = self.resource.as_ref() == Some(&unit.resource);
-        let node = |path: &String| unit.nodes.iter().any(|granted| granted.node.path == *path);
-        let device = |device: &DevicePath| {
-            let backing = unit.backing.iter().any(|b| b == device || device.is_beneath(b));
-            backing || unit.nodes.iter().any(|granted| granted.owner.as_ref() == Some(device))
-        };
-        id || resource || self.node.as_ref().is_some_and(node) || self.devices.iter().any(device)
+        let named = unit.id.as_str() == self.id() || self.resource.as_ref() == Some(&unit.resource);
+        named || self.has(&unit.backing, &unit.nodes)
+    }
+
+    /// The same for a unit that `only` or `except` leaves out.
+    pub(super) fn is_left(&self, left: &LeftOut) -> bool {
+        let named = left.id.as_str() == self.id() || self.resource.as_ref() == Some(&left.resource);
+        named || self.has(&left.backing, &left.nodes)
+    }
+
+    /// Whether what has these devices and nodes has it. A node is a part of what hands it out: that its device is, is not enough.
+    fn has(&self, backing: &[DevicePath], nodes: &[GrantedNode]) -> bool {
+        if let Some(path) = &self.node {
+            return nodes.iter().any(|granted| match self.number {
+                Some(number) => granted.node.number == number,
+                None => granted.node.path == *path,
+            });
+        }
+        self.devices.iter().any(|device| {
+            let backs = backing.iter().any(|b| b == device || device.is_beneath(b));
+            backs || nodes.iter().any(|granted| granted.owner.as_ref() == Some(device))
+        })
     }
 
     /// As a unit's id; the kubelet knows replicas by a number after it.

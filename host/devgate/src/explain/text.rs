@@ -2,99 +2,12 @@
 
 use super::Explanation;
 use super::device::{DeviceFacts, Given, PluginSight};
-use super::find::Found;
 use super::unit::UnitFacts;
 use crate::output::columns;
 use std::fmt::Write;
 
 /// Units beyond which a list says how many more there are.
 const SHOWN: usize = 50;
-
-/// The answer in one sentence.
-pub(super) fn summary(explanation: &Explanation, found: &Found) -> String {
-    let what = &explanation.what;
-    let (all, healthy) = (
-        explanation.units.len(),
-        explanation.units.iter().filter(|unit| unit.unhealthy.is_none()).count(),
-    );
-    if let Some(resource) = &found.resource {
-        return match (all, explanation.plugins.first()) {
-            (0, None) => format!("{resource} is not offered: no plugin's resources has it"),
-            (0, Some(plugin)) => {
-                let why = first_line(plugin.why.as_deref());
-                let why = why.unwrap_or("its component offers nothing that passes the gate");
-                format!("{resource} is not offered: plugin {}: {why}", plugin.plugin)
-            }
-            _ if healthy == 0 => format!("{resource} is offered, and none of its {all} units can be allocated"),
-            _ => format!("{resource} is offered: {healthy} of {all} units can be allocated"),
-        };
-    }
-    let unit = explanation.units.iter().find(|unit| unit.unhealthy.is_none());
-    match (unit, explanation.units.first()) {
-        (Some(unit), _) => format!("{what} is offered as {}: {}", unit.resource, of(unit)),
-        (None, Some(unit)) => {
-            let why = unit.unhealthy.as_deref().unwrap_or_default();
-            format!("{what} is {} and cannot be allocated: {why}", of(unit))
-        }
-        (None, None) => format!("{what} is not offered: {}", absence(explanation, found)),
-    }
-}
-
-/// A refusal's table follows it elsewhere.
-fn first_line(why: Option<&str>) -> Option<&str> {
-    let line = why?.lines().next()?;
-    Some(line.trim_end_matches(':'))
-}
-
-fn of(unit: &UnitFacts) -> String {
-    format!("id {} of plugin {}", unit.id, unit.plugin)
-}
-
-/// Why no unit has to do with it: the first thing that stands in the way.
-fn absence(explanation: &Explanation, found: &Found) -> String {
-    if let Some(problem) = explanation.node.as_ref().and_then(|node| node.problem.as_ref()) {
-        return format!("the node cannot be looked at: {problem}");
-    }
-    let named = explanation
-        .rejected
-        .iter()
-        .find(|rejection| rejection.what.starts_with(&format!("id {} ", found.id())));
-    if let Some(rejection) = named {
-        return format!("{} was rejected: {}", rejection.what, rejection.why);
-    }
-    if let Some(left) = explanation.left_out.iter().find(|left| left.id == found.id()) {
-        return format!("plugin {}'s only or except leaves it out ({})", left.plugin, left.at);
-    }
-    if explanation.devices.is_empty() && explanation.node.is_none() {
-        return "this node has no such device, and no plugin such a unit".to_owned();
-    }
-    let sights = || explanation.devices.iter().flat_map(|device| &device.plugins);
-    let listed = explanation.node.as_ref().map(|node| &node.plugins);
-    let listed = listed.filter(|plugins| !plugins.is_empty());
-    let withheld = listed.and_then(|plugins| plugins.iter().find_map(|plugin| plugin.withheld.as_ref()));
-    if let Some(why) = withheld {
-        return why.clone();
-    }
-    if let Some(sight) = sights().find(|sight| sight.usage == Some("offer")) {
-        let plugin = explanation.plugins.iter().find(|facts| facts.plugin == sight.plugin);
-        let why = plugin.and_then(|facts| first_line(facts.why.as_deref()));
-        return match (why, sight.withheld.first()) {
-            (Some(why), _) => format!("plugin {} may offer it, but does not work: {why}", sight.plugin),
-            (None, Some(withheld)) => format!("plugin {} may offer it, but {}", sight.plugin, withheld.why),
-            (None, None) => format!("plugin {} may offer it, and its component does not", sight.plugin),
-        };
-    }
-    if let Some(plugin) = listed.and_then(|plugins| plugins.first()) {
-        return format!("plugin {} may hand it out, and its component does not", plugin.plugin);
-    }
-    match sights().find(|sight| sight.usage == Some("read")) {
-        Some(sight) => format!(
-            "plugin {} may only look at it (use: offer would let it be offered)",
-            sight.plugin
-        ),
-        None => "no plugin's policy grants it".to_owned(),
-    }
-}
 
 pub(super) fn of_explanation(explanation: &Explanation) -> String {
     let mut text = format!("{}\n", explanation.summary);
@@ -139,8 +52,8 @@ pub(super) fn of_explanation(explanation: &Explanation) -> String {
     for left in &explanation.left_out {
         let _ = writeln!(
             text,
-            "  plugin {}: id {} of {}: {}",
-            left.plugin, left.id, left.resource, left.at
+            "  plugin {}: id {} of {}: {}, {}",
+            left.plugin, left.id, left.resource, left.by, left.at
         );
     }
     if !explanation.rejected.is_empty() {
@@ -152,6 +65,12 @@ pub(super) fn of_explanation(explanation: &Explanation) -> String {
             "  plugin {}: {}: {}",
             rejection.plugin, rejection.what, rejection.why
         );
+    }
+    if !explanation.said.is_empty() {
+        text += "\nWhat components said\n";
+    }
+    for said in &explanation.said {
+        let _ = writeln!(text, "  plugin {} ({}): {}", said.plugin, said.level, said.text);
     }
     text
 }

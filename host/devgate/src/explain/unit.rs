@@ -1,10 +1,10 @@
 //! Units, and the plugins that they would come from.
 
-use super::World;
 use super::device::{Given, given};
 use super::find::Found;
+use super::{Explanation, World};
 use devgate_model::escape;
-use devgate_plugin::{LoadFailure, Outcome, Surveyed, SurveyedUnit};
+use devgate_plugin::{LeftOut, LoadFailure, Outcome, Surveyed, SurveyedUnit};
 use serde::Serialize;
 
 /// A plugin that has to do with what was asked for.
@@ -20,6 +20,8 @@ pub(super) struct PluginFacts {
     /// How many units of it may be handed out, and how many there are.
     pub(super) healthy: usize,
     pub(super) units: usize,
+    /// The kernel names of devices that its component cannot describe now.
+    pub(super) unread: Vec<String>,
 }
 
 /// A unit that passed the gate.
@@ -56,6 +58,15 @@ pub(super) struct RejectionFacts {
     pub(super) why: String,
 }
 
+/// A line that was said while a component was asked.
+#[derive(Debug, Serialize)]
+pub(super) struct Said {
+    pub(super) plugin: String,
+    /// `info`, `warn` or `error`, as its component has it; `refused` for what that asked for and did not get.
+    pub(super) level: &'static str,
+    pub(super) text: String,
+}
+
 /// A unit that `only` or `except` leaves out.
 #[derive(Debug, Serialize)]
 pub(super) struct LeftOutFacts {
@@ -63,27 +74,48 @@ pub(super) struct LeftOutFacts {
     /// As the component names it.
     pub(super) resource: String,
     pub(super) id: String,
+    /// `only` or `except`.
+    pub(super) by: &'static str,
     /// The filter, or the first of `only` where none of them matches.
     pub(super) at: String,
 }
 
-/// Those of the id or resource, and all of them where a device or node was asked for: what a unit that is left out is made of is
-/// not kept.
+/// Those that are it, or are made of it.
 pub(super) fn left_out(world: &World, found: &Found) -> Vec<LeftOutFacts> {
     let mut all = Vec::new();
     for surveyed in &world.surveyed {
-        let left = surveyed.left.iter().filter(|left| {
-            let hardware = !found.devices.is_empty() || found.node.is_some();
-            hardware || left.id.as_str() == found.id() || found.resource.as_ref() == Some(&left.resource)
-        });
+        let policy = world.policy.plugins.get(&surveyed.name);
+        let is_except = |left: &LeftOut| {
+            policy.is_some_and(|policy| policy.except.iter().any(|filter| filter.origin == left.origin))
+        };
+        let left = surveyed.left.iter().filter(|left| found.is_left(left));
         all.extend(left.map(|left| LeftOutFacts {
             plugin: surveyed.name.to_string(),
             resource: left.resource.to_string(),
             id: left.id.to_string(),
+            by: if is_except(left) { "except" } else { "only" },
             at: left.origin.to_string(),
         }));
     }
     all
+}
+
+/// What was said in the calls of the plugins that have to do with it.
+pub(super) fn said(world: &World, explanation: &Explanation) -> Vec<Said> {
+    let shown = |surveyed: &&Surveyed| {
+        let name = surveyed.name.as_str();
+        explanation.concerns(name) && explanation.plugins.iter().any(|facts| facts.plugin == name)
+    };
+    let of = |surveyed: &Surveyed| {
+        let plugin = surveyed.name.to_string();
+        let lines = surveyed.lines.iter().map(|line| Said {
+            plugin: plugin.clone(),
+            level: crate::said::level(line),
+            text: line.text.clone(),
+        });
+        lines.collect::<Vec<_>>()
+    };
+    world.surveyed.iter().filter(shown).flat_map(of).collect()
 }
 
 /// Those that may offer the resource or see the devices; where nothing is known of it, all.
@@ -125,6 +157,7 @@ fn facts(world: &World, surveyed: &Surveyed) -> PluginFacts {
         resources: resources.unwrap_or_default(),
         healthy: healthy.count(),
         units: surveyed.units.len(),
+        unread: surveyed.unread.iter().map(|name| escape(name, 256)).collect(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The part of a call's capabilities that is outside the device tree: files and mounts.
 
 use super::{CallHost, failure};
-use crate::component::{Answered, Denied};
-use crate::grants::{FileRefused, GrantedMount, Grants, MountDenied};
+use crate::component::{Answered, Denied, LogLevel};
+use crate::grants::{FileRefused, GrantedMount, Grants, Line, MountDenied};
 use devgate_model::{Failure, FailureKind, MountHandle, escape};
 
 /// The largest text file, and the most bytes that one read gives, as the contract says.
@@ -101,6 +101,13 @@ impl CallHost {
     /// Tells the admin what the component asked for and does not get: once each.
     pub(super) fn refused(&self, what: &str, why: &str) {
         let plugin = self.grants.policy.name.as_str();
+        if let Some(heard) = &self.grants.heard {
+            heard.line(Line {
+                level: LogLevel::Warn,
+                refusal: true,
+                text: format!("the component asked for {what}: {why}"),
+            });
+        }
         let line = format!("plugin {plugin}: the component asked for {what}: {why}");
         if self.grants.told.first_time(&line) {
             tracing::warn!(plugin, family = "refused", "{line}");

@@ -94,6 +94,8 @@ impl Gate<'_> {
             Placed::Left(origin) => {
                 let left = Left {
                     resource: asked.clone(),
+                    backing: unit.backing,
+                    nodes: unit.nodes,
                     origin: origin.clone(),
                 };
                 self.inventory.left.insert(unit.id, left);
