@@ -74,7 +74,7 @@ fn report(args: &CheckArgs) -> anyhow::Result<Report> {
         let (granted, matches) = grants::look(&view, plugin, &mut findings);
         component::unused(&facts, plugin, &mut findings);
         dangers::look(&node, plugin, &matches, &granted, &mut findings);
-        overlaps::look(plugin, &matches, &mut offers, &mut findings);
+        overlaps::look(plugin, &matches, &granted, &mut offers, &mut findings);
         plugins.push(PluginReport {
             plugin: plugin.name.to_string(),
             at: plugin.origin.to_string(),

@@ -8,7 +8,7 @@ use crate::cli::{InspectArgs, InspectOutput};
 use crate::loader::import_grant;
 use crate::{exit, output};
 use anyhow::Context;
-use devgate_model::escape;
+use devgate_model::{ByteSize, escape};
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Contents, Inspection, Need, Role};
 use serde::Serialize;
@@ -95,7 +95,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<u8> {
 
 fn report(path: &Path) -> anyhow::Result<Report> {
     let widest = widest()?;
-    let bytes = read(path, widest.limits.component_size.0).with_context(|| path.display().to_string())?;
+    let bytes = read(path, widest.limits.component_size.0)?;
     let grants = |interface: &str| import_grant(widest.grants(interface));
     Ok(Report::new(
         path,
@@ -113,12 +113,27 @@ fn widest() -> anyhow::Result<PluginPolicy> {
     policy.plugins.into_values().next().context("a policy without a plugin")
 }
 
-/// A regular file's bytes, one more than a component may have at most.
+/// A regular file's bytes, if they are no more than a component may have at most.
 fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     // Looked at before it is opened: opening a pipe would wait for its other end.
-    anyhow::ensure!(std::fs::metadata(path)?.is_file(), "is not a regular file");
+    let named = || path.display().to_string();
+    let metadata = std::fs::metadata(path).with_context(named)?;
+    anyhow::ensure!(metadata.is_file(), "{}: is not a regular file", named());
     let mut bytes = Vec::new();
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let opened = File::open(path).with_context(named)?;
+    opened
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .with_context(named)?;
+    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if size > most {
+        let message = format!(
+            "{}: is larger than {}, the most that a component may have",
+            path.display(),
+            ByteSize(most)
+        );
+        return Err(exit::with_code(exit::FOUND, message));
+    }
     Ok(bytes)
 }
 
@@ -129,11 +144,10 @@ impl Report {
             .unwrap_or(path.as_os_str())
             .to_string_lossy()
             .into_owned();
-        let sha256: String = inspection.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut report = Self {
             file: escape(&path.to_string_lossy(), 1024),
             size: bytes.len(),
-            sha256,
+            sha256: devgate_sandbox::hex(&inspection.sha256),
             runs: false,
             problems: Vec::new(),
             contract: None,

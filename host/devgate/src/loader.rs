@@ -6,7 +6,7 @@ use devgate_plugin::component::Component;
 use devgate_plugin::{LoadFailure, Loader};
 use devgate_policy::{ComponentSource, Grant, PluginPolicy};
 use devgate_sandbox::{Engine, ImportGrant, LoadRequest, Refusal};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,9 +71,21 @@ fn read(directory: &Path, path: &str, policy: &PluginPolicy) -> Result<Vec<u8>, 
     } else {
         directory
     };
-    let beneath = Dir::open_ambient_dir(directory, ambient_authority()).map_err(|e| failed(&e))?;
+    let beneath = Dir::open_ambient_dir(directory, ambient_authority()).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => failed(&format!(
+            "there is no directory {} (--components DIR; without it, the policy's own)",
+            directory.display()
+        )),
+        _ => failed(&e),
+    })?;
     // Looked at before it is opened: opening a pipe would wait for its other end.
-    if !beneath.metadata(path).map_err(|e| failed(&e))?.is_file() {
+    let metadata = beneath.metadata(path).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => {
+            failed(&"there is no such file (component.file, in --components DIR or beside the policy)")
+        }
+        _ => failed(&e),
+    })?;
+    if !metadata.is_file() {
         return Err(failed(&"is not a regular file"));
     }
     let opened = beneath.open(path).map_err(|e| failed(&e))?;

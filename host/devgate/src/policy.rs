@@ -9,17 +9,34 @@ use std::path::{Path, PathBuf};
 /// The largest policy file. A larger one is a mistake, or somebody's attempt to fill the memory.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Reads and parses the policy from files and directories.
+/// Reads and parses the policy from files and directories. What is wrong is told of all of them, those that can be read.
 pub(crate) fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
-    let mut texts = Vec::new();
+    let (mut texts, mut unread) = (Vec::new(), Vec::new());
     for path in paths {
-        for file in files(path)? {
-            let text = read_file(&file)?;
-            texts.push((file.display().to_string(), text));
+        match files(path) {
+            Ok(files) => {
+                for file in files {
+                    match read_file(&file) {
+                        Ok(text) => texts.push((file.display().to_string(), text)),
+                        Err(error) => unread.push(error.to_string()),
+                    }
+                }
+            }
+            Err(error) => unread.push(error.to_string()),
         }
     }
     let files: Vec<_> = texts.iter().map(|(name, text)| PolicyFile { name, text }).collect();
-    devgate_policy::parse(&files).map_err(|errors| exit::with_code(exit::POLICY, errors.to_string()))
+    let wrong = |lines: Vec<String>| exit::with_code(exit::POLICY, lines.join("\n"));
+    match devgate_policy::parse(&files) {
+        Ok(policy) if unread.is_empty() => Ok(policy),
+        Ok(_) => Err(wrong(unread)),
+        // Without any file there is nothing else to say of it.
+        Err(_) if files.is_empty() && !unread.is_empty() => Err(wrong(unread)),
+        Err(errors) => {
+            unread.push(errors.to_string());
+            Err(wrong(unread))
+        }
+    }
 }
 
 /// The file itself, or the YAML files of a directory in the order of their names.

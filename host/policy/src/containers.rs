@@ -6,6 +6,7 @@ mod entries;
 mod env;
 mod mounts;
 
+pub use annotations::dangerous_annotation;
 pub use cdi::is_cdi_device;
 pub use entries::RuleEntry;
 pub use mounts::MountGrant;

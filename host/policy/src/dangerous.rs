@@ -3,8 +3,7 @@
 mod mount;
 mod node;
 
-pub(crate) use mount::dangerous_if_writable;
-pub use mount::dangerous_mount;
+pub use mount::{dangerous_if_writable, dangerous_mount};
 pub use node::dangerous_node;
 
 /// Something that reaches beyond one device. It may be handed out only by a plugin whose policy has `key` in `dangerous:`.

@@ -120,10 +120,16 @@ impl Selector {
         (!stated.attributes.iter().all(holds)).then_some("attributes")
     }
 
-    /// Whether the selector states nothing but the subsystem, and so matches everything of it.
+    /// Whether the selector states nothing but the subsystem, and so matches everything of it; a name that may be any is nothing.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        self.conditions == Conditions::default()
+        let any = |name: &Pattern| name.as_str().bytes().all(|b| b == b'*');
+        let names = &self.conditions.name;
+        let others = Conditions {
+            name: Vec::new(),
+            ..self.conditions.clone()
+        };
+        others == Conditions::default() && (names.is_empty() || names.iter().any(any))
     }
 
     /// How a node may be handed out that is owned by a kernel device of that subsystem and name, which is the matched

@@ -7,7 +7,7 @@ mod link;
 mod producers;
 mod scan;
 
-pub use error::{LoadError, Refusal, RefusedImport};
+pub use error::{LoadError, Refusal, RefusedImport, hex};
 pub use imports::{ImportGrant, Need};
 pub use inspect::{Contents, Import, Inspection, inspect};
 pub use producers::{Producer, Role};

@@ -51,6 +51,49 @@ const BAD: &str = r#"
     limits: {functions: 3}
 "#;
 
+/// What words are needed for besides nodes; a component that is too large to be read; a node that two plugins list.
+const MORE: &str = r#"
+  orders:
+    component: {file: generic.wasm}
+    resources: [fake.com/orders]
+    hardware:
+      - {subsystem: misc, name: "*", use: offer, nodes: [{access: rw}]}
+    dangerous: [runtime-annotations, system]
+    containers:
+      annotations: {io.containerd.fake: any}
+      mounts:
+        programs: {source: /usr/fake, target: /opt/fake, writable: true}
+  large:
+    component: {file: generic.wasm, sha256: "abababababababababababababababababababababababababababababababab"}
+    resources: [fake.com/large]
+    host-nodes: {exclusive: [/dev/fuse]}
+    limits: {component-size: 4KiB}
+"#;
+
+#[test]
+fn words_large_components_and_listed_nodes_are_understood() -> anyhow::Result<()> {
+    let said = check(&Place::new(MORE)?, &[])?;
+    assert_eq!(said.code, Some(5), "{}{}", said.out, said.err);
+    insta::with_settings!({filters => filters()}, {
+        insta::assert_snapshot!(said.out);
+    });
+    Ok(())
+}
+
+/// The mistakes of one file do not wait until another can be read.
+#[test]
+fn the_mistakes_of_all_files_are_told() -> anyhow::Result<()> {
+    let place = Place::new("  a: {resources: 7}\n")?;
+    let said = check(&place, &["--policy", "/nonexistent/policy.yaml"])?;
+    assert_eq!(said.code, Some(3), "{}", said.out);
+    assert!(
+        said.err.contains("/nonexistent/policy.yaml") && said.err.contains("resources"),
+        "{}",
+        said.err
+    );
+    Ok(())
+}
+
 fn check(place: &Place, more: &[&str]) -> anyhow::Result<Said> {
     look(place.args(&[&["check"], more].concat())?)
 }

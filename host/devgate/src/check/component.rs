@@ -4,7 +4,7 @@ use super::finding::Finding;
 use crate::loader::{import_grant, read_component};
 use devgate_plugin::LoadFailure;
 use devgate_policy::{ComponentSource, PluginPolicy};
-use devgate_sandbox::{Contents, Need};
+use devgate_sandbox::{Contents, Need, hex};
 use serde::Serialize;
 use std::path::Path;
 
@@ -49,12 +49,21 @@ pub(super) fn look(components: Option<&Path>, policy: &PluginPolicy, findings: &
             return facts;
         }
     };
+    // Of a file that is too large only its beginning has been read: neither its size nor its digest is known.
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > policy.limits.component_size.0 {
+        let message = format!(
+            "component {} is larger than {} (limits.component-size)",
+            facts.file, policy.limits.component_size
+        );
+        findings.push(Finding::error("component-invalid", at, message));
+        return facts;
+    }
     let grants = |interface: &str| import_grant(policy.grants(interface));
     let inspection = devgate_sandbox::inspect(&bytes, &policy.limits, &grants);
     let digest = hex(&inspection.sha256);
     if let Some(pinned) = sha256.filter(|pinned| *pinned != inspection.sha256) {
         let message = format!(
-            "component {}'s sha256 is {digest}, the policy pins {}",
+            "component {}'s sha256 is {digest}, the policy pins {}: update the pin (component.sha256) if this file is meant, else do not trust it",
             facts.file,
             hex(&pinned)
         );
@@ -71,10 +80,6 @@ pub(super) fn look(components: Option<&Path>, policy: &PluginPolicy, findings: &
         )),
     }
     facts
-}
-
-fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy, findings: &mut Vec<Finding>) {

@@ -3,9 +3,11 @@
 use super::finding::Finding;
 use super::grants::GrantFacts;
 use devgate_model::escape;
-use devgate_node::{DevicePath, Node};
+use devgate_node::{DevicePath, MountKind, Node};
 use devgate_plugin::Match;
-use devgate_policy::{Danger, PluginPolicy, ValueRule, dangerous_mount, dangerous_node};
+use devgate_policy::{
+    Danger, PluginPolicy, ValueRule, dangerous_annotation, dangerous_if_writable, dangerous_mount, dangerous_node,
+};
 
 pub(super) fn look(
     node: &Node,
@@ -48,8 +50,29 @@ fn words(node: &Node, policy: &PluginPolicy, matches: &[Match], granted: &GrantF
         found.extend(danger.map(|danger| (danger.key, says("node", &granted.path, danger))));
     }
     for mount in policy.containers.mounts() {
-        let danger = dangerous_mount(&mount.source);
+        let writable = || dangerous_if_writable(&mount.source).filter(|_| mount.writable);
+        let danger = dangerous_mount(&mount.source).or_else(writable);
         found.extend(danger.map(|danger| (danger.key, says("mount", &mount.source, danger))));
+        // What is unchecked is not looked at: nothing of it is known, and no word is asked for.
+        let socket = || match node.mount_source(&mount.source) {
+            Ok(MountKind::Directory { socket }) => socket,
+            _ => None,
+        };
+        if !mount.unchecked && socket().is_some() {
+            let danger = Danger::SOCKETS;
+            found.push((danger.key, says("mount", &mount.source, danger)));
+        }
+    }
+    for entry in policy.containers.annotations() {
+        let danger = dangerous_annotation(&entry.key);
+        found.extend(danger.map(|danger| {
+            let message = format!(
+                "annotation {} may be set, which {}",
+                escape(&entry.key, 128),
+                danger.why
+            );
+            (danger.key, message)
+        }));
     }
     found.sort();
     found.dedup();

@@ -1,7 +1,7 @@
 //! What a plugin's grants match on this node.
 
 use super::finding::Finding;
-use devgate_model::escape;
+use devgate_model::{NodeNumber, escape};
 use devgate_plugin::{Grants, Match, MountDenied, Withheld};
 use devgate_policy::{Origin, PluginPolicy, Use};
 use serde::Serialize;
@@ -46,6 +46,8 @@ pub(super) struct HostNodeGrant {
     pub(super) shared: bool,
     /// Why it is not given.
     pub(super) withheld: Option<String>,
+    #[serde(skip)]
+    pub(super) number: Option<NodeNumber>,
 }
 
 /// A mount that the policy names.
@@ -67,7 +69,10 @@ pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Find
     });
     selectors(view, policy, findings);
     for withheld in matches.iter().flat_map(|found| &found.withheld) {
-        findings.push(Finding::warning("node-withheld", at, withheld.why.clone()));
+        let finding = Finding::warning("node-withheld", at, withheld.why.clone());
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
     }
     let device = |found: &Match| DeviceGrant {
         subsystem: escape(&found.subsystem, 80),
@@ -76,7 +81,13 @@ pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Find
             Use::Offer => "offer",
             Use::Read => "read",
         },
-        nodes: found.nodes.iter().map(node).collect(),
+        // Whoever may only look at a device has none of them through it.
+        nodes: found
+            .nodes
+            .iter()
+            .filter(|_| found.usage == Use::Offer)
+            .map(node)
+            .collect(),
     };
     let facts = GrantFacts {
         idle: matches.is_empty() && !policy.hardware.is_empty(),
@@ -123,11 +134,16 @@ fn host_nodes(view: &Grants, findings: &mut Vec<Finding>) -> Vec<HostNodeGrant> 
             &found.origin,
             findings,
         );
+        if matches!(found.pattern.as_str(), "/dev/*" | "/dev/**") {
+            let message = format!("host-nodes: {} matches every node", found.pattern);
+            findings.push(Finding::warning("matches-everything", Some(&found.origin), message));
+        }
         nodes.extend(found.nodes.iter().map(|granted| HostNodeGrant {
             path: escape(&granted.node.path, 256),
             access: Some(granted.grant.access.to_string()),
             shared: granted.grant.shared,
             withheld: None,
+            number: Some(granted.node.number),
         }));
         withheld(&found.withheld, &found.origin, "node-withheld", findings);
         nodes.extend(found.withheld.iter().map(|withheld| HostNodeGrant {
@@ -135,6 +151,7 @@ fn host_nodes(view: &Grants, findings: &mut Vec<Finding>) -> Vec<HostNodeGrant> 
             access: None,
             shared: false,
             withheld: Some(withheld.why.clone()),
+            number: None,
         }));
     }
     // Several patterns may match one.
@@ -158,6 +175,13 @@ fn files(view: &Grants, findings: &mut Vec<Finding>) -> Vec<String> {
 
 fn withheld(withheld: &[Withheld], at: &Origin, code: &'static str, findings: &mut Vec<Finding>) {
     for withheld in withheld {
+        // A selector may offer the same node.
+        if findings
+            .iter()
+            .any(|said| said.code == code && said.message.ends_with(&withheld.why))
+        {
+            continue;
+        }
         let message = format!("{}: {}", escape(&withheld.what, 256), withheld.why);
         findings.push(Finding::warning(code, Some(at), message));
     }

@@ -1,6 +1,7 @@
 //! Plugins that may offer the same hardware: the earlier one in the policy keeps it.
 
 use super::finding::Finding;
+use super::grants::GrantFacts;
 use devgate_model::{NodeNumber, escape};
 use devgate_node::DevicePath;
 use devgate_plugin::Match;
@@ -19,9 +20,19 @@ pub(super) struct Offers {
 }
 
 /// Compares a plugin with all before it, and adds it to them.
-pub(super) fn look(policy: &PluginPolicy, matches: &[Match], before: &mut Vec<Offers>, findings: &mut Vec<Finding>) {
+pub(super) fn look(
+    policy: &PluginPolicy,
+    matches: &[Match],
+    granted: &GrantFacts,
+    before: &mut Vec<Offers>,
+    findings: &mut Vec<Finding>,
+) {
     let offered = matches.iter().filter(|found| found.usage == Use::Offer);
     let nodes = matches.iter().flat_map(|found| &found.nodes);
+    let listed = granted
+        .host_nodes
+        .iter()
+        .filter_map(|node| Some((node.number?, node.path.clone(), node.shared)));
     let own = Offers {
         plugin: policy.name.to_string(),
         shares: policy.shares_hardware,
@@ -34,6 +45,7 @@ pub(super) fn look(policy: &PluginPolicy, matches: &[Match], before: &mut Vec<Of
                     granted.grant.shared,
                 )
             })
+            .chain(listed)
             .collect(),
     };
     for earlier in before.iter().filter(|earlier| !(earlier.shares && own.shares)) {
@@ -79,6 +91,7 @@ fn say(
     policy: &PluginPolicy,
     findings: &mut Vec<Finding>,
 ) {
+    names.sort();
     names.dedup();
     if names.is_empty() {
         return;

@@ -6,7 +6,7 @@ use super::{PluginReport, Report};
 use crate::output::columns;
 use std::fmt::Write;
 
-/// Devices of one subsystem beyond which a list says how many more there are.
+/// Devices of one subsystem to be looked at, or files, beyond which a list says how many more there are.
 const SHOWN: usize = 8;
 
 pub(super) fn of(report: &Report) -> String {
@@ -98,13 +98,13 @@ fn grants(text: &mut String, facts: &GrantFacts) {
         *text += "  idle here: no selector matches a device, so its component is not even loaded\n";
     }
     let mut rows = Vec::new();
-    for (n, device) in facts.devices.iter().enumerate() {
-        let same = |other: &&DeviceGrant| other.subsystem == device.subsystem;
-        let before = facts.devices.iter().take(n).filter(same).count();
-        if before < SHOWN {
-            rows.push(device_row(device));
-        } else if before == SHOWN {
-            let more = facts.devices.iter().filter(same).count() - SHOWN;
+    // What is offered is never left out, and comes first.
+    let (offered, read): (Vec<_>, Vec<_>) = facts.devices.iter().partition(|device| device.usage == "offer");
+    rows.extend(offered.into_iter().map(device_row));
+    for same in read.chunk_by(|a, b| a.subsystem == b.subsystem) {
+        let shown = shown(same.len());
+        rows.extend(same.iter().take(shown).map(|device| device_row(device)));
+        if let (Some(device), more @ 1..) = (same.first(), same.len() - shown) {
             let more = format!("… and {more} more of {}", device.subsystem);
             rows.push([String::new(), more, String::new()]);
         }
@@ -117,10 +117,11 @@ fn grants(text: &mut String, facts: &GrantFacts) {
         };
         rows.push(["node".to_owned(), node.path.clone(), says]);
     }
-    for file in facts.files.iter().take(SHOWN) {
+    let shown = shown(facts.files.len());
+    for file in facts.files.iter().take(shown) {
         rows.push(["file".to_owned(), file.clone(), String::new()]);
     }
-    if let Some(more @ 1..) = facts.files.len().checked_sub(SHOWN) {
+    if let Some(more @ 1..) = facts.files.len().checked_sub(shown) {
         rows.push([String::new(), format!("… and {more} more files"), String::new()]);
     }
     for mount in &facts.mounts {
@@ -129,6 +130,11 @@ fn grants(text: &mut String, facts: &GrantFacts) {
         rows.push(["mount".to_owned(), source, format!("{mode}, {}", mount.name)]);
     }
     *text += &columns(2, &rows);
+}
+
+/// How many of a list are shown: a line that says "and 1 more" could have been that one.
+fn shown(all: usize) -> usize {
+    if all == SHOWN + 1 { all } else { all.min(SHOWN) }
 }
 
 fn device_row(device: &DeviceGrant) -> [String; 3] {

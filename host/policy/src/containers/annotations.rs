@@ -66,11 +66,8 @@ fn one(
         report.error(entry.key_at, message);
         return None;
     }
-    let danger = Danger {
-        key: "runtime-annotations",
-        why: "is an order to the container runtime",
-    };
-    if names.iter().any(|name| is_order(name)) && !accepted(&danger) {
+    let danger = names.iter().find_map(|name| dangerous_annotation(name));
+    if let Some(danger) = danger.filter(|danger| !accepted(danger)) {
         let message = format!("the annotation \"{shown}\" {}", danger.why);
         let hint = format!("add \"dangerous: [{}]\" if that is meant", danger.key);
         report.error_with_hint(entry.key_at, message, hint);
@@ -80,6 +77,15 @@ fn one(
         return None;
     }
     RuleEntry::read(entry, report)
+}
+
+/// What an annotation of this key gives away; nothing where it is an ordinary one.
+#[must_use]
+pub fn dangerous_annotation(key: &str) -> Option<Danger> {
+    is_order(key).then_some(Danger {
+        key: "runtime-annotations",
+        why: "is an order to the container runtime",
+    })
 }
 
 /// A qualified name, as Kubernetes demands of an annotation's key.

@@ -55,7 +55,8 @@ pub fn dangerous_mount(path: &str) -> Option<Danger> {
 }
 
 /// The same for a mount that the container may write to.
-pub(crate) fn dangerous_if_writable(path: &str) -> Option<Danger> {
+#[must_use]
+pub fn dangerous_if_writable(path: &str) -> Option<Danger> {
     let programs = PROGRAMS.iter().any(|directory| beneath(path, directory));
     programs.then_some(Danger {
         key: "system",

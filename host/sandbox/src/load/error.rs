@@ -1,7 +1,7 @@
 //! Why a component was not loaded, in words for whoever has to do something about it.
 
 use devgate_model::{GuestText, escape};
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 /// A component that was not loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,11 @@ pub enum Refusal {
         key: Option<&'static str>,
     },
     /// It is not the file that the policy pins.
-    #[error("component's sha256 is {}, the policy pins {}", hex(found), hex(pinned))]
+    #[error(
+        "component's sha256 is {}, the policy pins {}: update the pin if this file is meant, else do not trust it",
+        hex(found),
+        hex(pinned)
+    )]
     Digest {
         /// What the policy says.
         pinned: [u8; 32],
@@ -63,7 +67,9 @@ pub struct RefusedImport {
     pub reason: String,
 }
 
-fn hex(digest: &[u8; 32]) -> impl fmt::Display {
+/// A digest as `sha256sum` prints it.
+#[must_use]
+pub fn hex(digest: &[u8; 32]) -> String {
     let mut text = String::with_capacity(64);
     for byte in digest {
         let _ = write!(text, "{byte:02x}");

@@ -170,7 +170,7 @@ fn the_pinned_digest_is_the_files() {
     assert!(load_pinned(sha2::Sha256::digest(&component).into()).is_ok());
     let error = load_pinned([0xab; 32]).unwrap_err().to_string();
     assert!(
-        error.ends_with(&format!("the policy pins {}", "ab".repeat(32))),
+        error.contains(&format!("the policy pins {}", "ab".repeat(32))),
         "{error}"
     );
     assert!(error.starts_with("plugin snoop: component's sha256 is "), "{error}");
