@@ -49,6 +49,7 @@ pub(crate) struct CallHost {
     /// The iommu groups of the node, read once for all units of an answer.
     iommu_groups: OnceCell<Result<BTreeMap<String, Vec<DevicePath>>, ReadError>>,
     bytes_read: u64,
+    every_line: bool,
 }
 
 impl CallHost {
@@ -66,6 +67,7 @@ impl CallHost {
             mounts: Vec::new(),
             iommu_groups: OnceCell::new(),
             bytes_read: 0,
+            every_line: false,
         }
     }
 
@@ -108,6 +110,11 @@ impl CallHost {
     /// What the plugin may use a device for now.
     pub(crate) fn usage(&self, device: &DevicePath) -> Option<devgate_policy::Use> {
         self.grants.usage(device)
+    }
+
+    /// Logs what the component says in this call even if it has said so lately: an allocation is news each time, a look is not.
+    pub(crate) fn log_every_line(&mut self) {
+        self.every_line = true;
     }
 
     /// Why the policy does not offer a unit's hardware any more, if so.
@@ -417,7 +424,9 @@ impl Capabilities for CallHost {
             });
         }
         match level {
-            LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.grants.said.lately(&line, Instant::now()) => {
+            LogLevel::Info | LogLevel::Warn | LogLevel::Error
+                if !self.every_line && self.grants.said.lately(&line, Instant::now()) =>
+            {
                 tracing::debug!(target: "component", plugin, "again: {line}");
             }
             LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),

@@ -62,6 +62,8 @@ pub(crate) struct Inventory {
     pub(crate) pools: BTreeMap<ResourceName, PoolRecord>,
     /// Units that are there and not offered.
     pub(crate) left: BTreeMap<UnitId, Left>,
+    /// Units that the policy does not offer any more, and why; listed because the component cannot describe them now.
+    pub(crate) withdrawn: BTreeMap<UnitId, Arc<str>>,
     /// The kernel names of devices that the component cannot describe now.
     pub(crate) unread: BTreeSet<String>,
 }

@@ -232,6 +232,7 @@ impl Resource {
             .core
             .calls
             .call_quick(component, units.len(), move |component, mut host| {
+                host.log_every_line();
                 let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
                 let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
                 Asked::of(edits, &host)

@@ -22,7 +22,8 @@ impl Inventory {
     /// Takes over units of `old` that are made of a device that the component cannot describe now, unless what it does
     /// describe has their id or any of their hardware: then they are something else by now.
     ///
-    /// The policy must still offer all of it, and there must be room: the component cannot describe it, not the host.
+    /// What the policy does not offer any more stays listed as well, and is not given: a driver or an attribute that a selector
+    /// states is another by now, as it is for hardware that has failed.
     pub(crate) fn keep_unread(&mut self, old: &Self, host: &CallHost) -> Vec<Rejection> {
         let mut rejected = Vec::new();
         if self.unread.is_empty() {
@@ -37,17 +38,14 @@ impl Inventory {
         }
         let most = most_units(host.policy());
         for (resource, pool, unit) in kept {
-            let why = if self.units().count() >= most {
-                Some(format!(
-                    "there are more than {MOST_DEVICES} devices, replicas counted (replicas)"
-                ))
-            } else {
-                host.no_longer_offered(&unit)
-            };
-            if let Some(why) = why {
+            if self.units().count() >= most {
                 let what = format!("id {} of {resource}", unit.id);
+                let why = format!("there are more than {MOST_DEVICES} devices, replicas counted (replicas)");
                 rejected.push(Rejection { what, why });
                 continue;
+            }
+            if let Some(why) = host.no_longer_offered(&unit) {
+                self.withdrawn.insert(unit.id.clone(), why.into());
             }
             let units = &mut self.pool_like(resource, pool).units;
             let at = units.partition_point(|other| other.id < unit.id);

@@ -73,10 +73,12 @@ impl Plugin {
                 .or_else(|| self.drifted.get(id));
             match host.or(stale.map(|failing| &failing.reason)) {
                 Some(reason) => Some(Arc::clone(reason)),
-                None => self
-                    .health
-                    .get(id)
-                    .map_or_else(|| Some("not found healthy yet".into()), UnitHealth::unhealthy),
+                None => {
+                    let health = self.health.get(id);
+                    let unhealthy = health.map_or_else(|| Some("not found healthy yet".into()), UnitHealth::unhealthy);
+                    // What is wrong with the hardware says more than that a selector does not match it any more.
+                    unhealthy.or_else(|| self.inventory.withdrawn.get(id).cloned())
+                }
             }
         };
         self.inventory

@@ -241,9 +241,9 @@ async fn hardware_that_cannot_be_described_now_stays_what_it_was() {
     wait(&gpus, |list| list.devices.len() == 1).await;
 }
 
-/// What the component cannot describe stays only as long as the policy offers it.
+/// What the component cannot describe is given only as long as the policy offers it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hardware_that_is_not_offered_any_more_is_not_kept() {
+async fn hardware_that_is_not_offered_any_more_is_not_given() {
     let policy = POLICY.replace(
         "vendor: \"0x1234\", use: offer",
         "vendor: \"0x1234\", driver: fakegpu, use: offer",
@@ -263,5 +263,7 @@ async fn hardware_that_is_not_offered_any_more_is_not_kept() {
     let file = dir.path().join("node.umockdev");
     std::fs::write(&file, rebound).unwrap();
     world.node.reload(&file).unwrap();
-    wait(&gpus, |list| list.devices.is_empty()).await;
+    let list = wait(&gpus, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
+    insta::assert_snapshot!(list, @"0000:00:01.0 {1} device 0000:00:01.0 is not offered by the policy any more");
+    assert!(gpus.allocate(&strings(&["0000:00:01.0"])).await.is_err());
 }
