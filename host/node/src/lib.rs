@@ -14,9 +14,11 @@
 #![forbid(unsafe_code)]
 
 mod block;
+mod boot;
 mod device;
 mod error;
 mod files;
+mod kernel_log;
 mod live;
 mod mounts;
 mod node;
@@ -29,6 +31,7 @@ mod vfio;
 
 pub use device::{DevicePath, Subsystem};
 pub use error::{NodeChanged, NodeError, ReadError};
+pub use kernel_log::KernelLine;
 pub use mounts::{MountKind, MountProblem};
 pub use node::Node;
 pub use nodes::DeviceNode;
