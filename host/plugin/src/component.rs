@@ -44,6 +44,13 @@ pub trait Component: Send + Sync + 'static {
         must_include: &[String],
         size: u32,
     ) -> Result<Answer<Vec<String>>, CallError>;
+
+    /// Makes these units ready for a container. Only for one whose profile has a life cycle; a fault of the host for any other.
+    /// The same for [`Component::release`].
+    fn prepare(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError>;
+
+    /// Undoes what a container left in these units, which no pod holds any more. May come more than once.
+    fn release(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError>;
 }
 
 /// What a call gave, and the capabilities that it was made with: they hold the table that its handles mean something in.
@@ -72,7 +79,7 @@ pub struct Cost {
 pub struct Profile {
     /// Whether it exports `preference`.
     pub preference: bool,
-    /// Whether it exports `lifecycle`. No component that this version loads does.
+    /// Whether it exports `lifecycle`.
     pub lifecycle: bool,
     /// Whether it imports anything of WASI. One that does not is never run by anything but its own code and may be
     /// called on a thread that serves others.

@@ -144,6 +144,7 @@ pub(crate) fn call_host() -> CallHost {
 type Enumerate = dyn Fn(&mut dyn Capabilities) -> Result<Vec<Pool>, CallError> + Send + Sync;
 type Health = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<Vec<Verdict>, CallError> + Send + Sync;
 type Choose = dyn Fn(&[Unit], &[String], u32) -> Result<Vec<String>, CallError> + Send + Sync;
+type Lifecycle = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<(), CallError> + Send + Sync;
 type Allocate = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<Edits, CallError> + Send + Sync;
 
 /// A component whose calls are closures.
@@ -153,6 +154,8 @@ pub(crate) struct Fake {
     pub(crate) health: Box<Health>,
     pub(crate) allocate: Box<Allocate>,
     pub(crate) choose: Box<Choose>,
+    pub(crate) prepare: Box<Lifecycle>,
+    pub(crate) release: Box<Lifecycle>,
 }
 
 impl Fake {
@@ -171,6 +174,8 @@ impl Fake {
                 })
             }),
             choose: Box::new(|_, _, _| Err(CallError::Host(HostFault("exports no preference".into())))),
+            prepare: Box::new(|_, _| Err(CallError::Host(HostFault("exports no lifecycle".into())))),
+            release: Box::new(|_, _| Err(CallError::Host(HostFault("exports no lifecycle".into())))),
         }
     }
 }
@@ -246,6 +251,22 @@ impl Component for Fake {
     ) -> Result<Answer<Vec<String>>, CallError> {
         Ok(Answer {
             value: (self.choose)(available, must_include, size)?,
+            host,
+            cost: Cost::default(),
+        })
+    }
+
+    fn prepare(&self, mut host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
+        Ok(Answer {
+            value: (self.prepare)(&mut *host, units)?,
+            host,
+            cost: Cost::default(),
+        })
+    }
+
+    fn release(&self, mut host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
+        Ok(Answer {
+            value: (self.release)(&mut *host, units)?,
             host,
             cost: Cost::default(),
         })

@@ -1,5 +1,5 @@
 //! What `bindgen!` makes of `wit/`, seen from the host: all imports that this version serves, and the export that
-//! every component has, and the optional one that this version serves.
+//! every component has, and the optional ones.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -46,6 +46,24 @@ pub mod preference {
             }
         ",
         world: "devgate:host/with-preference",
+        imports: { default: trappable },
+        with: { "devgate:plugin": super::devgate::plugin },
+        require_store_data_send: true,
+    });
+}
+
+/// The optional export `lifecycle`, with the same types.
+pub mod lifecycle {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        inline: "
+            package devgate:host;
+
+            world with-lifecycle {
+                export devgate:plugin/lifecycle@0.1.0;
+            }
+        ",
+        world: "devgate:host/with-lifecycle",
         imports: { default: trappable },
         with: { "devgate:plugin": super::devgate::plugin },
         require_store_data_send: true,

@@ -2,7 +2,8 @@
 
 use crate::answer;
 use crate::bindings::PluginComponent;
-use crate::bindings::types::Error as WitError;
+use crate::bindings::lifecycle::WithLifecycle;
+use crate::bindings::types::{Error as WitError, Unit as WitUnit};
 use crate::fault::classify;
 use crate::load::Loaded;
 use crate::meter::host_fault;
@@ -89,10 +90,26 @@ impl Component for Loaded {
             answer::choice,
         )
     }
+
+    fn prepare(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
+        self.lifecycle(host, units, |lifecycle, store, units| {
+            lifecycle
+                .devgate_plugin_lifecycle()
+                .call_prepare(store, resource, units)
+        })
+    }
+
+    fn release(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
+        self.lifecycle(host, units, |lifecycle, store, units| {
+            lifecycle
+                .devgate_plugin_lifecycle()
+                .call_release(store, resource, units)
+        })
+    }
 }
 
 /// Own handles for the component, counted.
-fn hand_over(store: &mut Store<Call>, units: &[Unit]) -> wasmtime::Result<Vec<crate::bindings::types::Unit>> {
+fn hand_over(store: &mut Store<Call>, units: &[Unit]) -> wasmtime::Result<Vec<WitUnit>> {
     let handles = units.iter().map(|unit| unit.backing.len() + unit.nodes.len()).sum();
     store
         .data_mut()
@@ -106,6 +123,30 @@ impl Loaded {
     /// A fresh instance.
     fn plugin(&self, store: &mut Store<Call>) -> wasmtime::Result<PluginComponent> {
         self.component.instantiate(store)
+    }
+
+    /// A call of the optional export `lifecycle`: its two functions differ in their names only.
+    fn lifecycle(
+        &self,
+        host: Box<dyn Capabilities>,
+        units: &[Unit],
+        export: impl FnOnce(&WithLifecycle, &mut Store<Call>, &[WitUnit]) -> wasmtime::Result<Result<(), WitError>>,
+    ) -> Result<Answer<()>, CallError> {
+        let Some(lifecycle) = &self.lifecycle else {
+            return Err(host_fault(
+                "asked to prepare or release by a component that exports no lifecycle",
+            ));
+        };
+        self.call(
+            host,
+            |store| {
+                let instance = self.component.instance_pre().instantiate(&mut *store)?;
+                let lifecycle = lifecycle.load(&mut *store, &instance)?;
+                let asked = hand_over(store, units)?;
+                export(&lifecycle, store, &asked)
+            },
+            Ok,
+        )
     }
 
     fn call<T, U>(

@@ -15,6 +15,7 @@ pub use scan::Counts;
 
 use crate::bindings::PluginComponent;
 use crate::bindings::PluginComponentPre;
+use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
 use crate::engine::{Engine, Runtime};
 use crate::pool::Seat;
@@ -48,6 +49,7 @@ pub struct LoadRequest<'a> {
 pub struct Loaded {
     pub(crate) component: PluginComponentPre<Call>,
     pub(crate) preference: Option<WithPreferenceIndices>,
+    pub(crate) lifecycle: Option<WithLifecycleIndices>,
     pub(crate) engine: Engine,
     pub(crate) profile: Profile,
     _seat: Option<Seat>,
@@ -88,6 +90,7 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
     let loaded = Loaded {
         component: linked.plugin,
         preference: linked.preference,
+        lifecycle: linked.lifecycle,
         engine: engine.clone(),
         profile,
         _seat: seat,
@@ -141,6 +144,10 @@ impl Loaded {
         if let Some(preference) = &self.preference {
             let loaded = preference.load(&mut store, &instance);
             loaded.map_err(|error| link::export_mismatch("preference", &error))?;
+        }
+        if let Some(lifecycle) = &self.lifecycle {
+            let loaded = lifecycle.load(&mut store, &instance);
+            loaded.map_err(|error| link::export_mismatch("lifecycle", &error))?;
         }
         Ok(())
     }

@@ -197,14 +197,9 @@ pub(super) fn profile(scan: &Scan) -> Result<Profile, Refusal> {
             None => format!("does not export devgate:plugin/plugin@{CONTRACT}"),
         }));
     }
-    if exports("lifecycle") {
-        // Its devices would be handed out without having been prepared.
-        let problem = "exports lifecycle, which is not served by this version yet: its devices would be handed out without its prepare";
-        return Err(Refusal::Export(problem.into()));
-    }
     Ok(Profile {
         preference: exports("preference"),
-        lifecycle: false,
+        lifecycle: exports("lifecycle"),
         wasi: scan.imports.iter().any(|import| import.starts_with("wasi:")),
     })
 }

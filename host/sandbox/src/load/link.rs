@@ -2,6 +2,7 @@
 
 use super::error::Refusal;
 use super::imports::{CONTRACT, Interface};
+use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
 use crate::bindings::{PluginComponentPre, config, files, hardware, host_paths, log, types};
 use crate::state::Call;
@@ -17,6 +18,7 @@ use wasmtime_wasi::p2::bindings::{cli, filesystem, sync};
 pub(super) struct Linked {
     pub(super) plugin: PluginComponentPre<Call>,
     pub(super) preference: Option<WithPreferenceIndices>,
+    pub(super) lifecycle: Option<WithLifecycleIndices>,
 }
 
 /// Links `component`, whose imports have all been granted.
@@ -33,8 +35,16 @@ pub(super) fn link(
         true => Some(WithPreferenceIndices::new(&component).map_err(|error| export_mismatch("preference", &error))?),
         false => None,
     };
+    let lifecycle = match profile.lifecycle {
+        true => Some(WithLifecycleIndices::new(&component).map_err(|error| export_mismatch("lifecycle", &error))?),
+        false => None,
+    };
     let plugin = PluginComponentPre::new(component).map_err(|error| mismatch(&error))?;
-    Ok(Linked { plugin, preference })
+    Ok(Linked {
+        plugin,
+        preference,
+        lifecycle,
+    })
 }
 
 /// Only what this component imports: what it was not granted is not there, whatever else goes wrong.

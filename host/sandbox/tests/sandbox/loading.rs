@@ -34,20 +34,6 @@ fn a_component_is_loaded_with_its_profile() {
     );
 }
 
-/// Its devices would be handed out without their `prepare`.
-#[test]
-fn a_life_cycle_that_nobody_would_call_is_refused() {
-    let guest = Guest {
-        world: "export devgate:plugin/lifecycle@0.1.0;".into(),
-        ..Guest::default()
-    }
-    .with(
-        r#"(func (export "devgate:plugin/lifecycle@0.1.0#prepare") (param i32 i32 i32 i32) (result i32) unreachable)
-        (func (export "devgate:plugin/lifecycle@0.1.0#release") (param i32 i32 i32 i32) (result i32) unreachable)"#,
-    );
-    assert_snapshot!(refused(&guest.component()), @"plugin snoop: component exports lifecycle, which is not served by this version yet: its devices would be handed out without its prepare");
-}
-
 /// Whatever the policy grants.
 #[test]
 fn what_has_nothing_behind_it_is_refused() {

@@ -15,6 +15,7 @@ mod files;
 mod hostile;
 mod inspecting;
 mod instances;
+mod lifecycle;
 mod limits;
 mod loading;
 mod preference;
