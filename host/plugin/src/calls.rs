@@ -4,7 +4,7 @@ use crate::call::{CallHost, Reads};
 use crate::component::{Answer, Component};
 use crate::grants::Grants;
 use devgate_model::{CallError, HostFault, Limits};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -28,9 +28,11 @@ impl Inline {
     }
 }
 
-/// A plugin's means to call its component.
+/// A plugin's component, the policy that it is called under, and the means to call it.
 pub(crate) struct Calls {
     pub(crate) grants: Arc<Grants>,
+    /// Nothing until it is loaded.
+    component: OnceLock<Arc<dyn Component>>,
     config: Arc<str>,
     limits: RwLock<Arc<Limits>>,
     blocking: Arc<Semaphore>,
@@ -43,11 +45,22 @@ impl Calls {
         let limits = RwLock::new(Arc::new(grants.policy.limits.clone()));
         Self {
             grants,
+            component: OnceLock::new(),
             config,
             limits,
             blocking: Arc::new(Semaphore::new(BLOCKING_CALLS)),
             inline,
         }
+    }
+
+    /// The component, once it is loaded.
+    pub(crate) fn component(&self) -> Option<Arc<dyn Component>> {
+        self.component.get().cloned()
+    }
+
+    /// Notes the component. The first one counts: another one gets [`Calls`] of its own.
+    pub(crate) fn loaded(&self, component: Arc<dyn Component>) {
+        drop(self.component.set(component));
     }
 
     /// Adjusts the limits to the hardware that is granted now.

@@ -24,9 +24,8 @@ use devgate_model::{CallError, ResourceName, UnitId};
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
 
 /// The longest wait between two attempts of a plugin that keeps failing.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
@@ -67,6 +66,8 @@ pub enum LoadFailure {
 /// Everything that a plugin's task keeps.
 pub(crate) struct Plugin {
     core: Arc<Core>,
+    /// What the core's calls are as well.
+    calls: Arc<Calls>,
     loader: Arc<dyn Loader>,
     registry: Registry,
     resources: BTreeMap<ResourceName, Arc<Resource>>,
@@ -105,17 +106,12 @@ impl Plugin {
         memory: Memory,
         born: Instant,
     ) -> Self {
-        let calls = Calls::new(Arc::new(Grants::new(node, policy)), inline);
-        let core = Core {
-            place,
-            calls,
-            ledger,
-            memory,
-            component: RwLock::new(None),
-            look: Notify::new(),
-        };
+        let name = policy.name.clone();
+        let calls = Arc::new(Calls::new(Arc::new(Grants::new(node, policy)), inline));
+        let core = Core::new(name, place, ledger, memory, Arc::clone(&calls));
         Self {
             core: Arc::new(core),
+            calls,
             loader,
             registry,
             resources: BTreeMap::new(),
@@ -133,7 +129,7 @@ impl Plugin {
     }
 
     fn policy(&self) -> &Arc<PluginPolicy> {
-        &self.core.calls.grants.policy
+        &self.calls.grants.policy
     }
 
     /// Runs until the task is dropped.
@@ -189,11 +185,10 @@ impl Plugin {
     }
 
     async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {
-        let core = Arc::clone(&self.core);
         self.matched().await?;
         let component = Arc::clone(component);
         let before = self.inventory.clone();
-        let call = core.calls.call(component, move |component, host| {
+        let call = self.calls.call(component, move |component, host| {
             Inventory::ask_again(component, host, &before)
         });
         let (mut inventory, mut rejected) = call.await?;
@@ -274,7 +269,7 @@ impl Plugin {
 
     /// Notes a failed call; the answer is when to try again.
     fn failed(&mut self, call: &str, error: &CallError) -> Duration {
-        let name = self.core.calls.grants.policy.name.as_str();
+        let name = self.core.name();
         let reason: Arc<str> = format!("plugin {name}: {call} {error}").into();
         let family = match error {
             CallError::Host(_) => "host",

@@ -3,13 +3,12 @@
 use crate::calls::{self, Calls};
 use crate::choose::{Layout, Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
-use crate::component::Component;
 use crate::grants::{GrantedNode, Grants};
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::memory::Memory;
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
 use crate::reply::{self, Asked};
-use devgate_model::{CallError, FailureKind, ResourceName, UnitId, escape};
+use devgate_model::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -25,23 +24,35 @@ const CHOSEN_HERE: usize = 256;
 
 /// What a plugin's resources share.
 pub(crate) struct Core {
+    name: PluginName,
     pub(crate) place: Place,
-    pub(crate) calls: Calls,
     pub(crate) ledger: Ledger,
     pub(crate) memory: Memory,
-    pub(crate) component: RwLock<Option<Arc<dyn Component>>>,
+    /// Replaced as a whole when the policy or the component is reloaded: whoever works on something takes it once.
+    calls: RwLock<Arc<Calls>>,
     /// Told when an allocation found something wrong, so that health is looked at now.
     pub(crate) look: Notify,
 }
 
 impl Core {
-    pub(crate) fn name(&self) -> &str {
-        self.calls.grants.policy.name.as_str()
+    pub(crate) fn new(name: PluginName, place: Place, ledger: Ledger, memory: Memory, calls: Arc<Calls>) -> Self {
+        Self {
+            name,
+            place,
+            ledger,
+            memory,
+            calls: RwLock::new(calls),
+            look: Notify::new(),
+        }
     }
 
-    /// What the plugin's calls go to, once it is loaded.
-    pub(crate) fn component(&self) -> Option<Arc<dyn Component>> {
-        self.component.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// The policy and the component that are in force now.
+    pub(crate) fn calls(&self) -> Arc<Calls> {
+        Arc::clone(&self.calls.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -95,7 +106,8 @@ impl Resource {
     }
 
     async fn prefer(&self, available: &[String], must_include: &[String], size: usize) -> Vec<String> {
-        let policy = &self.core.calls.grants.policy;
+        let calls = self.core.calls();
+        let policy = &calls.grants.policy;
         let snapshot = self.snapshot();
         let asked = snapshot.pool.asked(&self.name);
         let request = Request::new(
@@ -122,12 +134,13 @@ impl Resource {
     async fn give(&self, ids: &[String]) -> Result<Arc<Reply>, AllocateError> {
         let ids = self.unit_ids(ids)?;
         let _turn = self.being_given.turn(&ids).await;
-        let snapshot = self.snapshot();
+        // Both once, so that the whole is done under one policy.
+        let (calls, snapshot) = (self.core.calls(), self.snapshot());
         let units = self.look_up(&snapshot, &ids)?;
-        self.look_again(&snapshot, &units).await?;
-        let hold = self.hold(&snapshot, &units)?;
-        let reply = self.ask_component(&snapshot, &units).await?;
-        let shares = self.core.calls.grants.policy.shares_hardware;
+        self.look_again(&calls, &snapshot, &units).await?;
+        let hold = self.hold(&calls, &snapshot, &units)?;
+        let reply = self.ask_component(&calls, &snapshot, &units).await?;
+        let shares = calls.grants.policy.shares_hardware;
         let shared_nodes = &snapshot.pool.shared_nodes;
         if let Some(unsaved) = self.core.memory.note(&self.name, shared_nodes, &units, shares)
             && let Err(problem) = unsaved.save().await
@@ -138,8 +151,8 @@ impl Resource {
         Ok(Arc::new(reply))
     }
 
-    fn hold(&self, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Hold<'_>, AllocateError> {
-        let policy = &self.core.calls.grants.policy;
+    fn hold(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Hold<'_>, AllocateError> {
+        let policy = &calls.grants.policy;
         let claims = units.iter().map(|unit| unit.claim(&snapshot.pool, policy)).collect();
         match self.core.ledger.hold(self.core.place, claims) {
             Ok(ids) => Ok(Hold { core: &self.core, ids }),
@@ -162,7 +175,7 @@ impl Resource {
                 self.name
             ))
         };
-        let replicas = self.core.calls.grants.policy.replicas;
+        let replicas = self.core.calls().grants.policy.replicas;
         let unit = |id: &String| {
             let (base, _) = split_replica(id, replicas).ok_or_else(|| unknown(id))?;
             UnitId::try_new(base).map_err(|_| unknown(id))
@@ -195,7 +208,12 @@ impl Resource {
     }
 
     /// Looks at the hardware again: the list may be up to one tick old, and the runtime would open whatever is there.
-    async fn look_again(&self, snapshot: &Arc<Snapshot>, units: &[Arc<UnitRecord>]) -> Result<(), AllocateError> {
+    async fn look_again(
+        &self,
+        calls: &Calls,
+        snapshot: &Arc<Snapshot>,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<(), AllocateError> {
         let shared = &snapshot.pool.shared_nodes;
         let slow = units
             .iter()
@@ -204,21 +222,26 @@ impl Resource {
             .any(GrantedNode::is_slow_to_judge);
         let problem = if slow {
             let (units, snapshot) = (units.to_vec(), Arc::clone(snapshot));
-            let grants = Arc::clone(&self.core.calls.grants);
+            let grants = Arc::clone(&calls.grants);
             let patience = grants.policy.limits.deadline.max(LOOK_PATIENCE);
             let look = move || problem_of(&grants, &snapshot.pool.shared_nodes, &units);
-            let looked = self.core.calls.block(patience, look).await;
+            let looked = calls.block(patience, look).await;
             looked.map_err(|error| self.failed(&error))?
         } else {
-            problem_of(&self.core.calls.grants, shared, units)
+            problem_of(&calls.grants, shared, units)
         };
         let Some(problem) = problem else { return Ok(()) };
         self.core.look.notify_one();
         Err(self.refused(&problem))
     }
 
-    async fn ask_component(&self, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Reply, AllocateError> {
-        let Some(component) = self.core.component() else {
+    async fn ask_component(
+        &self,
+        calls: &Calls,
+        snapshot: &Snapshot,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<Reply, AllocateError> {
+        let Some(component) = calls.component() else {
             return Err(AllocateError::Busy(format!(
                 "plugin {}: the component is not loaded",
                 self.core.name()
@@ -228,17 +251,14 @@ impl Resource {
             return Ok(Reply::default());
         }
         let (lent, resource) = (units.to_vec(), snapshot.pool.asked(&self.name).clone());
-        let asked = self
-            .core
-            .calls
-            .call_quick(component, units.len(), move |component, mut host| {
-                host.log_every_line();
-                let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-                let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
-                Asked::of(edits, &host)
-            });
+        let asked = calls.call_quick(component, units.len(), move |component, mut host| {
+            host.log_every_line();
+            let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
+            let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
+            Asked::of(edits, &host)
+        });
         let asked = asked.await.map_err(|error| self.failed(&error))?;
-        let policy = &self.core.calls.grants.policy;
+        let policy = &calls.grants.policy;
         reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| self.refused(&reason))
     }
 

@@ -51,8 +51,10 @@ impl Request {
     /// What the component chooses, if it has a preference, keeps to the rule and answers in time. It is not asked about
     /// replicas: it does not know of them, nor what is in use of each unit.
     pub(crate) async fn ask(&self, core: &Core, resource: &ResourceName, overruled: &Overruled) -> Option<Vec<String>> {
-        let component = core.component();
-        let component = component.filter(|component| component.profile().preference && self.replicas <= 1)?;
+        let calls = core.calls();
+        let component = calls
+            .component()
+            .filter(|component| component.profile().preference && self.replicas <= 1)?;
         let units = self.units();
         let must: Vec<String> = self.must().map(str::to_owned).collect();
         if must.len() >= self.size || units.len() <= self.size {
@@ -60,7 +62,7 @@ impl Request {
             return None;
         }
         let (lent, named, size) = (units.clone(), resource.clone(), u32::try_from(self.size).ok()?);
-        let call = core.calls.call(component, move |component, mut host| {
+        let call = calls.call(component, move |component, mut host| {
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
             let (ids, _) = calls::open(component.choose(host, named.as_str(), &units, &must, size)?)?;
             Ok(ids)

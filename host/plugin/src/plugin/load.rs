@@ -5,7 +5,7 @@ use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Plugin, backoff};
 use crate::component::Component;
 use crate::grants::Grants;
 use devgate_model::{CallError, HostFault};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What matching selectors with the whole device tree may take.
@@ -36,7 +36,7 @@ impl Plugin {
             let loaded = attempt.wait(LOAD_PATIENCE, move || loader.load(&policy)).await;
             let error = match loaded {
                 Ok(Ok(component)) => {
-                    *self.core.component.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&component));
+                    self.calls.loaded(Arc::clone(&component));
                     tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
                     return component;
                 }
@@ -62,9 +62,9 @@ impl Plugin {
         if self.policy().hardware.is_empty() {
             return Ok(0);
         }
-        let grants = Arc::clone(&self.core.calls.grants);
-        let matched = self.core.calls.block(TREE_PATIENCE, move || matched(&grants)).await??;
-        self.core.calls.scale(matched);
+        let grants = Arc::clone(&self.calls.grants);
+        let matched = self.calls.block(TREE_PATIENCE, move || matched(&grants)).await??;
+        self.calls.scale(matched);
         Ok(matched)
     }
 

@@ -22,11 +22,7 @@ impl Plugin {
             .iter()
             .map(|(name, pool)| (name.clone(), pool.clone()));
         let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
-        let (asked, component, grants) = (
-            pools.clone(),
-            Arc::clone(component),
-            Arc::clone(&self.core.calls.grants),
-        );
+        let (asked, component, grants) = (pools.clone(), Arc::clone(component), Arc::clone(&self.calls.grants));
         let work = move |host: &dyn Fn() -> Box<CallHost>| {
             let problems = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
             let verdicts = |(resource, pool): &(ResourceName, PoolRecord)| {
@@ -35,7 +31,7 @@ impl Plugin {
             let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
             (problems, verdicts)
         };
-        let (problems, verdicts) = self.core.calls.calls(pools.len(), work).await?;
+        let (problems, verdicts) = self.calls.calls(pools.len(), work).await?;
         self.problems = problems;
         if let Some(verdicts) = verdicts {
             for ((_, pool), verdicts) in pools.iter().zip(verdicts?) {
