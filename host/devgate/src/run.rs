@@ -6,7 +6,7 @@ use crate::{exit, logging, policy, recorded};
 use anyhow::Context;
 use devgate_kubelet::{FrontEndConfig, FrontEndError};
 use devgate_node::Node;
-use devgate_plugin::{Inline, Loader, Memory, Plugins};
+use devgate_plugin::{Inline, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
@@ -56,7 +56,13 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
     if node.is_recorded() {
         tokio::spawn(recorded::follow(node.clone(), args.node_root.clone()));
     }
-    let mut plugins = Plugins::start(policy, node, &loader, &Inline::new(workers), memory);
+    let around = Surroundings {
+        node: node.clone(),
+        loader,
+        inline: Inline::new(workers),
+        memory: memory.clone(),
+    };
+    let mut plugins = Plugins::start(policy, around);
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
     let serving = devgate_kubelet::serve(config, plugins.offers(), stop);
     tokio::select! {

@@ -38,7 +38,7 @@ pub use grants::{
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
 pub use plugin::{LoadFailure, Loader};
-pub use plugins::Plugins;
+pub use plugins::{Plugins, Surroundings};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
 
 #[cfg(test)]

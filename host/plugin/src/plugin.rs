@@ -9,19 +9,17 @@ mod publish;
 pub(crate) use load::matched;
 pub(crate) use look::verdicts;
 
-use crate::calls::{Calls, Inline};
+use crate::calls::Calls;
 use crate::churn::Churn;
-use crate::claims::{Ledger, Place};
+use crate::claims::Place;
 use crate::component::Component;
 use crate::grants::Grants;
 use crate::health::UnitHealth;
 use crate::inventory::{Inventory, Rejection, UnitRecord};
-use crate::memory::Memory;
-use crate::registry::Registry;
+use crate::plugins::Shared;
 use crate::resource::{Core, Resource};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_model::{CallError, ResourceName, UnitId};
-use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -68,8 +66,7 @@ pub(crate) struct Plugin {
     core: Arc<Core>,
     /// What the core's calls are as well.
     calls: Arc<Calls>,
-    loader: Arc<dyn Loader>,
-    registry: Registry,
+    shared: Shared,
     resources: BTreeMap<ResourceName, Arc<Resource>>,
     inventory: Inventory,
     /// Held units that the component does not list as they were; they keep their record and are unhealthy.
@@ -84,7 +81,6 @@ pub(crate) struct Plugin {
     /// What was last published about each unit, to log what is new.
     shown: HashMap<UnitId, Option<Arc<str>>>,
     failing: Option<Failing>,
-    born: Instant,
 }
 
 struct Failing {
@@ -94,26 +90,17 @@ struct Failing {
 }
 
 impl Plugin {
-    #[expect(clippy::too_many_arguments, reason = "one caller, and each is another thing")]
-    pub(crate) fn new(
-        place: Place,
-        policy: Arc<PluginPolicy>,
-        node: Node,
-        loader: Arc<dyn Loader>,
-        ledger: Ledger,
-        registry: Registry,
-        inline: Inline,
-        memory: Memory,
-        born: Instant,
-    ) -> Self {
+    pub(crate) fn new(place: Place, policy: Arc<PluginPolicy>, shared: Shared) -> Self {
         let name = policy.name.clone();
-        let calls = Arc::new(Calls::new(Arc::new(Grants::new(node, policy)), inline));
+        let around = &shared.around;
+        let grants = Arc::new(Grants::new(around.node.clone(), policy));
+        let calls = Arc::new(Calls::new(grants, around.inline.clone()));
+        let (ledger, memory) = (shared.ledger.clone(), around.memory.clone());
         let core = Core::new(name, place, ledger, memory, Arc::clone(&calls));
         Self {
             core: Arc::new(core),
             calls,
-            loader,
-            registry,
+            shared,
             resources: BTreeMap::new(),
             inventory: Inventory::default(),
             strayed: HashMap::new(),
@@ -124,7 +111,6 @@ impl Plugin {
             problems: HashMap::new(),
             shown: HashMap::new(),
             failing: None,
-            born,
         }
     }
 
@@ -179,9 +165,9 @@ impl Plugin {
     /// The first tick after this pause. Ticks of all plugins fall together, so that the processor is woken once for all.
     fn next_tick(&self, pause: Duration) -> Instant {
         let every = self.policy().health.check_every;
-        let since = self.born.elapsed() + pause;
+        let since = self.shared.born.elapsed() + pause;
         let ticks = since.as_nanos() / every.as_nanos().max(1) + 1;
-        self.born + every.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX))
+        self.shared.born + every.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX))
     }
 
     async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {

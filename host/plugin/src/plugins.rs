@@ -12,6 +12,29 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
 
+/// What plugins run on. Cheap to clone.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The node that they see.
+    pub node: Node,
+    /// Where their components come from.
+    pub loader: Arc<dyn Loader>,
+    /// Leave to run calls on threads that serve others.
+    pub inline: Inline,
+    /// What was handed out, also before the host started.
+    pub memory: Memory,
+}
+
+/// What all plugins of a host share. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) around: Surroundings,
+    pub(crate) ledger: Ledger,
+    pub(crate) registry: Registry,
+    /// When the host began: ticks are counted from it.
+    pub(crate) born: Instant,
+}
+
 /// The running plugins. Dropping this ends their tasks; calls that block are not waited for.
 pub struct Plugins {
     registry: Registry,
@@ -21,24 +44,19 @@ pub struct Plugins {
 impl Plugins {
     /// Starts one task for each entry of the policy. Needs a tokio runtime.
     #[must_use]
-    pub fn start(policy: &Policy, node: &Node, loader: &Arc<dyn Loader>, inline: &Inline, memory: &Memory) -> Self {
-        let ledger = Ledger::new(policy.plugins.keys().map(ToString::to_string));
-        let registry = Registry::new();
-        let (mut tasks, born) = (JoinSet::new(), Instant::now());
+    pub fn start(policy: &Policy, around: Surroundings) -> Self {
+        let shared = Shared {
+            around,
+            ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
+            registry: Registry::new(),
+            born: Instant::now(),
+        };
+        let mut tasks = JoinSet::new();
         for (place, policy) in policy.plugins.values().enumerate() {
-            let plugin = Plugin::new(
-                Place(place),
-                Arc::new(policy.clone()),
-                node.clone(),
-                Arc::clone(loader),
-                ledger.clone(),
-                registry.clone(),
-                inline.clone(),
-                memory.clone(),
-                born,
-            );
+            let plugin = Plugin::new(Place(place), Arc::new(policy.clone()), shared.clone());
             tasks.spawn(plugin.run());
         }
+        let registry = shared.registry;
         Self { registry, tasks }
     }
 

@@ -4,7 +4,9 @@ use crate::call::{CallHost, Reads};
 use crate::calls::Inline;
 use crate::component::{Answer, Capabilities, Component, Cost, Profile};
 use crate::grants::Grants;
+use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader};
+use crate::plugins::Surroundings;
 use devgate_model::{CallError, Edits, HostFault, Pool, Unit, Verdict};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
@@ -292,6 +294,16 @@ impl Loader for FakeLoader {
         let devgate_policy::ComponentSource::File { path, .. } = &policy.component;
         let found = self.0.lock().unwrap().get(path).cloned();
         found.ok_or_else(|| LoadFailure::Host(format!("plugin {}: {path}: no such file", policy.name)))
+    }
+}
+
+/// What plugins run on in a test.
+pub(crate) fn around(node: &Node, loader: Arc<dyn Loader>, memory: &Memory) -> Surroundings {
+    Surroundings {
+        node: node.clone(),
+        loader,
+        inline: inline(),
+        memory: memory.clone(),
     }
 }
 

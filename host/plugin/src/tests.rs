@@ -32,7 +32,7 @@ fn start(policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) ->
 
 fn start_on(node: &devgate_node::Node, policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> World {
     let memory = Memory::forgetful();
-    let plugins = Plugins::start(&parse(policy), node, &FakeLoader::with(fakes), &inline(), &memory);
+    let plugins = Plugins::start(&parse(policy), around(node, FakeLoader::with(fakes), &memory));
     let node = node.clone();
     World { node, plugins }
 }

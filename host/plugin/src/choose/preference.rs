@@ -144,13 +144,8 @@ mod tests {
             assert!(must.iter().all(|id| units.iter().any(|unit| unit.id == *id)));
             choose(&units.iter().map(|unit| unit.id.clone()).collect::<Vec<_>>(), size)
         });
-        let plugins = Plugins::start(
-            &parse(policy),
-            &node(),
-            &FakeLoader::with([("fake.wasm", fake)]),
-            &inline(),
-            &Memory::forgetful(),
-        );
+        let loader = FakeLoader::with([("fake.wasm", fake)]);
+        let plugins = Plugins::start(&parse(policy), around(&node(), loader, &Memory::forgetful()));
         let mut offers = plugins.offers();
         let found = tokio::time::timeout(PATIENCE, offers.wait_for(|all| !all.is_empty()));
         let offer = Arc::clone(&found.await.unwrap().unwrap()[0]);

@@ -31,7 +31,7 @@ impl Plugin {
                 tokio::time::sleep(self.policy().health.enumerate_every).await;
                 continue;
             }
-            let (loader, policy) = (Arc::clone(&self.loader), Arc::clone(self.policy()));
+            let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
             let started = Instant::now();
             let loaded = attempt.wait(LOAD_PATIENCE, move || loader.load(&policy)).await;
             let error = match loaded {

@@ -17,7 +17,7 @@ impl Plugin {
     /// Offers what there is now, once the first enumeration and health check have succeeded.
     pub(super) fn publish(&mut self) {
         let core = Arc::clone(&self.core);
-        let ready = core.ledger.is_settled_before(core.place) || self.born.elapsed() > ORDER_PATIENCE;
+        let ready = core.ledger.is_settled_before(core.place) || self.shared.born.elapsed() > ORDER_PATIENCE;
         if !ready || (self.resources.is_empty() && self.failing.is_some()) {
             return;
         }
@@ -51,7 +51,7 @@ impl Plugin {
             resource.publish(snapshot, list);
             if known.is_none() {
                 self.resources.insert(name.clone(), Arc::clone(&resource));
-                self.registry.add(core.place, name, resource);
+                self.shared.registry.add(core.place, name, resource);
             }
         }
         self.shown = outcomes;

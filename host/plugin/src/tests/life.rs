@@ -173,13 +173,8 @@ async fn a_device_tree_that_went_away_is_a_fault_and_not_an_empty_node() {
     let file = dir.path().join("node.umockdev");
     std::fs::write(&file, NODE).unwrap();
     let node = devgate_node::Node::open(&file).unwrap();
-    let plugins = Plugins::start(
-        &parse(POLICY),
-        &node,
-        &FakeLoader::with([("fake.wasm", Fake::gpus())]),
-        &inline(),
-        &crate::Memory::forgetful(),
-    );
+    let loader = FakeLoader::with([("fake.wasm", Fake::gpus())]);
+    let plugins = Plugins::start(&parse(POLICY), around(&node, loader, &crate::Memory::forgetful()));
     let world = World { node, plugins };
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;

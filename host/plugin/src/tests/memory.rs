@@ -27,7 +27,7 @@ fn start_with(
     fakes: impl IntoIterator<Item = (&'static str, Fake)>,
 ) -> World {
     let node = devgate_node::Node::recorded("test", node).unwrap();
-    let plugins = Plugins::start(&parse(policy), &node, &FakeLoader::with(fakes), &inline(), memory);
+    let plugins = Plugins::start(&parse(policy), around(&node, FakeLoader::with(fakes), memory));
     World { node, plugins }
 }
 

@@ -5,7 +5,7 @@ use anyhow::{Context, ensure};
 use devgate_node::Node;
 use devgate_plugin::component::Component;
 use devgate_plugin::offer::{DeviceList, Offer};
-use devgate_plugin::{Inline, LoadFailure, Loader, Memory, Plugins};
+use devgate_plugin::{Inline, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest};
 use std::fmt::Write;
@@ -64,7 +64,13 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
         engine: Engine::new(Allocation::default(), None)?,
         bytes: std::fs::read(devgate_tests::components()?.join("generic.wasm"))?,
     });
-    let plugins = Plugins::start(&policy, &node, &loader, &Inline::new(2), &Memory::forgetful());
+    let around = Surroundings {
+        node,
+        loader,
+        inline: Inline::new(2),
+        memory: Memory::forgetful(),
+    };
+    let plugins = Plugins::start(&policy, around);
     let ready = |list: &Arc<DeviceList>| {
         list.devices.len() == devices && list.devices.iter().all(|device| device.unhealthy.is_none())
     };
