@@ -1,8 +1,14 @@
-//! The kernel's log: what a line is, whoever may read it.
+//! The kernel's log: what a line is, and how both of its sources write it.
 //!
 //! Only what the kernel itself says counts (facility 0): a process that writes to `/dev/kmsg` cannot say that it is the kernel.
 //! A record is one line, whatever is in it: the name of a process may have a line break, and what follows that was not said by
 //! the kernel.
+
+mod klog;
+mod record;
+
+pub(crate) use klog::Klog;
+pub(crate) use record::{Record, kmsg_record};
 
 /// One record of the kernel's log that the kernel itself wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]

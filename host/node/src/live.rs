@@ -12,9 +12,12 @@ use devgate_model::{NodeKind, NodeNumber};
 use open::Root;
 use rustix::buffer::spare_capacity;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{FileType, Mode, OFlags, RawDir, Stat, fstat, major, minor, readlinkat, statat};
+use rustix::fs::{FileType, FsWord, Mode, OFlags, RawDir, Stat, fstat, fstatfs, major, minor, readlinkat, statat};
 use rustix::io::{Errno, retry_on_intr};
 use std::mem::MaybeUninit;
+
+/// What `statfs(2)` says of the kernel's device tree.
+const SYSFS_MAGIC: FsWord = 0x6265_6572;
 
 /// A directory, and everything beneath it.
 pub(crate) struct Live {
@@ -35,6 +38,25 @@ impl Live {
         Self {
             root: Root::stepwise(directory),
         }
+    }
+
+    /// Opens what is at a path, itself if it is a link.
+    pub(crate) fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        self.root.open(path, flags)
+    }
+
+    /// Opens a device for reading without ever waiting for it.
+    pub(crate) fn open_to_read(&self, path: &str) -> Result<OwnedFd, Errno> {
+        self.root.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
+    }
+
+    /// Whether the device tree is the running kernel's own: what that kernel tells is about it then.
+    pub(crate) fn is_this_kernel(&self) -> bool {
+        let is_sysfs = |path: &&str| {
+            let opened = self.root.open(path, OFlags::PATH | OFlags::DIRECTORY);
+            opened.and_then(fstatfs).is_ok_and(|stat| stat.f_type == SYSFS_MAGIC)
+        };
+        ["sys/devices", "sys/class"].iter().any(is_sysfs)
     }
 
     fn directory(&self, path: &str) -> Result<OwnedFd, ReadError> {

@@ -18,7 +18,7 @@ pub struct Node {
 }
 
 #[derive(Clone)]
-enum Source {
+pub(crate) enum Source {
     Live(Arc<Live>),
     Recorded(Arc<Recorded>),
 }
@@ -127,6 +127,10 @@ impl Node {
         // Every kernel has buses and classes, whatever hardware there is.
         let listed = |root: &&str| self.tree().list(root).is_ok_and(|entries| !entries.is_empty());
         ["sys/class", "sys/bus"].iter().any(listed)
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
     }
 
     pub(crate) fn tree(&self) -> &dyn Tree {

@@ -5,6 +5,7 @@ mod description;
 mod escapes;
 #[cfg(test)]
 mod tests;
+mod told;
 mod world;
 
 pub use change::Change;
@@ -14,13 +15,16 @@ use crate::tree::{
     IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers,
     Tree,
 };
-use crate::{NodeError, ReadError};
+use crate::watch::Sink;
+use crate::{NodeError, NodeEvent, ReadError};
 use std::sync::{PoisonError, RwLock};
+use told::Watchers;
 use world::{Entry, World};
 
 /// A world that scripts and tests may change while it is read.
 pub(crate) struct Recorded {
     world: RwLock<World>,
+    watchers: Watchers,
 }
 
 impl Recorded {
@@ -30,6 +34,7 @@ impl Recorded {
         description::add(&mut world, name, text)?;
         Ok(Self {
             world: RwLock::new(world),
+            watchers: Watchers::default(),
         })
     }
 
@@ -38,15 +43,39 @@ impl Recorded {
         // Only ever replaced by a whole one: a panic elsewhere cannot have left half a change behind.
         let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
         let mut changed = world.clone();
+        let said = change::said(&changed, &change)?;
         change::apply(&mut changed, change)?;
+        let mut events = told::difference(&world, &changed);
+        events.extend(said);
         *world = changed;
+        drop(world);
+        self.watchers.tell(&events);
         Ok(())
+    }
+
+    /// Tells of each change to come; with `kernel_log` also the lines that there are.
+    pub(crate) fn watch(&self, kernel_log: bool, sink: &Sink) {
+        // Under the lock, so that no line is told twice or never.
+        let world = self.world.read().unwrap_or_else(PoisonError::into_inner);
+        self.watchers.add(kernel_log, sink);
+        if kernel_log {
+            world
+                .log
+                .iter()
+                .cloned()
+                .map(NodeEvent::Line)
+                .for_each(|line| sink(line));
+        }
     }
 
     /// Becomes what another one is.
     pub(crate) fn replace(&self, other: &Self) {
         let new = other.world.read().unwrap_or_else(PoisonError::into_inner).clone();
-        *self.world.write().unwrap_or_else(PoisonError::into_inner) = new;
+        let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
+        let events = told::difference(&world, &new);
+        *world = new;
+        drop(world);
+        self.watchers.tell(&events);
     }
 
     fn with<T>(&self, ask: impl FnOnce(&World) -> Result<T, ReadError>) -> Result<T, ReadError> {

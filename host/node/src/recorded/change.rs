@@ -1,8 +1,9 @@
 //! What happens to a recorded node in a script or a test: what the kernel would show afterwards.
 
-use super::description;
 use super::world::{Entry, World};
+use super::{description, told};
 use crate::NodeError;
+use crate::events::{DeviceAction, NodeEvent};
 use crate::nodes::parse_number;
 use crate::path::{base, follow, problem};
 use devgate_model::{NodeKind, NodeNumber};
@@ -30,6 +31,7 @@ pub enum Change {
     /// - `D: /dev/nvidia0=c 195:0`: a node that belongs to no device.
     /// - `I: /opt/vendor=d`: a directory outside the device tree; `I: /opt/vendor/lib.so=l lib.so.1`: a link;
     ///   `I: /run/vendor.sock=s`: a socket.
+    /// - `K: 5140900 NVRM: Xid (PCI:0000:05:00): 79`: a line of the kernel's log, and its time in microseconds since the start.
     /// - `O: /opt/vendor=1000 0775`: owner and mode of what an earlier line put there. Files are root's with 0644,
     ///   directories root's with 0755 where no such line says otherwise.
     AddDevices(String),
@@ -78,6 +80,31 @@ pub enum Change {
     },
     /// Removes a file outside the device tree.
     RemoveFile(String),
+    /// Lets a device's driver say that something has changed, as a disk's does about its size, and a GPU's that is wedged.
+    /// Nothing else is changed: the kernel says nothing when an attribute has another value.
+    Announce(String),
+    /// Adds a line to the kernel's log.
+    Say {
+        /// When, in microseconds since the start; not before the line before it.
+        micros: u64,
+        /// Printable ASCII, any other byte and any backslash as `\x0a`.
+        text: String,
+    },
+}
+
+/// What is said by a change that changes nothing.
+pub(super) fn said(world: &World, change: &Change) -> Result<Option<NodeEvent>, NodeError> {
+    let Change::Announce(location) = change else {
+        return Ok(None);
+    };
+    let event = device(world, location).and_then(|path| {
+        let event = told::event(world, &path, DeviceAction::Change);
+        event.ok_or_else(|| "is part of no subsystem".to_owned())
+    });
+    event.map(Some).map_err(|problem| NodeError::Change {
+        what: location.clone(),
+        problem,
+    })
 }
 
 /// Applies a change to a world, which is no good any more after an error.
@@ -115,6 +142,12 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), NodeError> 
         Change::RemoveFile(path) => {
             let result = outside(&path).and_then(|path| remove(world, path));
             (path, result)
+        }
+        // Said already.
+        Change::Announce(_) => return Ok(()),
+        Change::Say { micros, text } => {
+            let result = world.say(micros, &text);
+            (text, result)
         }
     };
     result.map_err(|problem| NodeError::Change { what, problem })
@@ -176,7 +209,7 @@ fn remove_device(world: &mut World, path: &str) {
 }
 
 /// Path and number of the node of the device in a directory.
-fn node_of(world: &World, directory: &str) -> Option<(String, NodeNumber)> {
+pub(super) fn node_of(world: &World, directory: &str) -> Option<(String, NodeNumber)> {
     let text = |name: &str| match world.get(&format!("{directory}/{name}")) {
         Ok(Entry::File { content, .. }) => std::str::from_utf8(content).ok(),
         _ => None,

@@ -70,6 +70,7 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
             ("D", _) => node(world, rest).map_err(at)?,
             ("I", _) => other(world, rest).map_err(at)?,
             ("O", _) => rights(world, rest).map_err(at)?,
+            ("K", _) => said(world, rest).map_err(at)?,
             ("P", None) => open = Some(Description::new(number, rest).map_err(at)?),
             ("P", Some(_)) => {
                 return Err(at(
@@ -88,7 +89,7 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
 
 fn unknown(kind: &str) -> String {
     format!(
-        "\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O",
+        "\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O, K",
         escape(kind, 16)
     )
 }
@@ -169,6 +170,14 @@ fn rights(world: &mut World, rest: &str) -> Result<(), String> {
     let mode = u32::from_str_radix(mode, 8).ok().filter(|_| plain(mode));
     let mode = mode.filter(|mode| *mode <= 0o7777).ok_or(FORM)?;
     world.set_rights(relative, uid, mode)
+}
+
+/// `K: 5140900 NVRM: Xid ...`: what the kernel said, and when: microseconds since the start.
+fn said(world: &mut World, rest: &str) -> Result<(), String> {
+    const FORM: &str = "must be microseconds since the start, a space, and the line";
+    let (micros, text) = rest.split_once(' ').ok_or(FORM)?;
+    let plain = micros.bytes().all(|byte| byte.is_ascii_digit());
+    world.say(micros.parse().ok().filter(|_| plain).ok_or(FORM)?, text)
 }
 
 /// Puts a node where none is, or the same.

@@ -1,8 +1,8 @@
 //! The file system that a recording is kept in: directories by path, so that neither depth nor deletion recurses.
 
-use crate::ReadError;
 use crate::path::{above, base, follow, problem};
 use crate::tree::{IS_LINK, Kind, Look};
+use crate::{KernelLine, ReadError};
 use devgate_model::NodeNumber;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +12,10 @@ use std::sync::Arc;
 const MOST_ENTRIES: usize = 2_000_000;
 /// The most components of a path. The deepest device of a real node has some twenty.
 const MOST_DEPTH: usize = 64;
+
+/// The most lines of the kernel's log that a recording has, and the most bytes of one (`PRINTKRB_RECORD_MAX`, escaped).
+const MOST_LINES: usize = 100_000;
+const MOST_LINE_BYTES: usize = 4_096;
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +57,7 @@ impl Entry {
     }
 }
 
-type Entries = BTreeMap<String, Entry>;
+pub(crate) type Entries = BTreeMap<String, Entry>;
 
 /// All directories of a recorded node by their paths, the root's being empty.
 #[derive(Clone)]
@@ -62,6 +66,8 @@ pub(crate) struct World {
     /// Owner and mode of what is not root's with the usual mode, by path.
     rights: BTreeMap<String, (u32, u32)>,
     entries: usize,
+    /// What the kernel has said, oldest first.
+    pub(crate) log: Vec<KernelLine>,
 }
 
 impl World {
@@ -72,6 +78,7 @@ impl World {
             directories: BTreeMap::from([(String::new(), Entries::new())]),
             rights: BTreeMap::new(),
             entries: 0,
+            log: Vec::new(),
         };
         for (path, entry) in [
             ("proc/1/mountinfo", Entry::file([])),
@@ -109,6 +116,35 @@ impl World {
         self.look(path).map_err(|error| error.to_string())?;
         self.rights.insert(path.to_owned(), (uid, mode & 0o7777));
         Ok(())
+    }
+
+    /// Adds a line to the kernel's log.
+    ///
+    /// # Errors
+    /// Where it is no line as the kernel writes one, or older than the last.
+    pub(crate) fn say(&mut self, micros: u64, text: &str) -> Result<(), String> {
+        if self.log.len() >= MOST_LINES {
+            return Err(format!("the log has {MOST_LINES} lines, which is the most"));
+        }
+        if text.len() > MOST_LINE_BYTES || !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return Err(format!(
+                "the line must have at most {MOST_LINE_BYTES} bytes of printable ASCII; any other is written as \\x0a"
+            ));
+        }
+        if self.log.last().is_some_and(|last| last.micros > micros) {
+            return Err("the line is older than the one before it".to_owned());
+        }
+        self.log.push(KernelLine {
+            sequence: self.log.len() as u64,
+            micros,
+            text: text.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// All directories with what is in them, by path.
+    pub(crate) fn all(&self) -> &BTreeMap<String, Entries> {
+        &self.directories
     }
 
     /// The entries of a directory.

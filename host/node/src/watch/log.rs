@@ -1,0 +1,193 @@
+//! Where the kernel's log comes from, in this order: `/dev/kmsg`, `syslog(2)`, nowhere. Never a read that takes lines away
+//! from others.
+
+use crate::events::NodeEvent;
+use crate::kernel_log::{Klog, Record, kmsg_record};
+use crate::live::Live;
+use crate::node::{Node, Source};
+use crate::tree::{Kind, Tree};
+use devgate_model::{NodeKind, NodeNumber};
+use rmesg::klogctl::{KLogType, safely_wrapped_klogctl};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::fmt;
+
+const KMSG: &str = "dev/kmsg";
+const KMSG_NUMBER: NodeNumber = NodeNumber {
+    kind: NodeKind::Character,
+    major: 1,
+    minor: 11,
+};
+/// The kernel refuses a read that has no room for the record; they are at most 8,192 bytes (`CONSOLE_EXT_LOG_MAX`).
+const MOST_RECORD_BYTES: usize = 16 << 10;
+/// The largest log that is read as a whole; distributions have up to 1 MiB, and `log_buf_len=` can ask for more.
+const MOST_LOG_BYTES: usize = 16 << 20;
+
+/// Where the lines of the kernel's log come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogSource {
+    /// `/dev/kmsg`: each line at once.
+    Kmsg,
+    /// `syslog(2)`, every ten seconds, because `/dev/kmsg` cannot be opened for this reason.
+    Syslog {
+        /// In words.
+        no_kmsg: String,
+    },
+    /// A recorded node's own lines.
+    Recorded,
+    /// Nowhere.
+    Off {
+        /// Why neither source can be read, in words.
+        why: String,
+    },
+    /// Nobody wants it.
+    NotAsked,
+}
+
+impl fmt::Display for LogSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kmsg => f.write_str("/dev/kmsg"),
+            Self::Syslog { no_kmsg } => write!(f, "syslog(2), every 10 s, as {no_kmsg}"),
+            Self::Recorded => f.write_str("the recording"),
+            Self::Off { why } => write!(f, "off: {why}"),
+            Self::NotAsked => f.write_str("off: nothing is granted of it"),
+        }
+    }
+}
+
+impl Node {
+    /// Where the kernel's log would come from, if it were asked for.
+    #[must_use]
+    pub fn log_source(&self) -> LogSource {
+        match self.source() {
+            Source::Live(live) => Log::open(live).1,
+            Source::Recorded(_) => LogSource::Recorded,
+        }
+    }
+}
+
+/// A source that is open.
+pub(super) enum Log {
+    Kmsg(OwnedFd),
+    Syslog(Klog),
+}
+
+impl Log {
+    /// The first source that can be read.
+    pub(super) fn open(live: &Live) -> (Option<Self>, LogSource) {
+        let no_kmsg = match kmsg(live) {
+            Ok(kmsg) => return (Some(Self::Kmsg(kmsg)), LogSource::Kmsg),
+            Err(why) => format!("/dev/kmsg cannot be read ({why})"),
+        };
+        if !live.is_this_kernel() {
+            let why = format!("{no_kmsg}, and the node's /sys is not this kernel's");
+            return (None, LogSource::Off { why });
+        }
+        match whole() {
+            Ok(_) => (Some(Self::Syslog(Klog::default())), LogSource::Syslog { no_kmsg }),
+            Err(why) => {
+                let why = format!("{no_kmsg} and syslog(2) is refused ({why}); CAP_SYSLOG lets the host read it");
+                (None, LogSource::Off { why })
+            }
+        }
+    }
+
+    /// Tells what is new. Fails if nothing will ever be new any more.
+    pub(super) fn drain(&mut self, tell: &dyn Fn(NodeEvent)) -> Result<(), String> {
+        match self {
+            Self::Kmsg(kmsg) => drain_kmsg(kmsg, tell).map_err(|error| error.to_string()),
+            Self::Syslog(klog) => {
+                let news = klog.news(&whole()?);
+                if news.gap {
+                    tell(NodeEvent::Gap);
+                }
+                news.lines.into_iter().map(NodeEvent::Line).for_each(tell);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The device that gives each reader all records.
+fn kmsg(live: &Live) -> Result<OwnedFd, String> {
+    match live.stat(KMSG) {
+        Ok(Kind::Node(number)) if number == KMSG_NUMBER => {}
+        Ok(_) => return Err("it is another file".to_owned()),
+        Err(error) => return Err(error.to_string()),
+    }
+    // Whoever may open it may read it.
+    live.open_to_read(KMSG).map_err(|error| error.to_string())
+}
+
+fn drain_kmsg(kmsg: &OwnedFd, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
+    let mut buffer = [0; MOST_RECORD_BYTES];
+    loop {
+        match rustix::io::read(kmsg, &mut buffer) {
+            Ok(0) | Err(Errno::AGAIN) => return Ok(()),
+            Ok(length) => {
+                let record = buffer.get(..length).and_then(kmsg_record);
+                if let Some(Record::Kernel(line)) = record {
+                    tell(NodeEvent::Line(line));
+                }
+            }
+            Err(Errno::INTR) => {}
+            // What stood here was overwritten; the next read gives the oldest that is left.
+            Err(Errno::PIPE) => tell(NodeEvent::Gap),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The whole log, as `syslog(2)` gives it without taking anything away.
+fn whole() -> Result<Vec<u8>, String> {
+    let size = safely_wrapped_klogctl(KLogType::SyslogActionSizeBuffer, &mut []).map_err(|error| error.to_string())?;
+    let mut log = vec![0; size.clamp(1, MOST_LOG_BYTES)];
+    let read = safely_wrapped_klogctl(KLogType::SyslogActionReadAll, &mut log).map_err(|error| error.to_string())?;
+    log.truncate(read);
+    Ok(log)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel_log::KernelLine;
+    use std::cell::RefCell;
+
+    /// Both sources tell the same lines of this machine's log; where this machine does not let one be read, that is said.
+    #[test]
+    fn both_sources_tell_the_same() {
+        let live = Live::new(std::fs::File::open("/").unwrap().into());
+        let (Ok(kmsg), Ok(_)) = (kmsg(&live), whole()) else {
+            return println!("not tried: {}", Log::open(&live).1);
+        };
+        let lines = |log: &mut Log| {
+            let lines = RefCell::new(Vec::new());
+            let tell = |event| match event {
+                NodeEvent::Line(line) => lines.borrow_mut().push(line),
+                other => println!("{other:?}"),
+            };
+            log.drain(&tell).unwrap();
+            lines.into_inner()
+        };
+        let by_device = lines(&mut Log::Kmsg(kmsg));
+        let by_call = lines(&mut Log::Syslog(Klog::default()));
+        assert!(!by_device.is_empty());
+        // Whole microseconds are one line for the call. Both logs may have grown since, or lost their first lines.
+        let Some(last) = by_call.last().map(|line| line.micros) else {
+            return;
+        };
+        let texts = |lines: &[KernelLine]| {
+            let all: Vec<_> = lines.iter().map(|line| (line.micros, line.text.clone())).collect();
+            let once = |micros| all.iter().filter(|(at, _)| *at == micros).count() == 1;
+            all.iter()
+                .filter(|(at, text)| once(*at) && *at < last && !text.contains("\\x0a"))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        let (by_device, by_call) = (texts(&by_device), texts(&by_call));
+        assert!(!by_call.is_empty());
+        assert!(by_call.iter().filter(|line| !by_device.contains(line)).count() == 0);
+        println!("{} lines of {} are the same", by_call.len(), by_device.len());
+    }
+}
