@@ -4,9 +4,14 @@ use std::path::PathBuf;
 
 const PROTO: &str = "../../proto";
 const FILE: &str = "deviceplugin/v1beta1/api.proto";
+const PODS: &str = "podresources/v1/api.proto";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed={PROTO}/{FILE}");
+    println!("cargo::rerun-if-changed={PROTO}/{PODS}");
+    tonic_prost_build::configure()
+        .btree_map(".")
+        .compile_fds(protox::compile([PODS], [PROTO])?)?;
     let files = protox::compile([FILE], [PROTO])?;
     // Maps are sorted, so that the same reply is the same bytes.
     tonic_prost_build::configure()

@@ -18,3 +18,13 @@ pub const UNHEALTHY: &str = "Unhealthy";
 pub const KUBELET_SOCKET: &str = "kubelet.sock";
 /// The largest message that the kubelet receives: grpc-go's default, which the kubelet does not change.
 pub const MESSAGE_LIMIT: usize = 4 * 1024 * 1024;
+
+/// The kubelet's pod-resources API, generated from `proto/podresources`.
+pub mod pods {
+    tonic::include_proto!("v1");
+
+    /// The kubelet's socket, in its pod-resources directory.
+    pub const SOCKET: &str = "kubelet.sock";
+    /// The largest answer that is taken: some 250,000 devices. grpc-go sends what it has; tonic's default is 4 MiB.
+    pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
+}

@@ -36,9 +36,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api;
 pub use answer::CdiDelivery;
+pub(crate) use directory::FileId;
 use directory::Sight;
 use listing::Listing;
+pub(crate) use register::cause;
 use registration::Registration;
+pub(crate) use repeats::Repeats;
 
 /// Where the kubelet is and how patient to be with it. The defaults are for production; tests shorten the times.
 #[derive(Debug, Clone)]

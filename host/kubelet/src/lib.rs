@@ -14,7 +14,9 @@
 pub mod api;
 pub mod front_end;
 mod gauge;
+pub mod pod_resources;
 pub mod standin;
 mod transport;
 
 pub use front_end::{CdiDelivery, FrontEndConfig, FrontEndError, serve};
+pub use pod_resources::PodResourcesConfig;

@@ -13,12 +13,14 @@ mod devices;
 mod event;
 mod merge;
 mod pod;
+mod pod_resources;
 mod registry;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,7 +32,7 @@ use crate::api;
 use crate::api::KUBELET_SOCKET;
 use crate::api::registration_server::RegistrationServer;
 use crate::transport::{Incoming, bind};
-pub use config::{Answer, KubeletVersion, StandInConfig};
+pub use config::{Answer, KubeletVersion, PodsAnswer, StandInConfig};
 use devices::Node;
 pub use event::{Event, Moment, TimedOut};
 pub use merge::RunOptions;
@@ -56,6 +58,9 @@ struct Shared {
     specs: Mutex<BTreeMap<String, Pod>>,
     events: event::Log,
     answer: watch::Sender<Answer>,
+    pods_answer: watch::Sender<PodsAnswer>,
+    /// How often pods were asked for.
+    pods_asked: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -70,6 +75,8 @@ struct Process {
     registry: Registry,
     /// The server of `kubelet.sock`.
     server: Server,
+    /// The server of the pod-resources socket, where there is one.
+    pods: Option<Server>,
     /// Everything that runs in this process.
     alive: CancellationToken,
 }
@@ -103,6 +110,8 @@ impl StandIn {
                 specs: Mutex::default(),
                 events: event::Log::default(),
                 answer: watch::Sender::default(),
+                pods_answer: watch::Sender::default(),
+                pods_asked: AtomicUsize::new(0),
             }),
         };
         standin.start().await?;
@@ -127,6 +136,7 @@ impl StandIn {
         state.process = Some(Process {
             registry: Registry::restored(node.devices.keys()),
             server: self.listen(&alive)?,
+            pods: self.serve_pods()?,
             alive,
         });
         // What the API server was told of capacities outlives the process, and so do running pods.
@@ -166,6 +176,9 @@ impl StandIn {
         if let Some(process) = process {
             process.alive.cancel();
             process.server.kill().await;
+            if let Some(pods) = process.pods {
+                pods.kill().await;
+            }
             self.shared.events.push(Event::Stopped);
         }
     }

@@ -21,6 +21,7 @@ mod churn;
 mod claims;
 mod grants;
 mod health;
+mod holders;
 mod inventory;
 mod memory;
 mod plugin;
@@ -35,6 +36,7 @@ pub use grants::{
     FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, SelectorAnswer, Sight,
     Withheld,
 };
+pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, holders};
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
 pub use plugin::{LoadFailure, Loader};

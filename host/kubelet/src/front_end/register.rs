@@ -77,7 +77,7 @@ fn classify(status: &tonic::Status) -> RegisterError {
 }
 
 /// The innermost cause, which is the only part that says something.
-fn cause(error: &tonic::transport::Error) -> String {
+pub(crate) fn cause(error: &tonic::transport::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;

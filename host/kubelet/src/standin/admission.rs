@@ -89,13 +89,19 @@ impl StandIn {
         Ok(())
     }
 
-    fn specs(&self) -> MutexGuard<'_, BTreeMap<String, Pod>> {
+    pub(super) fn specs(&self) -> MutexGuard<'_, BTreeMap<String, Pod>> {
         self.shared.specs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The pod is gone. Its devices are freed when the next pod is admitted; no plugin hears of it.
     pub fn remove(&self, pod: &str) {
         self.specs().remove(pod);
+        self.shared.lock().node.active.remove(pod);
+    }
+
+    /// The pod's containers have all ended; the pod is still there, as one of a job is. Its devices are freed as those of a
+    /// pod that is gone.
+    pub fn end(&self, pod: &str) {
         self.shared.lock().node.active.remove(pod);
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 /// | --- | --- |
 /// | 1.26 | the first that a front end on h2 can serve |
 /// | 1.29 | CDI device names reach the runtime |
+/// | 1.34 | pods that have ended are not listed as holders any more |
 /// | 1.37 | two registrations of one resource are kept apart by their sockets |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KubeletVersion {
@@ -35,6 +36,11 @@ impl KubeletVersion {
     /// and a new instance takes over.
     pub(super) fn confuses_clients(self) -> bool {
         self <= Self::CONFUSED
+    }
+
+    /// Whether pods whose containers have all ended are listed, without devices (up to 1.33).
+    pub(super) fn lists_ended_pods(self) -> bool {
+        self <= Self::minor(33)
     }
 
     /// Whether CDI device names reach the runtime: beta and on from 1.29. Before, the field is not known or not used.
@@ -67,11 +73,27 @@ pub enum Answer {
     HangUp,
 }
 
+/// What becomes of a question about pods and their devices.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum PodsAnswer {
+    /// What the kubelet does.
+    #[default]
+    Real,
+    /// None at all, until it is another answer.
+    Hang,
+    /// What the kubelet answers to more than 100 calls a second.
+    TooMany,
+    /// What a kubelet answers that has just started and has not heard of its pods from the API server yet: none.
+    Unsynced,
+}
+
 /// How a stand-in is set up.
 #[derive(Debug, Clone)]
 pub struct StandInConfig {
     /// The device-plugin directory; made if it is not there.
     pub dir: PathBuf,
+    /// The directory of the pod-resources socket; made if it is not there. Nothing where that API is not served.
+    pub pod_resources_dir: Option<PathBuf>,
     /// Which kubelet is played.
     pub version: KubeletVersion,
     /// How long a resource without a plugin keeps its capacity. 5 min.
@@ -88,6 +110,7 @@ impl StandInConfig {
     pub fn new(dir: PathBuf) -> Self {
         Self {
             dir,
+            pod_resources_dir: None,
             version: KubeletVersion::default(),
             grace: Duration::from_secs(300),
             dial_timeout: Duration::from_secs(10),

@@ -14,6 +14,7 @@ mod flapping;
 mod harness;
 mod life;
 mod listing;
+mod pod_resources;
 mod preferred;
 mod registration;
 mod table;

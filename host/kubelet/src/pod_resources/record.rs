@@ -1,0 +1,162 @@
+//! What the kubelet has given away by its own checkpoint (`pkg/kubelet/cm/devicemanager/checkpoint`), read and never written.
+//!
+//! The file is the kubelet's own business. It is only ever a reason to wait: where it cannot be understood, nothing is taken
+//! for free that the list has not shown.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use devgate_model::{ResourceName, escape};
+use devgate_plugin::Offered;
+use serde_json::Value;
+
+use crate::front_end::FileId;
+use crate::standin::CHECKPOINT;
+
+/// The largest checkpoint that is read: some 100,000 allocations.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The checkpoint, read again when it is another file.
+pub(super) struct Record {
+    path: PathBuf,
+    of: Option<FileId>,
+    ids: Option<BTreeSet<Offered>>,
+    said: bool,
+}
+
+impl Record {
+    pub(super) fn new(kubelet_dir: &Path) -> Self {
+        Self {
+            path: kubelet_dir.join(CHECKPOINT),
+            of: None,
+            ids: None,
+            said: false,
+        }
+    }
+
+    /// What is in it.
+    pub(super) fn ids(&self) -> Option<BTreeSet<Offered>> {
+        self.ids.clone()
+    }
+
+    /// Looks again, on a thread that may wait.
+    pub(super) async fn read(&mut self) {
+        let Some(now) = FileId::of(&self.path) else {
+            (self.of, self.ids) = (None, None);
+            return;
+        };
+        if self.of == Some(now) {
+            return;
+        }
+        let path = self.path.clone();
+        let read = tokio::task::spawn_blocking(move || read(&path)).await;
+        match read.unwrap_or_else(|panic| Err(io::Error::other(panic))) {
+            Ok(ids) => (self.of, self.ids, self.said) = (Some(now), Some(ids), false),
+            Err(error) => {
+                (self.of, self.ids) = (None, None);
+                if !std::mem::replace(&mut self.said, true) {
+                    tracing::warn!(
+                        family = "host",
+                        "{}: {}; devices that no running container shows are kept until they are allocated again",
+                        self.path.display(),
+                        escape(&error.to_string(), 256)
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<BTreeSet<Offered>> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut text)?;
+    parse(&text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
+}
+
+/// Every id of every entry: `{"Data":{"PodDeviceEntries":[{"ResourceName":…,"DeviceIDs":{"<numa>":[…]}}]}}`, where up to 1.19
+/// the ids were one list, and no entries are `null`.
+fn parse(text: &[u8]) -> Result<BTreeSet<Offered>, String> {
+    let file: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let odd = |what: &str| format!("no checkpoint of a kubelet that is known here: {what}");
+    let data = file.get("Data").ok_or_else(|| odd("no Data"))?;
+    let entries = match data.get("PodDeviceEntries") {
+        Some(Value::Array(entries)) => entries.as_slice(),
+        Some(Value::Null) => &[],
+        _ => return Err(odd("no PodDeviceEntries")),
+    };
+    let mut ids = BTreeSet::new();
+    for entry in entries {
+        let resource = entry.get("ResourceName").and_then(Value::as_str);
+        let resource = resource.ok_or_else(|| odd("an entry without a ResourceName"))?;
+        let of = match entry.get("DeviceIDs") {
+            Some(Value::Object(nodes)) => nodes.values().filter_map(Value::as_array).flatten().collect::<Vec<_>>(),
+            Some(Value::Array(ids)) => ids.iter().collect(),
+            Some(Value::Null) => Vec::new(),
+            _ => return Err(odd("an entry without DeviceIDs")),
+        };
+        if let Ok(resource) = ResourceName::try_new(resource) {
+            ids.extend(
+                of.into_iter()
+                    .filter_map(Value::as_str)
+                    .map(|id| (resource.clone(), id.to_owned())),
+            );
+        }
+    }
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_from_every_form_of_the_file() {
+        let of =
+            |entries: &str| parse(format!(r#"{{"Data":{{"PodDeviceEntries":{entries}}},"Checksum":1}}"#).as_bytes());
+        let gpu = |id: &str| (ResourceName::try_new("vendor.com/gpu").unwrap(), id.to_owned());
+        let new = r#"[{"PodUID":"p","ResourceName":"vendor.com/gpu","DeviceIDs":{"-1":["a"],"0":["b","a"]},"AllocResp":"CgYK"}]"#;
+        assert_eq!(of(new).unwrap(), [gpu("a"), gpu("b")].into());
+        let old = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":["a"]},{"ResourceName":"odd","DeviceIDs":null}]"#;
+        assert_eq!(of(old).unwrap(), [gpu("a")].into());
+        assert_eq!(of("null").unwrap(), BTreeSet::new());
+    }
+
+    #[test]
+    fn what_is_no_checkpoint_says_nothing() {
+        for bad in [
+            "",
+            "{}",
+            r#"{"Data":{}}"#,
+            r#"{"Data":{"PodDeviceEntries":[{"DeviceIDs":[]}]}}"#,
+            r#"{"Data":{"PodDeviceEntries":[{"ResourceName":"a/b"}]}}"#,
+        ] {
+            parse(bad.as_bytes()).unwrap_err();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_changes_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = Record::new(dir.path());
+        record.read().await;
+        assert_eq!(record.ids(), None, "no file says nothing");
+        let write = |ids: &str| {
+            let text =
+                format!(r#"{{"Data":{{"PodDeviceEntries":[{{"ResourceName":"vendor.com/gpu","DeviceIDs":{ids}}}]}}}}"#);
+            let new = dir.path().join("new");
+            std::fs::write(&new, text).unwrap();
+            std::fs::rename(new, dir.path().join(CHECKPOINT)).unwrap();
+        };
+        for (ids, count) in [
+            ("[]", Some(0)),
+            (r#"["a","b"]"#, Some(2)),
+            ("7", None),
+            (r#"["a"]"#, Some(1)),
+        ] {
+            write(ids);
+            record.read().await;
+            assert_eq!(record.ids().map(|ids| ids.len()), count, "{ids}");
+        }
+    }
+}
