@@ -84,6 +84,8 @@ pub struct Profile {
     /// Whether it imports anything of WASI. One that does not is never run by anything but its own code and may be
     /// called on a thread that serves others.
     pub wasi: bool,
+    /// The SHA-256 digest of its file.
+    pub sha256: Option<[u8; 32]>,
 }
 
 /// What a component may ask the host during one call, answered from the plugin's grants.

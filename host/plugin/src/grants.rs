@@ -10,6 +10,7 @@ mod told;
 mod vfio;
 
 use crate::inventory::UnitRecord;
+use crate::status::Board;
 use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
@@ -45,6 +46,8 @@ pub struct Grants {
     pub(crate) said: Said,
     /// Where lines go besides the log, if anywhere.
     pub(crate) heard: Option<Heard>,
+    /// Where refusals are counted.
+    pub(crate) board: Arc<Board>,
 }
 
 /// A node that may be given to containers, and how.
@@ -105,7 +108,14 @@ impl Grants {
             told: Told::default(),
             said: Said::default(),
             heard: None,
+            board: Arc::default(),
         }
+    }
+
+    /// The same, with refusals counted there.
+    pub(crate) fn noting(mut self, board: Arc<Board>) -> Self {
+        self.board = board;
+        self
     }
 
     /// The selectors that cover a device: those that match it, or the nearest ancestor that they reach down from.

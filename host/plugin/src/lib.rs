@@ -13,6 +13,7 @@
 
 pub mod component;
 pub mod offer;
+pub mod status;
 
 mod call;
 mod calls;

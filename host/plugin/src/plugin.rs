@@ -93,12 +93,14 @@ impl Plugin {
     pub(crate) fn new(place: Place, policy: Arc<PluginPolicy>, shared: Shared) -> Self {
         let name = policy.name.clone();
         let around = &shared.around;
-        let grants = Arc::new(Grants::new(around.node.clone(), policy));
+        // Whatever replaces the grants later notes on the same board.
+        let grants = Arc::new(Grants::new(around.node.clone(), policy).noting(Arc::default()));
         let calls = Arc::new(Calls::new(grants, around.inline.clone()));
         let (ledger, memory) = (shared.ledger.clone(), around.memory.clone());
-        let core = Core::new(name, place, ledger, memory, Arc::clone(&calls));
+        let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
+        shared.watch.add(&core);
         Self {
-            core: Arc::new(core),
+            core,
             calls,
             shared,
             resources: BTreeMap::new(),
@@ -125,6 +127,7 @@ impl Plugin {
         let mut next_enumerate = Instant::now();
         loop {
             let started = Instant::now();
+            self.core.board.comes_by(self.busy());
             let mut works = self.failing.is_none();
             if started >= next_enumerate {
                 let result = self.enumerate(&component).await;
@@ -150,6 +153,9 @@ impl Plugin {
                 Duration::ZERO
             };
             let next_look = self.next_tick(cost.min(LONGEST_PAUSE));
+            self.core
+                .board
+                .comes_by(next_look.saturating_duration_since(Instant::now()));
             loop {
                 self.publish();
                 tokio::select! {
@@ -160,6 +166,14 @@ impl Plugin {
                 }
             }
         }
+    }
+
+    /// What one round may take at the most: every call waits for a thread, then for its answer.
+    fn busy(&self) -> Duration {
+        let calls = u32::try_from(self.inventory.pools.len())
+            .unwrap_or(u32::MAX)
+            .saturating_add(2);
+        self.calls.limits().deadline.saturating_mul(calls.saturating_mul(2))
     }
 
     /// The first tick after this pause. Ticks of all plugins fall together, so that the processor is woken once for all.
@@ -194,6 +208,7 @@ impl Plugin {
                 "plugin {name}: {more} more units are rejected"
             );
         }
+        self.core.board.rejects(rejected.iter());
         self.rejected = rejected;
         self.adopt(inventory);
         Ok(())
@@ -272,6 +287,7 @@ impl Plugin {
         } else {
             tracing::error!(plugin = name, family, retry_in = ?wait, "{reason}");
         }
+        self.core.board.fails(&reason, wait);
         failing.reason = reason;
         // Plugins after this one must not wait for it for ever.
         if self.resources.is_empty() {

@@ -6,6 +6,7 @@ use crate::memory::Memory;
 use crate::offer::Offers;
 use crate::plugin::{Loader, Plugin};
 use crate::registry::Registry;
+use crate::status::Watch;
 use devgate_node::Node;
 use devgate_policy::Policy;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) around: Surroundings,
     pub(crate) ledger: Ledger,
     pub(crate) registry: Registry,
+    pub(crate) watch: Watch,
     /// When the host began: ticks are counted from it.
     pub(crate) born: Instant,
 }
@@ -39,6 +41,7 @@ pub(crate) struct Shared {
 pub struct Plugins {
     registry: Registry,
     tasks: JoinSet<()>,
+    watch: Watch,
 }
 
 impl Plugins {
@@ -49,6 +52,7 @@ impl Plugins {
             around,
             ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
             registry: Registry::new(),
+            watch: Watch::default(),
             born: Instant::now(),
         };
         let mut tasks = JoinSet::new();
@@ -56,8 +60,8 @@ impl Plugins {
             let plugin = Plugin::new(Place(place), Arc::new(policy.clone()), shared.clone());
             tasks.spawn(plugin.run());
         }
-        let registry = shared.registry;
-        Self { registry, tasks }
+        let Shared { registry, watch, .. } = shared;
+        Self { registry, tasks, watch }
     }
 
     /// Waits until a plugin's task ends, which only a bug of the host makes happen: nobody looks after its devices any
@@ -69,6 +73,12 @@ impl Plugins {
             // Without plugins there is nothing that could fail.
             None => std::future::pending().await,
         }
+    }
+
+    /// What is known about every plugin, for whoever asks.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        self.watch.clone()
     }
 
     /// What is offered now, and a way to be told when there is more.

@@ -8,6 +8,7 @@ use crate::inventory::{PoolRecord, UnitRecord};
 use crate::memory::Memory;
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
 use crate::reply::{self, Asked};
+use crate::status::Board;
 use devgate_model::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -32,11 +33,14 @@ pub(crate) struct Core {
     calls: RwLock<Arc<Calls>>,
     /// Told when an allocation found something wrong, so that health is looked at now.
     pub(crate) look: Notify,
+    /// What there is to know about the plugin.
+    pub(crate) board: Arc<Board>,
 }
 
 impl Core {
     pub(crate) fn new(name: PluginName, place: Place, ledger: Ledger, memory: Memory, calls: Arc<Calls>) -> Self {
         Self {
+            board: Arc::clone(&calls.grants.board),
             name,
             place,
             ledger,
@@ -298,7 +302,11 @@ impl Offer for Resource {
     }
 
     fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
-        Box::pin(self.give(ids))
+        Box::pin(async {
+            let given = self.give(ids).await;
+            self.core.board.allocated(given.as_ref().err());
+            given
+        })
     }
 
     fn choose<'a>(

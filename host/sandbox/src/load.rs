@@ -84,7 +84,10 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
     check_file(bytes, &limits, request.sha256)?;
     let scan = Scan::of(bytes, &limits)?;
     imports::check(&scan.imports, request.grants)?;
-    let profile = imports::profile(&scan)?;
+    let profile = Profile {
+        sha256: Some(digest(bytes)),
+        ..imports::profile(&scan)?
+    };
     let (component, seat) = compile_for(engine, &limits, bytes)?;
     let linked = link::link(component.engine(), &component, &scan.imports, &profile)?;
     let loaded = Loaded {

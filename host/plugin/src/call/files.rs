@@ -3,6 +3,7 @@
 use super::{CallHost, failure};
 use crate::component::{Answered, Denied, LogLevel};
 use crate::grants::{FileRefused, GrantedMount, Grants, Line, MountDenied};
+use crate::status::RefusalKind;
 use devgate_model::{Failure, FailureKind, MountHandle, escape};
 
 /// The largest text file, and the most bytes that one read gives, as the contract says.
@@ -109,6 +110,7 @@ impl CallHost {
             });
         }
         let line = format!("plugin {plugin}: the component asked for {what}: {why}");
+        self.grants.board.refuses(RefusalKind::Capability, &line);
         if self.grants.told.first_time(&line) {
             tracing::warn!(plugin, family = "refused", "{line}");
         }

@@ -4,6 +4,7 @@ use super::attempt::Attempt;
 use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Plugin, backoff};
 use crate::component::Component;
 use crate::grants::Grants;
+use crate::status::{RefusalKind, State};
 use devgate_model::{CallError, HostFault};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,15 +28,22 @@ impl Plugin {
                     );
                 }
                 was_idle = true;
+                self.core.board.is(State::Idle);
+                self.core.board.comes_by(self.policy().health.enumerate_every);
                 self.core.ledger.report(self.core.place, Vec::new());
                 tokio::time::sleep(self.policy().health.enumerate_every).await;
                 continue;
             }
+            if self.core.board.is_idle() {
+                self.core.board.is(State::Loading);
+            }
+            self.core.board.comes_by(LOAD_PATIENCE);
             let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
             let started = Instant::now();
             let loaded = attempt.wait(LOAD_PATIENCE, move || loader.load(&policy)).await;
             let error = match loaded {
                 Ok(Ok(component)) => {
+                    let component = self.core.board.metered(component);
                     self.calls.loaded(Arc::clone(&component));
                     tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
                     return component;
@@ -47,6 +55,11 @@ impl Plugin {
             };
             self.core.ledger.report(self.core.place, Vec::new());
             let wait = backoff.next().unwrap_or(LONGEST_BACKOFF);
+            self.core.board.fails(&error.1, wait);
+            self.core.board.comes_by(wait);
+            if error.0 == "refused" {
+                self.core.board.refuses(RefusalKind::Load, &error.1);
+            }
             if said == error.1 {
                 tracing::debug!(plugin = name, family = error.0, retry_in = ?wait, "{said}");
             } else {

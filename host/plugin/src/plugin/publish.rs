@@ -49,6 +49,7 @@ impl Plugin {
                 .cloned()
                 .unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
             resource.publish(snapshot, list);
+            core.board.shows(name, resource.snapshot());
             if known.is_none() {
                 self.resources.insert(name.clone(), Arc::clone(&resource));
                 self.shared.registry.add(core.place, name, resource);
@@ -97,6 +98,10 @@ impl Plugin {
                 None => now.is_some(),
             })
             .collect();
+        if !changed.is_empty() {
+            let ids = changed.iter().map(|(id, _)| *id);
+            self.core.board.health_changed(ids, |id| outcomes.contains_key(id));
+        }
         changed.sort();
         for (id, unhealthy) in changed.iter().take(LOGGED_AT_ONCE) {
             match unhealthy {

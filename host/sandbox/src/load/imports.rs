@@ -201,6 +201,7 @@ pub(super) fn profile(scan: &Scan) -> Result<Profile, Refusal> {
         preference: exports("preference"),
         lifecycle: exports("lifecycle"),
         wasi: scan.imports.iter().any(|import| import.starts_with("wasi:")),
+        sha256: None,
     })
 }
 

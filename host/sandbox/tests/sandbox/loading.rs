@@ -6,6 +6,7 @@ use devgate_model::{ByteSize, Limits};
 use devgate_plugin::component::{Component, Profile};
 use devgate_sandbox::{ImportGrant, LoadRequest, load};
 use insta::assert_snapshot;
+use sha2::Digest;
 
 fn refused(bytes: &[u8]) -> String {
     try_load(bytes, Limits::default())
@@ -15,8 +16,15 @@ fn refused(bytes: &[u8]) -> String {
 
 #[test]
 fn a_component_is_loaded_with_its_profile() {
-    let plain = try_load(&Guest::default().component(), Limits::default()).unwrap();
-    assert_eq!(*plain.profile(), Profile::default());
+    let profile_of = |bytes: &[u8]| Profile {
+        sha256: Some(sha2::Sha256::digest(bytes).into()),
+        ..Profile::default()
+    };
+    let bytes = Guest::default().component();
+    assert_eq!(
+        *try_load(&bytes, Limits::default()).unwrap().profile(),
+        profile_of(&bytes)
+    );
     let more = Guest {
         world: "export devgate:plugin/preference@0.1.0;".into(),
         ..Guest::default()
@@ -24,14 +32,12 @@ fn a_component_is_loaded_with_its_profile() {
     .with(
         r#"(func (export "devgate:plugin/preference@0.1.0#choose") (param i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)"#,
     );
+    let bytes = more.component();
     let expected = Profile {
         preference: true,
-        ..Profile::default()
+        ..profile_of(&bytes)
     };
-    assert_eq!(
-        *try_load(&more.component(), Limits::default()).unwrap().profile(),
-        expected
-    );
+    assert_eq!(*try_load(&bytes, Limits::default()).unwrap().profile(), expected);
 }
 
 /// Whatever the policy grants.

@@ -1,0 +1,197 @@
+//! Where one plugin notes what it does, and what it found.
+
+use super::calls::{CallCounts, CallKind, Used};
+use super::metered::Metered;
+use super::refusals::Refusals;
+use super::{AllocationEnd, CallStatus, Edge, RefusalKind, RejectedUnit, State, When};
+use crate::component::Component;
+use crate::inventory::Rejection;
+use crate::offer::AllocateError;
+use crate::resource::Snapshot;
+use devgate_model::{CallError, ResourceName, UnitId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The most rejections that are shown.
+const MOST_REJECTED: usize = 32;
+/// What the host may be late: a node that pages, a machine that was suspended.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// One plugin's board. Small locks, never held while anything waits.
+pub(crate) struct Board {
+    noted: Mutex<Noted>,
+    calls: Mutex<CallCounts>,
+}
+
+/// What is on it, but for the calls.
+#[derive(Clone)]
+pub(super) struct Noted {
+    pub(super) state: State,
+    pub(super) since: When,
+    pub(super) reason: Option<Arc<str>>,
+    pub(super) retry_at: Option<When>,
+    /// Whether a component was ever loaded: without one there is nothing that could stand.
+    pub(super) loaded: bool,
+    /// The digest of the component that is loaded.
+    pub(super) sha256: Option<[u8; 32]>,
+    /// What was published last.
+    pub(super) shown: BTreeMap<ResourceName, Arc<Snapshot>>,
+    /// When the health of these last changed.
+    pub(super) changed: HashMap<UnitId, When>,
+    pub(super) rejected: Vec<RejectedUnit>,
+    pub(super) rejected_total: u64,
+    pub(super) refusals: Refusals,
+    pub(super) allocations: BTreeMap<AllocationEnd, u64>,
+    /// When the plugin's task must have come by again.
+    due: Instant,
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self {
+            noted: Mutex::new(Noted {
+                state: State::Loading,
+                since: When::now(),
+                reason: None,
+                retry_at: None,
+                loaded: false,
+                sha256: None,
+                shown: BTreeMap::new(),
+                changed: HashMap::new(),
+                rejected: Vec::new(),
+                rejected_total: 0,
+                refusals: Refusals::default(),
+                allocations: BTreeMap::new(),
+                due: Instant::now() + SLACK,
+            }),
+            calls: Mutex::default(),
+        }
+    }
+}
+
+impl Board {
+    /// The component, with its calls counted here.
+    pub(crate) fn metered(self: &Arc<Self>, component: Arc<dyn Component>) -> Arc<dyn Component> {
+        let mut noted = self.noted();
+        noted.loaded = true;
+        noted.sha256 = component.profile().sha256;
+        drop(noted);
+        Arc::new(Metered {
+            component,
+            board: Arc::clone(self),
+        })
+    }
+
+    /// The plugin's task came by, and will again after `pause` at the latest.
+    pub(crate) fn comes_by(&self, pause: Duration) {
+        self.noted().due = Instant::now() + pause.saturating_add(SLACK);
+    }
+
+    /// By how long the plugin's task is late, if it is.
+    pub(super) fn late(&self, now: Instant) -> Option<Duration> {
+        now.checked_duration_since(self.noted().due)
+            .filter(|late| !late.is_zero())
+    }
+
+    /// It is idle, loading or serving.
+    pub(crate) fn is(&self, state: State) {
+        let mut noted = self.noted();
+        if noted.state != state {
+            noted.state = state;
+            noted.since = When::now();
+        }
+        noted.reason = None;
+        noted.retry_at = None;
+    }
+
+    /// Whether it was idle.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.noted().state == State::Idle
+    }
+
+    /// It fails, and is tried again.
+    pub(crate) fn fails(&self, reason: &str, retry: Duration) {
+        let now = When::now();
+        let mut noted = self.noted();
+        if noted.state != State::Failing {
+            noted.state = State::Failing;
+            noted.since = now;
+        }
+        if noted.reason.as_deref() != Some(reason) {
+            noted.reason = Some(reason.into());
+        }
+        noted.retry_at = now.0.checked_add(retry).map(When);
+    }
+
+    /// What the gate does not let through now.
+    pub(crate) fn rejects<'a>(&self, rejected: impl ExactSizeIterator<Item = &'a Rejection>) {
+        let mut noted = self.noted();
+        noted.rejected_total = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
+        let unit = |rejection: &Rejection| RejectedUnit {
+            what: rejection.what.clone(),
+            why: rejection.why.clone(),
+        };
+        noted.rejected = rejected.take(MOST_REJECTED).map(unit).collect();
+    }
+
+    /// What is offered under this name now.
+    pub(crate) fn shows(&self, resource: &ResourceName, snapshot: Arc<Snapshot>) {
+        self.noted().shown.insert(resource.clone(), snapshot);
+    }
+
+    /// The health of these units changed now; of the units that are gone nothing is kept.
+    pub(crate) fn health_changed<'a>(
+        &self,
+        changed: impl IntoIterator<Item = &'a UnitId>,
+        is_there: impl Fn(&UnitId) -> bool,
+    ) {
+        let now = When::now();
+        let mut noted = self.noted();
+        noted.changed.retain(|id, _| is_there(id));
+        noted.changed.extend(changed.into_iter().map(|id| (id.clone(), now)));
+    }
+
+    /// Something was asked for and not given. Whether it is news.
+    pub(crate) fn refuses(&self, kind: RefusalKind, text: &str) -> bool {
+        self.noted().refusals.note(kind, text, When(SystemTime::now()))
+    }
+
+    /// An allocation ended.
+    pub(crate) fn allocated(&self, error: Option<&AllocateError>) {
+        let end = match error {
+            None => AllocationEnd::Given,
+            Some(AllocateError::Unknown(_)) => AllocationEnd::Unknown,
+            Some(AllocateError::Refused(_)) => AllocationEnd::Refused,
+            Some(AllocateError::Busy(_)) => AllocationEnd::Busy,
+            Some(AllocateError::Guest(_)) => AllocationEnd::Guest,
+            Some(AllocateError::Host(_)) => AllocationEnd::Host,
+        };
+        let mut noted = self.noted();
+        *noted.allocations.entry(end).or_default() += 1;
+        if let Some(error) = error {
+            noted
+                .refusals
+                .note(RefusalKind::Allocate, &error.to_string(), When::now());
+        }
+    }
+
+    /// A call of the component ended.
+    pub(super) fn call_ended(&self, call: CallKind, took: Duration, end: Result<Used, &CallError>) {
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .note(call, took, end);
+    }
+
+    /// The calls so far, and the limits that they came near.
+    pub(super) fn calls(&self, now: When) -> (Vec<CallStatus>, Vec<Edge>) {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        (calls.status(), calls.near(now))
+    }
+
+    /// What is on it. Every change is made whole before the lock is let go.
+    pub(super) fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

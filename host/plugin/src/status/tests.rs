@@ -1,0 +1,193 @@
+use super::{AllocationEnd, CallKind, PluginStatus, RefusalKind, State, Watch};
+use crate::memory::Memory;
+use crate::offer::{AllocateError, Offer};
+use crate::plugins::Plugins;
+use crate::testing::*;
+use devgate_model::{CallError, HostFault, Verdict};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn start(policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> Plugins {
+    let memory = Memory::forgetful();
+    Plugins::start(&parse(policy), around(&node(), FakeLoader::with(fakes), &memory))
+}
+
+/// The first plugin's status, as soon as it is as wanted.
+async fn seen(watch: &Watch, wanted: impl Fn(&PluginStatus) -> bool) -> PluginStatus {
+    let look = async {
+        loop {
+            match watch.status().into_iter().next().filter(|status| wanted(status)) {
+                Some(status) => return status,
+                None => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    let last = || format!("{:#?}", watch.status());
+    tokio::time::timeout(PATIENCE, look)
+        .await
+        .unwrap_or_else(|_| panic!("{}", last()))
+}
+
+async fn offer(plugins: &Plugins) -> Arc<dyn Offer> {
+    let mut offers = plugins.offers();
+    let offers = tokio::time::timeout(PATIENCE, offers.wait_for(|all| !all.is_empty()));
+    Arc::clone(&offers.await.unwrap().unwrap()[0])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_serves_says_what_it_has_and_what_its_calls_took() {
+    let mut fake = Fake::gpus();
+    fake.profile.sha256 = Some([0xab; 32]);
+    fake.health = Box::new(|_, units| {
+        let verdict = |unit: &devgate_model::Unit| match unit.id.as_str() {
+            "0000:00:02.0" => Verdict::Unhealthy("too\nhot".into()),
+            _ => Verdict::Healthy,
+        };
+        Ok(units.iter().map(verdict).collect())
+    });
+    let plugins = start(POLICY, [("fake.wasm", fake)]);
+    let offer = offer(&plugins).await;
+    offer.allocate(&["0000:00:01.0".to_owned()]).await.unwrap();
+    let refused = offer.allocate(&["0000:00:02.0".to_owned()]).await.unwrap_err();
+    assert!(matches!(refused, AllocateError::Refused(_)));
+    offer.allocate(&["no such".to_owned()]).await.unwrap_err();
+
+    let status = seen(&plugins.watch(), |status| status.state == State::Serving).await;
+    assert_eq!((status.name.as_str(), status.reason.as_ref()), ("gpus", None));
+    assert_eq!(status.component.sha256, Some("ab".repeat(32)));
+    let [gpus] = &status.resources[..] else {
+        panic!("{status:#?}")
+    };
+    let devices: Vec<_> = gpus
+        .devices
+        .iter()
+        .map(|d| {
+            format!(
+                "{} {:?} {} {} {:?}",
+                d.id,
+                d.unhealthy,
+                d.since.is_some(),
+                d.held,
+                d.numa_nodes
+            )
+        })
+        .collect();
+    let expected = [
+        "0000:00:01.0 None false true {1}",
+        "0000:00:02.0 Some(\"too\\\\nhot\") true false {}",
+    ];
+    assert_eq!(devices, expected);
+    assert!(!status.is_well());
+    assert_eq!(
+        status.allocations.into_iter().collect::<Vec<_>>(),
+        [
+            (AllocationEnd::Given, 1),
+            (AllocationEnd::Unknown, 1),
+            (AllocationEnd::Refused, 1)
+        ]
+    );
+    let refusals: Vec<_> = status.refusals.iter().map(|refusal| refusal.text.as_str()).collect();
+    let expected = [
+        "plugin gpus: resource fake.com/gpu: device 0000:00:02.0 is unhealthy: too\\nhot",
+        "plugin gpus: resource fake.com/gpu: there is no device no such",
+    ];
+    assert_eq!(refusals, expected);
+    let calls: Vec<_> = status
+        .calls
+        .iter()
+        .map(|c| (c.call, c.count > 0, c.failed + c.guest + c.host))
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            (CallKind::Enumerate, true, 0),
+            (CallKind::Health, true, 0),
+            (CallKind::Allocate, true, 0)
+        ]
+    );
+    assert_eq!(plugins.watch().late(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_fails_says_why_and_what_it_had_stands_until_it_is_quarantined() {
+    let broken = Arc::new(AtomicBool::new(false));
+    let mut fake = Fake::gpus();
+    let seen_broken = Arc::clone(&broken);
+    fake.health = Box::new(move |_, units| {
+        if seen_broken.load(Ordering::SeqCst) {
+            return Err(CallError::Host(HostFault("no luck".into())));
+        }
+        Ok(vec![Verdict::Healthy; units.len()])
+    });
+    let plugins = start(
+        &POLICY.replace("stale-after: 1s", "stale-after: 3s"),
+        [("fake.wasm", fake)],
+    );
+    let watch = plugins.watch();
+    let status = seen(&watch, |status| {
+        status.state == State::Serving && !status.resources.is_empty()
+    })
+    .await;
+    assert!(status.is_well());
+    broken.store(true, Ordering::SeqCst);
+    let status = seen(&watch, |status| status.state == State::Failing).await;
+    assert_eq!(
+        status.reason.as_deref(),
+        Some("plugin gpus: health host fault: no luck")
+    );
+    assert!(status.retry_at.is_some() && !status.is_well());
+    let status = seen(&watch, |status| status.state == State::Quarantined).await;
+    let health = status
+        .calls
+        .iter()
+        .find(|calls| calls.call == CallKind::Health)
+        .unwrap();
+    assert!(health.host > 0 && health.count > health.host, "{health:?}");
+    broken.store(false, Ordering::SeqCst);
+    let status = seen(&watch, |status| status.state == State::Serving).await;
+    assert_eq!((status.reason, status.retry_at), (None, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_without_a_component_or_without_hardware_says_so() {
+    let plugins = start(POLICY, []);
+    let status = seen(&plugins.watch(), |status| status.state == State::Quarantined).await;
+    assert_eq!(status.reason.as_deref(), Some("plugin gpus: fake.wasm: no such file"));
+
+    let elsewhere = policy_of("    hardware: [{subsystem: pci, vendor: \"0xbeef\", use: offer}]\n");
+    let plugins = start(&elsewhere, []);
+    let status = seen(&plugins.watch(), |status| status.state == State::Idle).await;
+    assert!(status.is_well() && status.resources.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_component_asks_for_in_vain_is_counted_every_time_and_shown_once() {
+    let mut fake = Fake::gpus();
+    fake.health = Box::new(|host, units| {
+        assert!(host.node_at("/dev/mem").is_err());
+        Ok(vec![Verdict::Healthy; units.len()])
+    });
+    let plugins = start(POLICY, [("fake.wasm", fake)]);
+    let often = |status: &PluginStatus| status.refused.get(&RefusalKind::Capability) > Some(&3);
+    let status = seen(&plugins.watch(), often).await;
+    let refusals: Vec<_> = status
+        .refusals
+        .iter()
+        .map(|r| (r.kind, r.text.as_str(), r.times > 3))
+        .collect();
+    let text = "plugin gpus: the component asked for node \"/dev/mem\": no entry of the policy's host-nodes matches it";
+    assert_eq!(refusals, [(RefusalKind::Capability, text, true)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_is_the_same_after_it_was_written_and_read() {
+    let plugins = start(POLICY, [("fake.wasm", Fake::gpus())]);
+    let status = seen(&plugins.watch(), |status| !status.resources.is_empty()).await;
+    let text = serde_json::to_string(&status).unwrap();
+    let read: PluginStatus = serde_json::from_str(&text).unwrap();
+    // Moments are written to the second.
+    assert_eq!(serde_json::to_string(&read).unwrap(), text);
+}

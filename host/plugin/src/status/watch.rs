@@ -1,0 +1,116 @@
+//! Looks at all plugins, whatever they are doing.
+
+use super::board::Noted;
+use super::{ComponentStatus, DeviceStatus, PluginStatus, ResourceStatus, State, When};
+use crate::resource::{Core, Snapshot};
+use devgate_model::{ResourceName, UnitId};
+use devgate_policy::ComponentSource;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Looks at all plugins of a host. Cheap to clone; keeps no plugin alive.
+#[derive(Clone, Default)]
+pub struct Watch(Arc<Mutex<Vec<Weak<Core>>>>);
+
+impl Watch {
+    /// One more plugin. In the policy's order.
+    pub(crate) fn add(&self, core: &Arc<Core>) {
+        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.retain(|plugin| plugin.strong_count() > 0);
+        plugins.push(Arc::downgrade(core));
+    }
+
+    /// What is known about every plugin now.
+    #[must_use]
+    pub fn status(&self) -> Vec<PluginStatus> {
+        let now = When::now();
+        self.cores().iter().map(|core| of(core, now)).collect()
+    }
+
+    /// The plugins whose tasks have not come by when they should have, and by how much they are late: the host hangs.
+    #[must_use]
+    pub fn late(&self) -> Vec<(String, Duration)> {
+        let now = Instant::now();
+        let late = |core: &Arc<Core>| Some((core.name().to_owned(), core.board.late(now)?));
+        self.cores().iter().filter_map(late).collect()
+    }
+
+    fn cores(&self) -> Vec<Arc<Core>> {
+        let plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+fn of(core: &Core, now: When) -> PluginStatus {
+    let calls = core.calls();
+    let policy = &calls.grants.policy;
+    let held = core.ledger.held(core.place);
+    let (counted, near) = core.board.calls(now);
+    let ComponentSource::File { path, sha256: pinned } = &policy.component;
+    // Taken along quickly: an allocation waits for the same lock.
+    let noted = core.board.noted().clone();
+    let stale = noted.since.ago(now) >= policy.health.stale_after;
+    let state = match noted.state {
+        State::Failing if stale || !noted.loaded => State::Quarantined,
+        state => state,
+    };
+    let resources = noted
+        .shown
+        .iter()
+        .map(|(name, snapshot)| resource(name, snapshot, policy.replicas, &noted, &held));
+    PluginStatus {
+        name: policy.name.to_string(),
+        state,
+        since: noted.since,
+        reason: noted.reason.as_deref().map(str::to_owned),
+        retry_at: noted.retry_at,
+        component: ComponentStatus {
+            file: path.clone(),
+            sha256: noted.sha256.as_ref().map(hex),
+            pinned: pinned.is_some(),
+        },
+        resources: resources.collect(),
+        rejected: noted.rejected.clone(),
+        rejected_total: noted.rejected_total,
+        refusals: noted.refusals.last(),
+        refused: noted.refusals.counts(),
+        allocations: noted.allocations.clone(),
+        calls: counted,
+        near,
+    }
+}
+
+fn resource(
+    name: &ResourceName,
+    snapshot: &Snapshot,
+    replicas: u32,
+    noted: &Noted,
+    held: &BTreeSet<UnitId>,
+) -> ResourceStatus {
+    let device = |unit: &Arc<crate::inventory::UnitRecord>| DeviceStatus {
+        id: unit.id.to_string(),
+        unhealthy: snapshot
+            .units
+            .get(&unit.id)
+            .and_then(|(_, why)| why.as_deref().map(str::to_owned)),
+        since: noted.changed.get(&unit.id).copied(),
+        numa_nodes: unit.numa_nodes.clone(),
+        held: held.contains(&unit.id),
+        holders: Vec::new(),
+    };
+    ResourceStatus {
+        name: name.to_string(),
+        replicas,
+        devices: snapshot.pool.units.iter().map(device).collect(),
+    }
+}
+
+/// As `sha256sum` prints it.
+fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
