@@ -31,6 +31,7 @@ mod registry;
 mod reply;
 mod resource;
 mod survey;
+mod watcher;
 
 pub use calls::Inline;
 pub use grants::{

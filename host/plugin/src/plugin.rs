@@ -4,6 +4,7 @@ mod attempt;
 mod bounds;
 mod load;
 mod look;
+mod pace;
 mod publish;
 
 pub(crate) use load::matched;
@@ -18,9 +19,11 @@ use crate::health::UnitHealth;
 use crate::inventory::{Inventory, Rejection, UnitRecord};
 use crate::plugins::Shared;
 use crate::resource::{Core, Resource};
+use crate::watcher::{Asked, Interest};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_model::{CallError, ResourceName, UnitId};
 use devgate_policy::PluginPolicy;
+use pace::Pace;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -99,6 +102,8 @@ impl Plugin {
         let (ledger, memory) = (shared.ledger.clone(), around.memory.clone());
         let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
         shared.watch.add(&core);
+        let interest = Interest::new(&calls.grants.policy, &Inventory::default(), Arc::clone(&core.wake));
+        shared.watcher.register(place, interest);
         Self {
             core,
             calls,
@@ -125,12 +130,14 @@ impl Plugin {
         let component = self.load_when_needed().await;
         let mut ledger = self.core.ledger.subscribe();
         let mut next_enumerate = Instant::now();
+        let mut pace = Pace::new();
         loop {
             let started = Instant::now();
             self.core.board.comes_by(self.busy());
             let mut works = self.failing.is_none();
             if started >= next_enumerate {
                 let result = self.enumerate(&component).await;
+                pace.did_units(started, Instant::now());
                 works = result.is_ok();
                 let wait = match result {
                     Ok(()) => self.policy().health.enumerate_every,
@@ -140,11 +147,12 @@ impl Plugin {
             }
             let before = self.problems.clone();
             let health = self.look(&component, works).await;
+            pace.did_health(started, Instant::now());
             if let Err(error) = health {
                 next_enumerate = Instant::now() + self.failed("health", &error);
             } else if before != self.problems {
                 // What comes or goes is listed anew as soon as it is seen.
-                next_enumerate = next_enumerate.min(Instant::now() + self.policy().health.check_every);
+                pace.ask(Asked::UNITS, Instant::now());
             }
             // A look that failed or hung says nothing of what looks cost.
             let cost = if self.failing.is_none() {
@@ -153,17 +161,34 @@ impl Plugin {
                 Duration::ZERO
             };
             let next_look = self.next_tick(cost.min(LONGEST_PAUSE));
-            self.core
-                .board
-                .comes_by(next_look.saturating_duration_since(Instant::now()));
             loop {
+                self.core
+                    .board
+                    .comes_by(next_look.saturating_duration_since(Instant::now()));
                 self.publish();
+                let due = pace.due().map_or(next_look, |due| due.min(next_look));
                 tokio::select! {
-                    () = tokio::time::sleep_until(next_look.into()) => break,
-                    () = self.core.look.notified() => break,
+                    () = tokio::time::sleep_until(due.into()) => {}
+                    asked = self.core.wake.asked() => {
+                        pace.ask(asked, Instant::now());
+                        continue;
+                    }
                     // What the others have is no news about this plugin's hardware.
-                    _ = ledger.changed() => {}
+                    _ = ledger.changed() => continue,
                 }
+                let now = Instant::now();
+                if pace.begin_hardware(now) {
+                    self.core.board.comes_by(self.busy());
+                    // What is gone is not given any more, whatever the component says of it and whenever it answers.
+                    let _ = self.look(&component, false).await;
+                    pace.did_hardware(now, Instant::now());
+                    continue;
+                }
+                // What fails is tried again after its own pause, whatever happens meanwhile.
+                if pace.begin_units(now) && self.failing.is_none() {
+                    next_enumerate = now;
+                }
+                break;
             }
         }
     }
@@ -233,6 +258,8 @@ impl Plugin {
         if new != self.inventory {
             self.log_difference(&new);
             self.inventory = new;
+            let interest = Interest::new(self.policy(), &self.inventory, Arc::clone(&self.core.wake));
+            self.shared.watcher.register(self.core.place, interest);
             self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
         }
         let ids: HashSet<_> = self.inventory.units().map(|unit| unit.id.clone()).collect();

@@ -7,6 +7,7 @@ use crate::offer::Offers;
 use crate::plugin::{Loader, Plugin};
 use crate::registry::Registry;
 use crate::status::Watch;
+use crate::watcher::Watcher;
 use devgate_node::Node;
 use devgate_policy::Policy;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) ledger: Ledger,
     pub(crate) registry: Registry,
     pub(crate) watch: Watch,
+    pub(crate) watcher: Watcher,
     /// When the host began: ticks are counted from it.
     pub(crate) born: Instant,
 }
@@ -48,8 +50,10 @@ impl Plugins {
     /// Starts one task for each entry of the policy. Needs a tokio runtime.
     #[must_use]
     pub fn start(policy: &Policy, around: Surroundings) -> Self {
+        let watcher = Watcher::new(around.node.clone());
         let shared = Shared {
             around,
+            watcher,
             ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
             registry: Registry::new(),
             watch: Watch::default(),

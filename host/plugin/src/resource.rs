@@ -7,8 +7,9 @@ use crate::grants::{GrantedNode, Grants};
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::memory::Memory;
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
-use crate::reply::{self, Asked};
+use crate::reply;
 use crate::status::Board;
+use crate::watcher::{Asked, Wake};
 use devgate_model::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -31,8 +32,8 @@ pub(crate) struct Core {
     pub(crate) memory: Memory,
     /// Replaced as a whole when the policy or the component is reloaded: whoever works on something takes it once.
     calls: RwLock<Arc<Calls>>,
-    /// Told when an allocation found something wrong, so that health is looked at now.
-    pub(crate) look: Notify,
+    /// Asked when somebody found that there is something to look at.
+    pub(crate) wake: Arc<Wake>,
     /// What there is to know about the plugin.
     pub(crate) board: Arc<Board>,
 }
@@ -46,7 +47,7 @@ impl Core {
             ledger,
             memory,
             calls: RwLock::new(calls),
-            look: Notify::new(),
+            wake: Arc::default(),
         }
     }
 
@@ -235,7 +236,7 @@ impl Resource {
             problem_of(&calls.grants, shared, units)
         };
         let Some(problem) = problem else { return Ok(()) };
-        self.core.look.notify_one();
+        self.core.wake.ask(Asked::HEALTH);
         Err(self.refused(&problem))
     }
 
@@ -259,7 +260,7 @@ impl Resource {
             host.log_every_line();
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
             let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
-            Asked::of(edits, &host)
+            reply::Asked::of(edits, &host)
         });
         let asked = asked.await.map_err(|error| self.failed(&error))?;
         let policy = &calls.grants.policy;
@@ -376,7 +377,7 @@ impl Drop for Hold<'_> {
     fn drop(&mut self) {
         if !self.ids.is_empty() {
             self.core.ledger.let_go(self.core.place, &self.ids);
-            self.core.look.notify_one();
+            self.core.wake.ask(Asked::HEALTH);
         }
     }
 }

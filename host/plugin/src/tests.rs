@@ -1,5 +1,6 @@
 //! The plugin layer as a whole, over a recorded node and components that are closures.
 
+mod events;
 mod files;
 mod gate;
 mod here;

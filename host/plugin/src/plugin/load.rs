@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// What matching selectors with the whole device tree may take.
 const TREE_PATIENCE: Duration = Duration::from_secs(5);
+/// The least time between two looks for something to do, whatever happens.
+const LEAST_PAUSE: Duration = Duration::from_millis(500);
 
 impl Plugin {
     /// Waits until there is something to do on this node, then loads the component, as often as it takes.
@@ -19,6 +21,7 @@ impl Plugin {
         let (mut backoff, mut attempt) = (backoff(), Attempt::default());
         let (mut was_idle, mut said) = (false, String::new());
         loop {
+            let looked = Instant::now();
             let matched = self.matched().await;
             if self.is_idle(&matched) {
                 if !was_idle {
@@ -31,7 +34,9 @@ impl Plugin {
                 self.core.board.is(State::Idle);
                 self.core.board.comes_by(self.policy().health.enumerate_every);
                 self.core.ledger.report(self.core.place, Vec::new());
-                tokio::time::sleep(self.policy().health.enumerate_every).await;
+                // Something may be there at last; what is not looked at that often costs a storm of events little.
+                let _ = tokio::time::timeout(self.policy().health.enumerate_every, self.core.wake.asked()).await;
+                tokio::time::sleep_until((looked + LEAST_PAUSE).into()).await;
                 continue;
             }
             if self.core.board.is_idle() {

@@ -1,0 +1,156 @@
+//! When a plugin does what it is asked for: the first time at once, then only so often.
+
+use crate::watcher::Asked;
+use std::time::{Duration, Instant};
+
+/// The least time between two looks at the hardware alone, between two that ask for health, and between two enumerations,
+/// where events ask for them. A list goes to the kubelet every 500 ms at most.
+const HARDWARE: Duration = Duration::from_millis(50);
+const HEALTH: Duration = Duration::from_millis(100);
+const UNITS: Duration = Duration::from_millis(500);
+/// A storm of events takes at most one part in this of a plugin's time.
+const SHARE: u32 = 10;
+
+/// What is asked for and not done yet.
+#[derive(Debug)]
+pub(super) struct Pace {
+    hardware: Turn,
+    health: Turn,
+    units: Turn,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    /// When it was done last, with what it cost, at the earliest again.
+    not_before: Option<Instant>,
+    due: Option<Instant>,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self {
+            hardware: Turn::default(),
+            health: Turn::default(),
+            units: Turn::default(),
+        }
+    }
+
+    /// Notes what is asked for.
+    pub(super) fn ask(&mut self, asked: Asked, now: Instant) {
+        for (what, turn) in [
+            (Asked::HARDWARE, &mut self.hardware),
+            (Asked::HEALTH, &mut self.health),
+            (Asked::UNITS, &mut self.units),
+        ] {
+            if asked.has(what) {
+                let earliest = turn.not_before.map_or(now, |earliest| earliest.max(now));
+                turn.due.get_or_insert(earliest);
+            }
+        }
+    }
+
+    /// When the next of it is due, if anything is asked for.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let turns = [&self.hardware, &self.health, &self.units];
+        turns.into_iter().filter_map(|turn| turn.due).min()
+    }
+
+    /// Whether it is time for a look at the hardware alone; it is begun then.
+    pub(super) fn begin_hardware(&mut self, now: Instant) -> bool {
+        self.hardware.begin(now)
+    }
+
+    /// Whether it is time for an enumeration; it is begun then.
+    pub(super) fn begin_units(&mut self, now: Instant) -> bool {
+        self.units.begin(now)
+    }
+
+    /// Notes that the hardware alone has been looked at.
+    pub(super) fn did_hardware(&mut self, began: Instant, now: Instant) {
+        self.hardware.did(HARDWARE, began, now);
+    }
+
+    /// Notes that units' health has been asked for, which looks at the hardware as well.
+    pub(super) fn did_health(&mut self, began: Instant, now: Instant) {
+        self.hardware = Turn::default();
+        self.health = Turn::default();
+        self.health.did(HEALTH, began, now);
+        self.did_hardware(began, now);
+    }
+
+    /// Notes that units have been asked for.
+    pub(super) fn did_units(&mut self, began: Instant, now: Instant) {
+        self.units.due = None;
+        self.units.did(UNITS, began, now);
+    }
+}
+
+impl Turn {
+    fn begin(&mut self, now: Instant) -> bool {
+        let due = self.due.is_some_and(|due| due <= now);
+        if due {
+            self.due = None;
+        }
+        due
+    }
+
+    fn did(&mut self, least: Duration, began: Instant, now: Instant) {
+        let cost = now.duration_since(began);
+        self.not_before = Some(now + least.max(cost.saturating_mul(SHARE)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn the_first_is_at_once_and_a_storm_is_bounded() {
+        let start = Instant::now();
+        let mut pace = Pace::new();
+        assert_eq!(pace.due(), None);
+        let (mut looks, mut lists) = (Vec::new(), Vec::new());
+        // An event every millisecond for two seconds; a look takes no time, an enumeration 20 ms.
+        for n in 0..2_000 {
+            let now = start + ms(n);
+            pace.ask(Asked::HARDWARE | Asked::UNITS, now);
+            if pace.begin_hardware(now) {
+                looks.push(n);
+                pace.did_hardware(now, now);
+            }
+            if pace.begin_units(now) {
+                lists.push(n);
+                pace.did_units(now, now + ms(20));
+            }
+        }
+        assert_eq!(looks[..3], [0, 50, 100]);
+        assert_eq!(lists, [0, 520, 1_040, 1_560]);
+    }
+
+    #[test]
+    fn what_costs_more_is_done_less_often() {
+        let start = Instant::now();
+        let mut pace = Pace::new();
+        pace.did_units(start, start + ms(200));
+        pace.ask(Asked::UNITS, start + ms(300));
+        assert_eq!(pace.due(), Some(start + ms(2_200)));
+        assert!(!pace.begin_units(start + ms(2_199)));
+        assert!(pace.begin_units(start + ms(2_200)));
+        assert!(!pace.begin_units(start + ms(9_000)), "it was asked for once");
+    }
+
+    #[test]
+    fn a_look_that_asks_for_health_is_one_at_the_hardware() {
+        let start = Instant::now();
+        let mut pace = Pace::new();
+        pace.ask(Asked::HARDWARE | Asked::HEALTH, start);
+        pace.did_health(start, start);
+        assert_eq!(pace.due(), None);
+        pace.ask(Asked::HEALTH, start);
+        assert_eq!(pace.due(), Some(start + ms(100)));
+    }
+}

@@ -1,0 +1,137 @@
+//! What wakes whom.
+
+use super::*;
+use crate::component::Capabilities;
+use crate::inventory::Inventory;
+use crate::testing::*;
+use devgate_model::{NodeKind, NodeNumber};
+use devgate_node::Change;
+
+const GPU: &str = "pci0000:00/0000:00:01.0";
+
+/// What a plugin with this policy and the units of the recorded node is asked for by changes.
+struct Woken {
+    node: Node,
+    wake: Arc<Wake>,
+    _watcher: Watcher,
+}
+
+impl Woken {
+    fn with(policy: &str, units: bool) -> Self {
+        let node = node();
+        let wake: Arc<Wake> = Arc::default();
+        let policy = plugin_policy(policy);
+        let mut inventory = Inventory::default();
+        if units {
+            inventory = Inventory::ask(&Fake::gpus(), Box::new(call_host())).unwrap().0;
+        }
+        let watcher = Watcher::new(node.clone());
+        watcher.register(Place(0), Interest::new(&policy, &inventory, Arc::clone(&wake)));
+        Self {
+            node,
+            wake,
+            _watcher: watcher,
+        }
+    }
+
+    /// What is asked for after a change; nothing if the plugin sleeps on.
+    fn by(&self, change: Change) -> Option<Asked> {
+        self.node.apply(change).unwrap();
+        self.wake.take()
+    }
+}
+
+fn announce(location: &str) -> Change {
+    Change::Announce(location.to_owned())
+}
+
+#[test]
+fn events_wake_whom_they_may_be_about() {
+    let gpus = Woken::with(POLICY, true);
+    let all = Some(Asked::HARDWARE | Asked::UNITS);
+    assert_eq!(gpus.by(announce(GPU)), Some(Asked::UNITS));
+    assert_eq!(
+        gpus.by(announce(&format!("{GPU}/drm/card0"))),
+        Some(Asked::UNITS),
+        "a part of it"
+    );
+    assert_eq!(gpus.by(Change::RemoveNode("/dev/dri/card0".into())), all);
+    assert_eq!(
+        gpus.by(Change::RemoveNode("/dev/fuse".into())),
+        all,
+        "a node of the policy's host-nodes"
+    );
+    let elsewhere = Change::SetFile {
+        path: "/etc/conf".into(),
+        value: vec![],
+    };
+    assert_eq!(gpus.by(elsewhere), None);
+    assert_eq!(gpus.by(Change::RemoveDevice(GPU.into())), all);
+}
+
+#[test]
+fn events_about_others_wake_nobody() {
+    let policy = policy_of("    hardware: [{subsystem: usb, use: offer}]\n");
+    let usb = Woken::with(&policy, false);
+    assert_eq!(usb.by(announce(GPU)), None);
+    assert_eq!(usb.by(Change::RemoveDevice(GPU.into())), None);
+    let hub = "P: /devices/pci0000:00/usb1\nE: SUBSYSTEM=usb\n";
+    assert_eq!(
+        usb.by(Change::AddDevices(hub.into())),
+        Some(Asked::UNITS),
+        "its hardware is there at last"
+    );
+}
+
+#[test]
+fn files_and_nodes_of_the_policy_wake_it_wherever_their_directory_is_made() {
+    let policy = policy_of(
+        "    files: [/opt/vendor/etc/*.conf, /proc/driver/x]\n    host-nodes: {shared: [\"/dev/vendor/[0-9]*\"]}\n",
+    );
+    let vendor = Woken::with(&policy, false);
+    let all = Some(Asked::HARDWARE | Asked::UNITS);
+    let file = |path: &str| Change::SetFile {
+        path: path.into(),
+        value: b"1".to_vec(),
+    };
+    assert_eq!(vendor.by(file("/opt/other")), all, "the way to it is made");
+    assert_eq!(vendor.by(file("/opt/another")), None, "beside the way");
+    assert_eq!(vendor.by(file("/opt/vendor/etc/a.conf")), all);
+    let number = NodeNumber {
+        kind: NodeKind::Character,
+        major: 240,
+        minor: 0,
+    };
+    let path = "/dev/vendor/0".to_owned();
+    assert_eq!(vendor.by(Change::AddNode { path, number }), all);
+}
+
+#[test]
+fn a_unit_is_about_what_is_above_and_beneath_it() {
+    let mut host = call_host();
+    let interest = |inventory| {
+        let policy = plugin_policy(&policy_of("    hardware: [{subsystem: none, use: offer}]\n"));
+        Interest::new(&policy, &inventory, Arc::default())
+    };
+    let devices = host.devices("pci").unwrap();
+    assert_eq!(devices.len(), 2);
+    let (inventory, rejected) = Inventory::ask(&Fake::gpus(), Box::new(host)).unwrap();
+    assert_eq!(rejected, []);
+    let interest = interest(inventory);
+    let node = node();
+    let card = node.devices_named("card0").unwrap().remove(0);
+    let parent = node.parent(&card).unwrap();
+    let stranger = node.devices_named("fuse").unwrap().remove(0);
+    let event = |device: &devgate_node::DevicePath| devgate_node::DeviceEvent {
+        action: DeviceAction::Change,
+        device: device.clone(),
+        subsystem: "x".into(),
+        node: None,
+    };
+    let about = |device| {
+        interest.tell(&NodeEvent::Device(event(device)));
+        interest.take()
+    };
+    assert!(about(&card) && about(&parent));
+    assert!(!about(&stranger));
+}
