@@ -29,6 +29,12 @@ fn directory<'a>(components: Option<&'a Path>, policy: &'a PluginPolicy) -> &'a 
     components.unwrap_or_else(beside)
 }
 
+/// Where a plugin's component is.
+pub(crate) fn component_path(components: Option<&Path>, policy: &PluginPolicy) -> PathBuf {
+    let ComponentSource::File { path, .. } = &policy.component;
+    directory(components, policy).join(path)
+}
+
 /// Reads a plugin's component, no more of it than the policy lets it have and one byte.
 pub(crate) fn read_component(components: Option<&Path>, policy: &PluginPolicy) -> Result<Vec<u8>, LoadFailure> {
     let ComponentSource::File { path, .. } = &policy.component;
@@ -37,8 +43,8 @@ pub(crate) fn read_component(components: Option<&Path>, policy: &PluginPolicy) -
 
 impl Loader for SandboxLoader {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
-        let ComponentSource::File { path, sha256 } = &policy.component;
-        let file = directory(self.components.as_deref(), policy).join(path);
+        let ComponentSource::File { sha256, .. } = &policy.component;
+        let file = component_path(self.components.as_deref(), policy);
         let bytes = read_component(self.components.as_deref(), policy)?;
         let request = LoadRequest {
             plugin: policy.name.as_str(),
@@ -63,6 +69,11 @@ impl Loader for SandboxLoader {
             )));
         }
         Ok(Arc::new(loaded))
+    }
+
+    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
+        let bytes = read_component(self.components.as_deref(), policy).ok()?;
+        Some(devgate_sandbox::digest(&bytes))
     }
 }
 

@@ -13,6 +13,7 @@ mod output;
 mod policy;
 mod progress;
 mod recorded;
+mod reload;
 mod run;
 mod said;
 

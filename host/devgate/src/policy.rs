@@ -40,7 +40,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
 }
 
 /// The file itself, or the YAML files of a directory in the order of their names.
-fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let wrong = |why: String| exit::with_code(exit::POLICY, format!("policy {}: {why}", path.display()));
     let metadata = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?;
     if metadata.is_file() {

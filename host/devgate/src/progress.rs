@@ -38,4 +38,8 @@ impl<L: Loader> Loader for Telling<L> {
         let _progress = Progress::begin(format!("loading the component of plugin {}", policy.name));
         self.0.load(policy)
     }
+
+    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
+        self.0.digest(policy)
+    }
 }

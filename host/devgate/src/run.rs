@@ -2,6 +2,7 @@
 
 use crate::cli::RunArgs;
 use crate::loader::SandboxLoader;
+use crate::reload::Reloader;
 use crate::{exit, logging, policy, recorded};
 use anyhow::Context;
 use devgate_kubelet::{FrontEndConfig, FrontEndError};
@@ -12,6 +13,7 @@ use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// How long threads that hang in the kernel are waited for at the end.
@@ -63,19 +65,37 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
         memory: memory.clone(),
     };
     let mut plugins = Plugins::start(policy, around);
+    let mut reloader = Reloader::new(args, policy)?;
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
-    let serving = devgate_kubelet::serve(config, plugins.offers(), stop);
-    tokio::select! {
-        served = serving => served.map_err(|error| match error {
-            FrontEndError::TaskEnded { .. } => error.into(),
-            FrontEndError::PathTooLong(_) | FrontEndError::DirectoryDeleted(_) => {
-                exit::with_code(exit::NODE, error.to_string())
+    // A task of its own: a reload takes as long as components take to compile.
+    let mut serving = JoinSet::new();
+    serving.spawn(devgate_kubelet::serve(config, plugins.offers(), stop.clone()));
+    loop {
+        tokio::select! {
+            Some(served) = serving.join_next() => {
+                served.context("serve the kubelet")?.map_err(ended)?;
+                tracing::info!("stopped");
+                return Ok(());
             }
-        })?,
-        why = plugins.failed() => anyhow::bail!("host fault: {why}; ending, so that a restart looks after its devices"),
+            why = plugins.failed() => {
+                anyhow::bail!("host fault: {why}; ending, so that a restart looks after its devices")
+            }
+            trigger = reloader.next() => tokio::select! {
+                () = reloader.reload(&mut plugins, trigger) => {}
+                // What is half tried is not in force.
+                () = stop.cancelled() => {}
+            },
+        }
     }
-    tracing::info!("stopped");
-    Ok(())
+}
+
+fn ended(error: FrontEndError) -> anyhow::Error {
+    match error {
+        FrontEndError::TaskEnded { .. } => error.into(),
+        FrontEndError::PathTooLong(_) | FrontEndError::DirectoryDeleted(_) => {
+            exit::with_code(exit::NODE, error.to_string())
+        }
+    }
 }
 
 /// A token that the first SIGTERM or SIGINT cancels. The second one ends the process at once.

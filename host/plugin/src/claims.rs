@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// A plugin's place in the policy's order.
+/// A plugin's place among all that there were since the host started. Its rank in the policy's order may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place(pub(crate) usize);
 
@@ -70,6 +70,8 @@ pub(crate) struct Ledger {
 #[derive(Default)]
 struct Entry {
     name: String,
+    /// Its place in the policy's order; those that are not in it any more come last, with what is still held.
+    rank: usize,
     /// Whether the plugin has said what it has, or that it has nothing.
     reported: bool,
     claims: Vec<Claim>,
@@ -82,12 +84,14 @@ struct Entry {
 }
 
 impl Ledger {
-    /// A ledger for these plugins, in policy order.
+    /// A ledger for these plugins, in policy order: their places are counted from 0.
     pub(crate) fn new(plugins: impl IntoIterator<Item = String>) -> Self {
         let plugins = plugins
             .into_iter()
-            .map(|name| Entry {
+            .enumerate()
+            .map(|(rank, name)| Entry {
                 name,
+                rank,
                 ..Entry::default()
             })
             .collect();
@@ -102,11 +106,37 @@ impl Ledger {
         self.changed.subscribe()
     }
 
+    /// Puts the plugins into another order, new ones among them. One that is left out claims nothing any more; what it holds
+    /// stays held.
+    pub(crate) fn arrange(&self, order: &[(Place, String)]) {
+        let mut plugins = self.lock();
+        for entry in plugins.iter_mut() {
+            entry.rank = usize::MAX;
+        }
+        for (rank, (place, name)) in order.iter().enumerate() {
+            if plugins.len() <= place.0 {
+                plugins.resize_with(place.0 + 1, Entry::default);
+            }
+            if let Some(entry) = plugins.get_mut(place.0) {
+                (entry.name, entry.rank) = (name.clone(), rank);
+            }
+        }
+        for entry in plugins.iter_mut().filter(|entry| entry.rank == usize::MAX) {
+            entry.reported = true;
+            entry.claims.clear();
+            entry.by_id.clear();
+        }
+        settle(&mut plugins);
+        drop(plugins);
+        self.changed.send_modify(|n| *n += 1);
+    }
+
     /// Replaces what a plugin claims. What it holds stays as it was handed out.
     pub(crate) fn report(&self, place: Place, claims: Vec<Claim>) {
         let mut plugins = self.lock();
         let Some(entry) = plugins.get_mut(place.0) else { return };
-        if entry.reported && entry.claims == claims {
+        let left = entry.rank == usize::MAX;
+        if left || (entry.reported && entry.claims == claims) {
             return;
         }
         entry.reported = true;
@@ -124,7 +154,9 @@ impl Ledger {
 
     /// Whether every plugin before this one has reported, so that what this one has can be said for good.
     pub(crate) fn is_settled_before(&self, place: Place) -> bool {
-        self.lock().iter().take(place.0).all(|entry| entry.reported)
+        let plugins = self.lock();
+        let rank = plugins.get(place.0).map_or(0, |entry| entry.rank);
+        plugins.iter().all(|entry| entry.rank >= rank || entry.reported)
     }
 
     /// The ids of a plugin that cannot be given because of another unit, and why.
@@ -227,9 +259,11 @@ fn settle(plugins: &mut [Entry]) {
     let waiting = |entry: &Entry, claim: &Claim, remembered: bool| {
         !entry.held.contains_key(&claim.id) && claim.remembered == remembered
     };
+    let mut order: Vec<_> = plugins.iter().enumerate().collect();
+    order.sort_by_key(|(_, entry)| entry.rank);
     let turns = [true, false]
         .into_iter()
-        .flat_map(|remembered| plugins.iter().enumerate().map(move |(n, entry)| (n, entry, remembered)));
+        .flat_map(|remembered| order.iter().map(move |(n, entry)| (*n, *entry, remembered)));
     for (n, entry, remembered) in turns {
         let Some(lost) = lost.get_mut(n) else { continue };
         for claim in entry.claims.iter().filter(|claim| waiting(entry, claim, remembered)) {

@@ -178,7 +178,7 @@ impl Inventory {
         let pool = self.pool_like(resource, before);
         let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
         let reason = match found.ok().and_then(|n| pool.units.get_mut(n)) {
-            Some(new) if new.backing == old.backing && new.nodes == old.nodes => {
+            Some(new) if new.is_same_hardware(old) => {
                 // Its properties are those that its pod's environment was made of.
                 *new = Arc::clone(old);
                 return None;
@@ -225,6 +225,12 @@ impl UnitRecord {
             properties: properties(unit.properties)?,
             numa_nodes,
         })
+    }
+
+    /// Whether it has the same nodes and is made of the same, however the policy lets them be given.
+    pub(crate) fn is_same_hardware(&self, other: &Self) -> bool {
+        let nodes = |unit: &Self| unit.nodes.iter().map(|node| node.node.clone()).collect::<Vec<_>>();
+        self.backing == other.backing && nodes(self) == nodes(other)
     }
 
     /// What it needs, its pool's shared nodes included.

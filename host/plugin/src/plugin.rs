@@ -6,15 +6,16 @@ mod load;
 mod look;
 mod pace;
 mod publish;
+mod swap;
 
 pub(crate) use load::matched;
 pub(crate) use look::verdicts;
+pub(crate) use swap::Command;
 
 use crate::calls::Calls;
 use crate::churn::Churn;
 use crate::claims::Place;
 use crate::component::Component;
-use crate::grants::Grants;
 use crate::health::UnitHealth;
 use crate::inventory::{Inventory, Rejection, UnitRecord};
 use crate::plugins::Shared;
@@ -27,6 +28,8 @@ use pace::Pace;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use swap::{Candidate, Turn};
+use tokio::sync::mpsc;
 
 /// The longest wait between two attempts of a plugin that keeps failing.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
@@ -48,6 +51,9 @@ pub trait Loader: Send + Sync + 'static {
     /// # Errors
     /// Why not, and what to do: complete text for people.
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure>;
+
+    /// The digest of what would be loaded now, as a component's profile has it; nothing where it cannot be told. Blocks.
+    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]>;
 }
 
 /// Why a component was not loaded.
@@ -84,6 +90,11 @@ pub(crate) struct Plugin {
     /// What was last published about each unit, to log what is new.
     shown: HashMap<UnitId, Option<Arc<str>>>,
     failing: Option<Failing>,
+    commands: mpsc::Receiver<Command>,
+    /// What was tried and found good, until it is switched to.
+    candidate: Option<Candidate>,
+    /// Resources that are going away, and since when they are offered empty.
+    farewell: BTreeMap<ResourceName, Instant>,
 }
 
 struct Failing {
@@ -93,13 +104,10 @@ struct Failing {
 }
 
 impl Plugin {
-    pub(crate) fn new(place: Place, policy: Arc<PluginPolicy>, shared: Shared) -> Self {
-        let name = policy.name.clone();
-        let around = &shared.around;
-        // Whatever replaces the grants later notes on the same board.
-        let grants = Arc::new(Grants::new(around.node.clone(), policy).noting(Arc::default()));
-        let calls = Arc::new(Calls::new(grants, around.inline.clone()));
-        let (ledger, memory) = (shared.ledger.clone(), around.memory.clone());
+    /// A plugin that is not loaded yet, unless `calls` has its component already.
+    pub(crate) fn new(place: Place, calls: Arc<Calls>, commands: mpsc::Receiver<Command>, shared: Shared) -> Self {
+        let name = calls.grants.policy.name.clone();
+        let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
         let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
         shared.watch.add(&core);
         let interest = Interest::new(&calls.grants.policy, &Inventory::default(), Arc::clone(&core.wake));
@@ -118,6 +126,9 @@ impl Plugin {
             problems: HashMap::new(),
             shown: HashMap::new(),
             failing: None,
+            commands,
+            candidate: None,
+            farewell: BTreeMap::new(),
         }
     }
 
@@ -125,9 +136,22 @@ impl Plugin {
         &self.calls.grants.policy
     }
 
-    /// Runs until the task is dropped.
+    /// Runs until the plugin is told to leave, or the task is dropped.
     pub(crate) async fn run(mut self) {
-        let component = self.load_when_needed().await;
+        loop {
+            let turn = match self.load_when_needed().await {
+                Ok(component) => self.serve(&component).await,
+                Err(turn) => turn,
+            };
+            match turn {
+                Turn::Switched => {}
+                Turn::Leave => return self.leave().await,
+            }
+        }
+    }
+
+    /// Looks and offers, until something else is in force.
+    async fn serve(&mut self, component: &Arc<dyn Component>) -> Turn {
         let mut ledger = self.core.ledger.subscribe();
         let mut next_enumerate = Instant::now();
         let mut pace = Pace::new();
@@ -136,7 +160,7 @@ impl Plugin {
             self.core.board.comes_by(self.busy());
             let mut works = self.failing.is_none();
             if started >= next_enumerate {
-                let result = self.enumerate(&component).await;
+                let result = self.enumerate(component).await;
                 pace.did_units(started, Instant::now());
                 works = result.is_ok();
                 let wait = match result {
@@ -146,7 +170,7 @@ impl Plugin {
                 next_enumerate = Instant::now() + wait;
             }
             let before = self.problems.clone();
-            let health = self.look(&component, works).await;
+            let health = self.look(component, works).await;
             pace.did_health(started, Instant::now());
             if let Err(error) = health {
                 next_enumerate = Instant::now() + self.failed("health", &error);
@@ -166,8 +190,13 @@ impl Plugin {
                     .board
                     .comes_by(next_look.saturating_duration_since(Instant::now()));
                 self.publish();
+                self.say_farewell();
                 let due = pace.due().map_or(next_look, |due| due.min(next_look));
                 tokio::select! {
+                    Some(command) = self.commands.recv() => match self.obey(command).await {
+                        Some(turn) => return turn,
+                        None => continue,
+                    },
                     () = tokio::time::sleep_until(due.into()) => {}
                     asked = self.core.wake.asked() => {
                         pace.ask(asked, Instant::now());
@@ -180,7 +209,7 @@ impl Plugin {
                 if pace.begin_hardware(now) {
                     self.core.board.comes_by(self.busy());
                     // What is gone is not given any more, whatever the component says of it and whenever it answers.
-                    let _ = self.look(&component, false).await;
+                    let _ = self.look(component, false).await;
                     pace.did_hardware(now, Instant::now());
                     continue;
                 }
@@ -216,7 +245,13 @@ impl Plugin {
         let call = self.calls.call(component, move |component, host| {
             Inventory::ask_again(component, host, &before)
         });
-        let (mut inventory, mut rejected) = call.await?;
+        let (inventory, rejected) = call.await?;
+        self.take_answer(inventory, rejected);
+        Ok(())
+    }
+
+    /// Takes what passed the gate, as far as the plugin may have so much, and says what did not.
+    fn take_answer(&mut self, mut inventory: Inventory, mut rejected: Vec<Rejection>) {
         rejected.extend(self.too_many_names(&mut inventory));
         rejected.extend(self.too_many_ids(&mut inventory));
         let rejected: BTreeSet<_> = rejected.into_iter().collect();
@@ -236,7 +271,6 @@ impl Plugin {
         self.core.board.rejects(rejected.iter());
         self.rejected = rejected;
         self.adopt(inventory);
-        Ok(())
     }
 
     /// Takes over a new inventory. What a pod holds stays as it was handed out.

@@ -1,18 +1,28 @@
 //! All plugins of a policy on one node.
 
-use crate::calls::Inline;
+mod reload;
+
+use crate::calls::{Calls, Inline};
 use crate::claims::{Ledger, Place};
+use crate::grants::Grants;
 use crate::memory::Memory;
 use crate::offer::Offers;
-use crate::plugin::{Loader, Plugin};
+use crate::plugin::{Command, Loader, Plugin};
 use crate::registry::Registry;
 use crate::status::Watch;
 use crate::watcher::Watcher;
+use devgate_model::PluginName;
 use devgate_node::Node;
-use devgate_policy::Policy;
+use devgate_policy::{PluginPolicy, Policy};
+pub use reload::{NotReloaded, Reloaded};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+
+/// Commands that a plugin may have before it: the reload waits for each of them.
+const COMMANDS: usize = 4;
 
 /// What plugins run on. Cheap to clone.
 #[derive(Clone)]
@@ -41,9 +51,20 @@ pub(crate) struct Shared {
 
 /// The running plugins. Dropping this ends their tasks; calls that block are not waited for.
 pub struct Plugins {
-    registry: Registry,
-    tasks: JoinSet<()>,
-    watch: Watch,
+    shared: Shared,
+    running: BTreeMap<PluginName, Running>,
+    /// How many places there are.
+    places: usize,
+    /// Tasks end with their place when they were told to leave.
+    tasks: JoinSet<Place>,
+    leaving: BTreeSet<Place>,
+}
+
+/// A plugin that is in the policy.
+struct Running {
+    place: Place,
+    calls: Arc<Calls>,
+    commands: mpsc::Sender<Command>,
 }
 
 impl Plugins {
@@ -51,43 +72,76 @@ impl Plugins {
     #[must_use]
     pub fn start(policy: &Policy, around: Surroundings) -> Self {
         let watcher = Watcher::new(around.node.clone());
-        let shared = Shared {
-            around,
-            watcher,
-            ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
-            registry: Registry::new(),
-            watch: Watch::default(),
-            born: Instant::now(),
+        let mut plugins = Self {
+            shared: Shared {
+                around,
+                watcher,
+                ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
+                registry: Registry::new(),
+                watch: Watch::default(),
+                born: Instant::now(),
+            },
+            running: BTreeMap::new(),
+            places: 0,
+            tasks: JoinSet::new(),
+            leaving: BTreeSet::new(),
         };
-        let mut tasks = JoinSet::new();
-        for (place, policy) in policy.plugins.values().enumerate() {
-            let plugin = Plugin::new(Place(place), Arc::new(policy.clone()), shared.clone());
-            tasks.spawn(plugin.run());
+        for policy in policy.plugins.values() {
+            let calls = plugins.calls(policy, None);
+            let place = plugins.next_place();
+            plugins.begin(place, calls);
         }
-        let Shared { registry, watch, .. } = shared;
-        Self { registry, tasks, watch }
+        plugins
     }
 
-    /// Waits until a plugin's task ends, which only a bug of the host makes happen: nobody looks after its devices any
-    /// more. The text says why.
+    /// The means to call a component that is not loaded yet.
+    fn calls(&self, policy: &PluginPolicy, before: Option<&Arc<Calls>>) -> Arc<Calls> {
+        let around = &self.shared.around;
+        let board = before.map(|calls| Arc::clone(&calls.grants.board)).unwrap_or_default();
+        let grants = Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(board);
+        Arc::new(Calls::new(Arc::new(grants), around.inline.clone()))
+    }
+
+    fn next_place(&mut self) -> Place {
+        self.places += 1;
+        Place(self.places - 1)
+    }
+
+    fn begin(&mut self, place: Place, calls: Arc<Calls>) {
+        let (commands, obeyed) = mpsc::channel(COMMANDS);
+        let plugin = Plugin::new(place, Arc::clone(&calls), obeyed, self.shared.clone());
+        self.tasks.spawn(async move {
+            plugin.run().await;
+            place
+        });
+        let name = calls.grants.policy.name.clone();
+        let running = Running { place, calls, commands };
+        self.running.insert(name, running);
+    }
+
+    /// Waits until a plugin's task ends that is in the policy, which only a bug of the host makes happen: nobody looks after its
+    /// devices any more. The text says why.
     pub async fn failed(&mut self) -> String {
-        match self.tasks.join_next().await {
-            Some(Err(error)) => format!("a plugin's task failed: {error}"),
-            Some(Ok(())) => "a plugin's task ended".to_owned(),
-            // Without plugins there is nothing that could fail.
-            None => std::future::pending().await,
+        loop {
+            match self.tasks.join_next().await {
+                Some(Err(error)) => return format!("a plugin's task failed: {error}"),
+                Some(Ok(place)) if self.leaving.remove(&place) => {}
+                Some(Ok(_)) => return "a plugin's task ended".to_owned(),
+                // Without plugins there is nothing that could fail.
+                None => return std::future::pending().await,
+            }
         }
     }
 
     /// What is known about every plugin, for whoever asks.
     #[must_use]
     pub fn watch(&self) -> Watch {
-        self.watch.clone()
+        self.shared.watch.clone()
     }
 
     /// What is offered now, and a way to be told when there is more.
     #[must_use]
     pub fn offers(&self) -> Offers {
-        self.registry.offers()
+        self.shared.registry.offers()
     }
 }

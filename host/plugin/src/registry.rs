@@ -5,7 +5,7 @@ use crate::offer::{Offer, Offers};
 use crate::resource::Resource;
 use devgate_model::ResourceName;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 type Known = BTreeMap<(Place, ResourceName), Arc<dyn Offer>>;
@@ -29,9 +29,23 @@ impl Registry {
         self.offers.subscribe()
     }
 
+    /// Offers a resource; where another plugin offered it until now, in its stead.
     pub(crate) fn add(&self, place: Place, name: &ResourceName, resource: Arc<Resource>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.lock();
+        known.retain(|(_, other), _| other != name);
         known.insert((place, name.clone()), resource);
         self.offers.send_replace(known.values().cloned().collect());
+    }
+
+    /// Takes a resource back, unless another plugin offers it by now.
+    pub(crate) fn remove(&self, place: Place, name: &ResourceName) {
+        let mut known = self.lock();
+        if known.remove(&(place, name.clone())).is_some() {
+            self.offers.send_replace(known.values().cloned().collect());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

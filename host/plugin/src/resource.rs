@@ -59,6 +59,11 @@ impl Core {
     pub(crate) fn calls(&self) -> Arc<Calls> {
         Arc::clone(&self.calls.read().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Puts others in force.
+    pub(crate) fn replace_calls(&self, calls: Arc<Calls>) {
+        *self.calls.write().unwrap_or_else(PoisonError::into_inner) = calls;
+    }
 }
 
 /// One resource.
@@ -103,6 +108,11 @@ impl Resource {
             }
             changed
         });
+    }
+
+    /// Offers nothing any more.
+    pub(crate) fn withdraw(&self) {
+        self.publish(Snapshot::default(), DeviceList::default());
     }
 
     /// What is offered now.

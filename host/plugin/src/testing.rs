@@ -295,6 +295,10 @@ impl Loader for FakeLoader {
         let found = self.0.lock().unwrap().get(path).cloned();
         found.ok_or_else(|| LoadFailure::Host(format!("plugin {}: {path}: no such file", policy.name)))
     }
+
+    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
+        self.load(policy).ok()?.profile().sha256
+    }
 }
 
 /// What plugins run on in a test.

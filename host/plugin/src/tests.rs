@@ -10,6 +10,7 @@ mod mounts;
 mod nodes;
 mod offers;
 mod reading;
+mod reload;
 mod survey;
 mod vfio;
 

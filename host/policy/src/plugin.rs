@@ -96,9 +96,18 @@ pub struct PluginPolicy {
     pub limits: Limits,
     /// What the component is told, at most 64 KiB as JSON; `Null` where the policy says nothing.
     pub config: serde_json::Value,
+    /// The whole entry as JSON, without the places of its lines.
+    pub(crate) written: Arc<str>,
 }
 
 impl PluginPolicy {
+    /// Whether both mean the same, wherever in a file they are written.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        // A component's file is looked for beside the policy's.
+        self.name == other.name && self.written == other.written && self.origin.file == other.origin.file
+    }
+
     /// Whether the plugin may offer a resource under this name.
     #[must_use]
     pub fn grants_resource(&self, name: &ResourceName) -> bool {
@@ -189,6 +198,7 @@ impl PluginPolicy {
             health: health.unwrap_or_default(),
             limits: limits.unwrap_or_default(),
             config: config.unwrap_or_default(),
+            written: entry.node.to_json().to_string().into(),
         })
     }
 }

@@ -70,7 +70,7 @@ fn kind(kind: Kind) -> Value {
             "examples": [time::show(least), time::show(most)],
         }),
         Kind::Size(least, most) => json!({
-            "type": "string", "pattern": "^[0-9]+(B|KiB|MiB|GiB)$",
+            "type": "string", "pattern": "^[0-9]+(B|KiB?|MiB?|GiB?)$",
             "examples": [size(least), size(most)],
         }),
         Kind::OneOf(words) => json!({ "enum": words }),

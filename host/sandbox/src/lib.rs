@@ -29,5 +29,5 @@ mod turns;
 pub use engine::{Allocation, Engine, EngineError};
 pub use load::{
     Contents, Counts, Import, ImportGrant, Inspection, LoadError, LoadRequest, Loaded, Need, Producer, Refusal,
-    RefusedImport, Role, hex, inspect, load,
+    RefusedImport, Role, digest, hex, inspect, load,
 };

@@ -156,7 +156,9 @@ impl Loaded {
     }
 }
 
-fn digest(bytes: &[u8]) -> [u8; 32] {
+/// A component's SHA-256 digest.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 

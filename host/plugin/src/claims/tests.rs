@@ -314,3 +314,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn another_order_gives_to_others_and_what_left_keeps_only_what_it_holds() {
+    let ledger = ledger();
+    let (a, b, c) = (
+        claim("a", &[1], false),
+        claim("b", &[1], false),
+        claim("c", &[2], false),
+    );
+    ledger.report(Place(0), vec![a.clone(), c.clone()]);
+    ledger.report(Place(1), vec![b]);
+    let named = |place: usize, name: &str| (Place(place), name.to_owned());
+    ledger.arrange(&[named(1, "second"), named(0, "first")]);
+    assert_eq!(
+        lost(&ledger, 0),
+        ["a: node c 10:1 is already given to b of plugin second"]
+    );
+    ledger.arrange(&[named(0, "first"), named(1, "second")]);
+    ledger.hold(Place(0), vec![c]).unwrap();
+    ledger.arrange(&[named(1, "second"), named(3, "third")]);
+    ledger.report(Place(3), vec![claim("d", &[2], false), claim("e", &[5], false)]);
+    assert_eq!(lost(&ledger, 1), [""; 0], "what nobody held is free");
+    assert_eq!(
+        lost(&ledger, 3),
+        ["d: node c 10:2 is already given to c of plugin first"]
+    );
+    ledger.report(Place(0), vec![a]);
+    assert_eq!(lost(&ledger, 1), [""; 0], "who left claims nothing");
+}

@@ -1,11 +1,14 @@
 //! Before a plugin's first call: whether there is anything to do here, and getting the component.
 
 use super::attempt::Attempt;
+use super::swap::Turn;
 use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Plugin, backoff};
+use crate::calls::Calls;
 use crate::component::Component;
 use crate::grants::Grants;
 use crate::status::{RefusalKind, State};
 use devgate_model::{CallError, HostFault};
+use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,10 +19,14 @@ const LEAST_PAUSE: Duration = Duration::from_millis(500);
 
 impl Plugin {
     /// Waits until there is something to do on this node, then loads the component, as often as it takes.
-    pub(super) async fn load_when_needed(&mut self) -> Arc<dyn Component> {
+    pub(super) async fn load_when_needed(&mut self) -> Result<Arc<dyn Component>, Turn> {
+        if let Some(component) = self.calls.component() {
+            return Ok(component);
+        }
         let name = self.policy().name.to_string();
         let (mut backoff, mut attempt) = (backoff(), Attempt::default());
         let (mut was_idle, mut said) = (false, String::new());
+        let wake = Arc::clone(&self.core.wake);
         loop {
             let looked = Instant::now();
             let matched = self.matched().await;
@@ -34,9 +41,19 @@ impl Plugin {
                 self.core.board.is(State::Idle);
                 self.core.board.comes_by(self.policy().health.enumerate_every);
                 self.core.ledger.report(self.core.place, Vec::new());
+                self.publish();
                 // Something may be there at last; what is not looked at that often costs a storm of events little.
-                let _ = tokio::time::timeout(self.policy().health.enumerate_every, self.core.wake.asked()).await;
-                tokio::time::sleep_until((looked + LEAST_PAUSE).into()).await;
+                let pause = self.policy().health.enumerate_every;
+                let woken = async {
+                    let _ = wake.asked().await;
+                };
+                if let Some(turn) = self.wait_for_commands(pause, woken).await {
+                    return Err(turn);
+                }
+                let rest = LEAST_PAUSE.saturating_sub(looked.elapsed());
+                if let Some(turn) = self.wait_for_commands(rest, pending()).await {
+                    return Err(turn);
+                }
                 continue;
             }
             if self.core.board.is_idle() {
@@ -45,13 +62,21 @@ impl Plugin {
             self.core.board.comes_by(LOAD_PATIENCE);
             let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
             let started = Instant::now();
-            let loaded = attempt.wait(LOAD_PATIENCE, move || loader.load(&policy)).await;
+            let load = attempt.wait(LOAD_PATIENCE, move || loader.load(&policy));
+            let loaded = tokio::select! {
+                loaded = load => loaded,
+                Some(command) = self.commands.recv() => match self.obey(command).await {
+                    Some(turn) => return Err(turn),
+                    // What is under way goes on, and is waited for again.
+                    None => continue,
+                },
+            };
             let error = match loaded {
                 Ok(Ok(component)) => {
                     let component = self.core.board.metered(component);
                     self.calls.loaded(Arc::clone(&component));
                     tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
-                    return component;
+                    return Ok(component);
                 }
                 Ok(Err(LoadFailure::Refused(text))) => ("refused", text),
                 Ok(Err(LoadFailure::Guest(text))) => ("guest", text),
@@ -71,19 +96,33 @@ impl Plugin {
                 tracing::error!(plugin = name, family = error.0, retry_in = ?wait, "{}", error.1);
                 said = error.1;
             }
-            tokio::time::sleep(wait).await;
+            if let Some(turn) = self.wait_for_commands(wait, pending()).await {
+                return Err(turn);
+            }
+        }
+    }
+
+    /// Does what it is told for so long, or until it is woken.
+    async fn wait_for_commands(&mut self, pause: Duration, woken: impl Future<Output = ()>) -> Option<Turn> {
+        let end = tokio::time::Instant::now() + pause;
+        tokio::pin!(woken);
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep_until(end) => return None,
+                () = &mut woken => return None,
+                Some(command) = self.commands.recv() => {
+                    if let Some(turn) = self.obey(command).await {
+                        return Some(turn);
+                    }
+                }
+            }
+            self.publish();
         }
     }
 
     /// How many devices are granted here now; limits grow with them.
     pub(super) async fn matched(&self) -> Result<usize, CallError> {
-        if self.policy().hardware.is_empty() {
-            return Ok(0);
-        }
-        let grants = Arc::clone(&self.calls.grants);
-        let matched = self.calls.block(TREE_PATIENCE, move || matched(&grants)).await??;
-        self.calls.scale(matched);
-        Ok(matched)
+        matched_now(&self.calls).await
     }
 
     /// Whether there are selectors and none matches anything: then the component is not even compiled. Not knowing is no
@@ -91,6 +130,17 @@ impl Plugin {
     fn is_idle(&self, matched: &Result<usize, CallError>) -> bool {
         !self.policy().hardware.is_empty() && matches!(matched, Ok(0))
     }
+}
+
+/// How many devices are granted now; limits grow with them.
+pub(super) async fn matched_now(calls: &Calls) -> Result<usize, CallError> {
+    if calls.grants.policy.hardware.is_empty() {
+        return Ok(0);
+    }
+    let grants = Arc::clone(&calls.grants);
+    let matched = calls.block(TREE_PATIENCE, move || matched(&grants)).await??;
+    calls.scale(matched);
+    Ok(matched)
 }
 
 /// How many devices the selectors match. A tree that is not there is a fault, not "no devices": what was known stands for a

@@ -44,7 +44,7 @@ impl Plugin {
         Ok(())
     }
 
-    fn take_verdicts(&mut self, units: &[Arc<UnitRecord>], verdicts: &[Verdict]) {
+    pub(super) fn take_verdicts(&mut self, units: &[Arc<UnitRecord>], verdicts: &[Verdict]) {
         let (policy, now) = (Arc::clone(self.policy()), Instant::now());
         for (unit, verdict) in units.iter().zip(verdicts) {
             match self.health.get_mut(&unit.id) {

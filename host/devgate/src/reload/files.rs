@@ -1,0 +1,110 @@
+//! The files that a policy consists of and names, and whether they are the same as before.
+
+use crate::cli::RunArgs;
+use crate::loader;
+use devgate_policy::Policy;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What changes when a file does, whether it was written or replaced; nothing where there is none.
+type Stamp = Option<(u64, u64, i64, i64, u64)>;
+
+/// The files as they are at one moment.
+pub(super) type Stamps = Vec<(PathBuf, Stamp)>;
+
+/// Which files to look at.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    policy: Vec<PathBuf>,
+    components: Vec<PathBuf>,
+}
+
+impl Files {
+    /// Those of a policy that was read with these arguments.
+    pub(super) fn of(args: &RunArgs, policy: &Policy) -> Self {
+        let component = |plugin| loader::component_path(args.components.as_deref(), plugin);
+        Self {
+            policy: args.policy.clone(),
+            components: policy.plugins.values().map(component).collect(),
+        }
+    }
+
+    /// Looks at all of them. Links are followed: a ConfigMap's volume swaps one.
+    pub(super) fn look(&self) -> Stamps {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for path in &self.policy {
+            // What cannot be listed has no files; that it has none now is seen.
+            paths.push(path.clone());
+            paths.extend(crate::policy::files(path).unwrap_or_default());
+        }
+        paths.extend(self.components.iter().cloned());
+        let of = |path: PathBuf| {
+            let stamp = stamp(&path);
+            (path, stamp)
+        };
+        paths.into_iter().map(of).collect()
+    }
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let at = std::fs::metadata(path).ok()?;
+    // A directory's own time says that a name came or went, also of files that are none of ours.
+    if at.is_dir() {
+        return Some((at.dev(), 0, 0, 0, 0));
+    }
+    Some((at.dev(), at.ino(), at.mtime(), at.mtime_nsec(), at.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn files(policy: &Path, component: &Path) -> Files {
+        Files {
+            policy: vec![policy.to_owned()],
+            components: vec![component.to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_written_a_replaced_and_a_new_file_are_seen_and_others_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (policy, component) = (dir.path().join("policy.d"), dir.path().join("p.wasm"));
+        fs::create_dir(&policy).unwrap();
+        fs::write(policy.join("a.yaml"), "a").unwrap();
+        let files = files(&policy, &component);
+        let first = files.look();
+        assert_eq!(files.look(), first);
+        fs::write(policy.join("notes.txt"), "x").unwrap();
+        assert_eq!(files.look(), first, "no file of a policy");
+        fs::write(policy.join("a.yaml"), "ab").unwrap();
+        let written = files.look();
+        assert_ne!(written, first);
+        fs::write(policy.join(".new"), "cd").unwrap();
+        fs::rename(policy.join(".new"), policy.join("a.yaml")).unwrap();
+        let replaced = files.look();
+        assert_ne!(replaced, written);
+        fs::write(&component, "wasm").unwrap();
+        assert_ne!(files.look(), replaced);
+        fs::remove_file(policy.join("a.yaml")).unwrap();
+        assert!(files.look().iter().all(|(path, _)| !path.ends_with("a.yaml")));
+    }
+
+    #[test]
+    fn a_configmaps_swap_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        for (version, text) in [("..1", "one"), ("..2", "two")] {
+            fs::create_dir(dir.path().join(version)).unwrap();
+            fs::write(dir.path().join(version).join("policy.yaml"), text).unwrap();
+        }
+        symlink("..1", dir.path().join("..data")).unwrap();
+        symlink("..data/policy.yaml", dir.path().join("policy.yaml")).unwrap();
+        let files = files(dir.path(), &dir.path().join("p.wasm"));
+        let first = files.look();
+        symlink("..2", dir.path().join("..data_tmp")).unwrap();
+        fs::rename(dir.path().join("..data_tmp"), dir.path().join("..data")).unwrap();
+        assert_ne!(files.look(), first);
+    }
+}

@@ -1,0 +1,203 @@
+//! Another policy or component for a plugin that runs: tried beside the one in force, held against what pods have, and then
+//! put in its place, without a gap in what the front ends are told.
+
+use super::load::matched_now;
+use super::look::verdicts;
+use super::{Plugin, Rejection};
+use crate::calls::Calls;
+use crate::inventory::Inventory;
+use crate::watcher::Interest;
+use devgate_model::{CallError, ResourceName, UnitId, Verdict};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// How long a resource that goes away is offered with an empty list first, so that the kubelet counts none of it: a stream that
+/// only ends leaves the last count for minutes. Far more than the half second between two lists.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a running plugin is told.
+pub(crate) enum Command {
+    /// Try these in place of what is in force, and keep the result for [`Command::Switch`]. Answers with what speaks against
+    /// it; what a pod holds does not, where the switch is forced.
+    Try {
+        calls: Arc<Calls>,
+        forced: bool,
+        answer: oneshot::Sender<Result<(), String>>,
+    },
+    /// Switch to what was tried last.
+    Switch,
+    /// Forget it.
+    Keep,
+    /// Offer nothing any more, and end once no pod holds anything.
+    Leave,
+}
+
+/// What becomes of the plugin after a command.
+pub(super) enum Turn {
+    /// Something else is in force: begin anew with it.
+    Switched,
+    /// It is not in the policy any more.
+    Leave,
+}
+
+/// What was tried, and found good.
+pub(super) struct Candidate {
+    calls: Arc<Calls>,
+    inventory: Inventory,
+    rejected: Vec<Rejection>,
+    verdicts: Vec<(ResourceName, Vec<Verdict>)>,
+}
+
+impl Plugin {
+    /// Does what it is told; the answer is what comes next, if anything changes.
+    pub(super) async fn obey(&mut self, command: Command) -> Option<Turn> {
+        match command {
+            Command::Try { calls, forced, answer } => {
+                self.candidate = None;
+                let result = match self.try_out(calls).await {
+                    Ok(candidate) => match self.against(&candidate) {
+                        Some(why) if !forced => Err(why),
+                        _ => {
+                            self.candidate = Some(candidate);
+                            Ok(())
+                        }
+                    },
+                    Err(error) => Err(error),
+                };
+                // Who asked may have gone away; then nothing is switched.
+                drop(answer.send(result));
+                None
+            }
+            Command::Switch => {
+                let candidate = self.candidate.take()?;
+                self.switch(candidate);
+                Some(Turn::Switched)
+            }
+            Command::Keep => {
+                self.candidate = None;
+                None
+            }
+            Command::Leave => Some(Turn::Leave),
+        }
+    }
+
+    /// Enumerates and asks for health under another policy, or with another component.
+    async fn try_out(&self, calls: Arc<Calls>) -> Result<Candidate, String> {
+        let name = self.core.name();
+        let failed = |call: &str, error: &CallError| format!("plugin {name}: {call} {error}");
+        matched_now(&calls).await.map_err(|error| failed("enumerate", &error))?;
+        let mut candidate = Candidate {
+            calls: Arc::clone(&calls),
+            inventory: Inventory::default(),
+            rejected: Vec::new(),
+            verdicts: Vec::new(),
+        };
+        // Without a component it is idle.
+        let Some(component) = calls.component() else {
+            return Ok(candidate);
+        };
+        let before = self.inventory.clone();
+        let asked = calls.call(Arc::clone(&component), move |component, host| {
+            Inventory::ask_again(component, host, &before)
+        });
+        let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", &error))?;
+        for (resource, pool) in inventory.pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
+            let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
+            let call = calls.call(Arc::clone(&component), move |component, host| {
+                verdicts(component, host, &asked, &units)
+            });
+            let verdicts = call.await.map_err(|error| failed("health", &error))?;
+            candidate.verdicts.push((resource.clone(), verdicts));
+        }
+        (candidate.inventory, candidate.rejected) = (inventory, rejected);
+        Ok(candidate)
+    }
+
+    /// What pods would lose by a switch, if anything.
+    fn against(&self, candidate: &Candidate) -> Option<String> {
+        let held = self.core.ledger.held(self.core.place);
+        let mut lost: Vec<(&UnitId, &str)> = Vec::new();
+        for (resource, pool) in &self.inventory.pools {
+            let then = candidate.inventory.pools.get(resource);
+            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
+                let new = then.and_then(|pool| pool.units.iter().find(|unit| unit.id == old.id));
+                match new {
+                    None => lost.push((&old.id, "would not be offered any more")),
+                    Some(new) if !new.is_same_hardware(old) => lost.push((&old.id, "would be other hardware")),
+                    Some(_) => {}
+                }
+            }
+        }
+        let (id, what) = lost.first()?;
+        let more = match lost.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let name = self.core.name();
+        Some(format!(
+            "plugin {name}: device {id}, which a pod may hold, {what}{more}; wait until its pods are gone, or force it"
+        ))
+    }
+
+    /// Puts a candidate in force, and offers what it found.
+    fn switch(&mut self, candidate: Candidate) {
+        let name = self.core.name().to_owned();
+        self.calls = Arc::clone(&candidate.calls);
+        self.core.replace_calls(candidate.calls);
+        self.failing = None;
+        self.take_answer(candidate.inventory, candidate.rejected);
+        for (resource, verdicts) in candidate.verdicts {
+            let units = self.inventory.pools.get(&resource).map(|pool| pool.units.clone());
+            self.take_verdicts(&units.unwrap_or_default(), &verdicts);
+        }
+        let interest = Interest::new(self.policy(), &self.inventory, Arc::clone(&self.core.wake));
+        self.shared.watcher.register(self.core.place, interest);
+        self.publish();
+        tracing::info!(plugin = name, "plugin {name}: reloaded");
+    }
+
+    /// Takes back the resources that the policy does not name any more and that nobody holds anything of, once the kubelet has
+    /// had the time to see them empty.
+    pub(super) fn say_farewell(&mut self) {
+        let policy = Arc::clone(self.policy());
+        let gone = self.resources.keys().filter(|name| {
+            let empty = self.inventory.pools.get(*name).is_none_or(|pool| pool.units.is_empty());
+            !policy.grants_resource(name) && empty
+        });
+        let gone: BTreeSet<_> = gone.cloned().collect();
+        self.farewell.retain(|name, _| gone.contains(name));
+        for name in gone {
+            let since = *self.farewell.entry(name.clone()).or_insert_with(Instant::now);
+            if since.elapsed() >= FAREWELL {
+                self.farewell.remove(&name);
+                self.resources.remove(&name);
+                self.inventory.pools.remove(&name);
+                self.shared.registry.remove(self.core.place, &name);
+            }
+        }
+    }
+
+    /// Offers nothing any more, keeps what pods hold from others, and ends when nothing is held.
+    pub(super) async fn leave(mut self) {
+        let name = self.core.name().to_owned();
+        let mut ledger = self.core.ledger.subscribe();
+        for resource in self.resources.values() {
+            resource.withdraw();
+        }
+        tokio::time::sleep(FAREWELL).await;
+        for resource in std::mem::take(&mut self.resources).into_keys() {
+            self.shared.registry.remove(self.core.place, &resource);
+        }
+        while !self.core.ledger.held(self.core.place).is_empty() {
+            if ledger.changed().await.is_err() {
+                break;
+            }
+        }
+        tracing::info!(
+            plugin = name,
+            "plugin {name}: is not in the policy any more and has ended"
+        );
+    }
+}

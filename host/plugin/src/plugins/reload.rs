@@ -1,0 +1,204 @@
+//! Another policy for plugins that run: tried as a whole, refused as a whole, and applied with the smallest change.
+//!
+//! ```text
+//!   what differs ─► load and try each beside the one in force ─► anything wrong: nothing is changed
+//!                                                             └► else: leave, arrange, switch, begin
+//! ```
+
+use super::{Plugins, Running};
+use crate::calls::Calls;
+use crate::claims::Place;
+use crate::plugin::{Command, LoadFailure, matched};
+use devgate_model::PluginName;
+use devgate_policy::{PluginPolicy, Policy};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// What loading and trying one plugin may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a reload changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reloaded {
+    /// Plugins that are new in the policy.
+    pub new: Vec<PluginName>,
+    /// Plugins whose entry or component is another.
+    pub changed: Vec<PluginName>,
+    /// Plugins that are not in the policy any more.
+    pub gone: Vec<PluginName>,
+}
+
+impl Reloaded {
+    /// Whether everything is as it was.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.new.is_empty() && self.changed.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// Why a policy was not taken over. What was in force goes on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct NotReloaded(
+    /// One line or more for each plugin that speaks against it; complete text.
+    pub Vec<String>,
+);
+
+/// One plugin that is new or another.
+struct Trial {
+    name: PluginName,
+    calls: Arc<Calls>,
+    /// Whether it runs already.
+    runs: bool,
+}
+
+impl Plugins {
+    /// Puts another policy in force, or the same one with other components.
+    ///
+    /// Every plugin that is new or another is loaded, asked what there is and found healthy first, while the old ones go on. A
+    /// plugin that has nothing to do on this node is not loaded. The front ends see lists change, and no stream end.
+    ///
+    /// # Errors
+    /// Where a component cannot be loaded or does not answer, or where a device that a pod may hold would go or become other
+    /// hardware and `forced` is not set. Nothing is changed then.
+    pub async fn reload(&mut self, policy: &Policy, forced: bool) -> Result<Reloaded, NotReloaded> {
+        let (trials, reloaded) = self.differences(policy).await;
+        let mut problems = Vec::new();
+        if !forced {
+            problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
+        }
+        for trial in &trials {
+            if let Err(problem) = self.attempt(trial, forced).await {
+                problems.push(problem);
+            }
+        }
+        if !problems.is_empty() {
+            for running in trials.iter().filter_map(|trial| self.running.get(&trial.name)) {
+                drop(running.commands.send(Command::Keep).await);
+            }
+            return Err(NotReloaded(problems));
+        }
+        self.apply(policy, trials, &reloaded).await;
+        Ok(reloaded)
+    }
+
+    /// Which plugins are new, other ones, or gone.
+    async fn differences(&self, policy: &Policy) -> (Vec<Trial>, Reloaded) {
+        let (mut trials, mut reloaded) = (Vec::new(), Reloaded::default());
+        for (name, new) in &policy.plugins {
+            let running = self.running.get(name);
+            match running {
+                None => reloaded.new.push(name.clone()),
+                Some(running) if self.is_another(running, new).await => reloaded.changed.push(name.clone()),
+                Some(_) => continue,
+            }
+            trials.push(Trial {
+                name: name.clone(),
+                // Whatever it refuses is noted where its predecessor's is.
+                calls: self.calls(new, running.map(|running| &running.calls)),
+                runs: running.is_some(),
+            });
+        }
+        let gone = self.running.keys().filter(|name| !policy.plugins.contains_key(*name));
+        reloaded.gone = gone.cloned().collect();
+        (trials, reloaded)
+    }
+
+    async fn is_another(&self, running: &Running, new: &PluginPolicy) -> bool {
+        if !running.calls.grants.policy.is_like(new) {
+            return true;
+        }
+        let Some(component) = running.calls.component() else {
+            // Not loaded yet: it takes what is there when it is.
+            return false;
+        };
+        let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::new(new.clone()));
+        let digest = tokio::task::spawn_blocking(move || loader.digest(&policy)).await;
+        // A file that is not there just now is no other component.
+        let digest = digest.ok().flatten();
+        digest.is_some() && digest != component.profile().sha256
+    }
+
+    fn still_held(&self, name: &PluginName) -> Option<String> {
+        let running = self.running.get(name)?;
+        let held = self.shared.ledger.held(running.place);
+        let first = held.first()?;
+        let more = match held.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!(
+            "plugin {name}: is not in the policy any more, and a pod may hold device {first}{more}; wait until its pods are gone, or force it"
+        ))
+    }
+
+    /// Loads a component and tries it beside what is in force.
+    async fn attempt(&self, trial: &Trial, forced: bool) -> Result<(), String> {
+        let name = &trial.name;
+        let late = || format!("plugin {name}: was not loaded and tried within {PATIENCE:?}");
+        let load = tokio::time::timeout(PATIENCE, self.load(&trial.calls));
+        load.await.map_err(|_| late())??;
+        let Some(running) = self.running.get(name).filter(|_| trial.runs) else {
+            return Ok(());
+        };
+        let (answer, answered) = oneshot::channel();
+        let calls = Arc::clone(&trial.calls);
+        let command = Command::Try { calls, forced, answer };
+        let asked = async {
+            running.commands.send(command).await.ok()?;
+            answered.await.ok()
+        };
+        let ended = || format!("plugin {name}: its task has ended");
+        let result = tokio::time::timeout(PATIENCE, asked).await;
+        result.map_err(|_| late())?.ok_or_else(ended)?
+    }
+
+    /// Loads a component, unless there is nothing for it to do here.
+    async fn load(&self, calls: &Arc<Calls>) -> Result<(), String> {
+        let (loader, calls) = (Arc::clone(&self.shared.around.loader), Arc::clone(calls));
+        let work = move || {
+            let policy = &calls.grants.policy;
+            // What cannot be read is no reason to be idle.
+            if !policy.hardware.is_empty() && matches!(matched(&calls.grants), Ok(0)) {
+                return Ok(());
+            }
+            match loader.load(policy) {
+                Ok(component) => {
+                    calls.loaded(calls.grants.board.metered(component));
+                    Ok(())
+                }
+                Err(LoadFailure::Refused(text) | LoadFailure::Guest(text) | LoadFailure::Host(text)) => Err(text),
+            }
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|panic| Err(format!("host fault: loading panicked: {panic}")))
+    }
+
+    async fn apply(&mut self, policy: &Policy, trials: Vec<Trial>, reloaded: &Reloaded) {
+        for name in &reloaded.gone {
+            if let Some(running) = self.running.remove(name) {
+                self.leaving.insert(running.place);
+                drop(running.commands.send(Command::Leave).await);
+            }
+        }
+        let mut order: Vec<(Place, String)> = Vec::new();
+        for name in policy.plugins.keys() {
+            let running = self.running.get(name).map(|running| running.place);
+            let place = running.unwrap_or_else(|| self.next_place());
+            order.push((place, name.to_string()));
+        }
+        self.shared.ledger.arrange(&order);
+        for trial in trials {
+            if let Some(running) = self.running.get_mut(&trial.name) {
+                running.calls = trial.calls;
+                drop(running.commands.send(Command::Switch).await);
+                continue;
+            }
+            let place = order.iter().find(|(_, name)| *name == trial.name.as_str());
+            if let Some((place, _)) = place {
+                self.begin(*place, trial.calls);
+            }
+        }
+    }
+}

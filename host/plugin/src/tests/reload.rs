@@ -1,0 +1,269 @@
+//! Another policy or component while everything runs.
+
+use super::{PATIENCE, World, all_healthy, start, strings, wait};
+use crate::plugins::{Plugins, Reloaded};
+use crate::testing::*;
+use crate::{Loader, Memory};
+use devgate_model::Verdict;
+use devgate_policy::Policy;
+use std::sync::Arc;
+use std::time::Duration;
+
+const TICK: Duration = Duration::from_millis(20);
+
+/// `gpus`, with its entry changed, and other plugins behind it.
+fn with(from: &str, to: &str, more: &str) -> Policy {
+    let text = POLICY.replace(from, to);
+    assert!(from == to || text != POLICY, "{from}");
+    parse(&format!("{text}{more}"))
+}
+
+const MORE: &str = r#"
+  more:
+    component: {file: more.wasm}
+    resources: [more.com/gpu]
+    hardware:
+      - {subsystem: pci, vendor: "0x9999", use: offer, nodes: [{subsystem: drm, name: "card*"}]}
+    health: {check-every: 100ms, enumerate-every: 100ms}
+"#;
+
+/// Offers what it may under another name.
+fn renamed(resource: &'static str) -> Fake {
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(move |host| {
+        let mut pools = gpu_pool(host)?;
+        for pool in &mut pools {
+            pool.resource = resource.into();
+        }
+        Ok(pools)
+    });
+    fake.allocate = Box::new(|_, _| Ok(devgate_model::Edits::default()));
+    fake
+}
+
+fn names(changed: &Reloaded) -> [Vec<String>; 3] {
+    let of = |names: &[devgate_model::PluginName]| names.iter().map(ToString::to_string).collect();
+    [of(&changed.new), of(&changed.changed), of(&changed.gone)]
+}
+
+/// A world whose loader may be given other components while it runs.
+fn start_with(policy: &str, fakes: Vec<(&'static str, Fake)>) -> (World, Arc<FakeLoader>) {
+    let map = fakes
+        .into_iter()
+        .map(|(file, fake)| (file.to_owned(), Arc::new(fake) as _));
+    let loader = Arc::new(FakeLoader(std::sync::Mutex::new(map.collect())));
+    let node = node();
+    let given: Arc<dyn Loader> = loader.clone();
+    let plugins = Plugins::start(&parse(policy), around(&node, given, &Memory::forgetful()));
+    (World { node, plugins }, loader)
+}
+
+async fn gone(world: &World, resource: &str) {
+    let mut offers = world.plugins.offers();
+    let left = offers.wait_for(|all| all.iter().all(|offer| offer.resource().as_str() != resource));
+    tokio::time::timeout(PATIENCE, left).await.expect("in time").unwrap();
+}
+
+/// Adds a variable that the host sets.
+const EXTRA: (&str, &str) = ("\"{ids}\"", "\"{ids}\"\n        \"GPUS_EXTRA_{RESOURCE}\": \"{ids}\"");
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_is_in_force_at_once_and_the_stream_goes_on() {
+    let mut world = start(POLICY, [("fake.wasm", Fake::gpus())]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let id = strings(&["0000:00:01.0"]);
+    gpus.allocate(&id).await.unwrap();
+    assert!(world.plugins.reload(&parse(POLICY), false).await.unwrap().is_nothing());
+    // Where something is written is no difference.
+    let moved = parse(&POLICY.replace("plugins:", "\n\nplugins:"));
+    assert!(world.plugins.reload(&moved, false).await.unwrap().is_nothing());
+    let reloaded = world.plugins.reload(&with(EXTRA.0, EXTRA.1, ""), false).await.unwrap();
+    assert_eq!(names(&reloaded), [vec![], vec!["gpus".to_owned()], vec![]]);
+    let has_extra = async {
+        while !gpus
+            .allocate(&id)
+            .await
+            .unwrap()
+            .env
+            .contains_key("GPUS_EXTRA_FAKE_COM_GPU")
+        {
+            tokio::time::sleep(TICK).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, has_extra).await.unwrap();
+    let same = world.offer("fake.com/gpu").await;
+    assert!(Arc::ptr_eq(&same, &gpus), "the front end's stream belongs to it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_is_wrong_is_refused_whole_and_everything_goes_on() {
+    let fakes = [("fake.wasm", Fake::gpus()), ("more.wasm", renamed("more.com/gpu"))];
+    let mut world = start(&format!("{POLICY}{MORE}"), fakes);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let more = MORE.replace("more.wasm", "missing.wasm");
+    let refused = world
+        .plugins
+        .reload(&with(EXTRA.0, EXTRA.1, &more), false)
+        .await
+        .unwrap_err();
+    assert_eq!(refused.to_string(), "plugin more: missing.wasm: no such file");
+    let id = strings(&["0000:00:01.0"]);
+    let reply = gpus.allocate(&id).await.unwrap();
+    assert!(
+        !reply.env.contains_key("GPUS_EXTRA_FAKE_COM_GPU"),
+        "the good half is not in force either"
+    );
+    wait(&world.offer("more.com/gpu").await, all_healthy).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_component_is_swapped_in_only_if_it_answers() {
+    let (mut world, loader) = start_with(POLICY, vec![("fake.wasm", Fake::gpus())]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let replace = |fake: Fake, version: u8| {
+        let mut fake = fake;
+        fake.profile.sha256 = Some([version; 32]);
+        loader.0.lock().unwrap().insert("fake.wasm".into(), Arc::new(fake));
+    };
+    let mut broken = Fake::gpus();
+    broken.health = Box::new(|_, _| Err(devgate_model::GuestFault::contract("broken").into()));
+    replace(broken, 1);
+    let refused = world.plugins.reload(&parse(POLICY), false).await.unwrap_err();
+    assert!(refused.to_string().starts_with("plugin gpus: health "), "{refused}");
+    wait(&gpus, all_healthy).await;
+    let mut hot = Fake::gpus();
+    hot.health = Box::new(|_, units| Ok(vec![Verdict::Unhealthy("hot".into()); units.len()]));
+    replace(hot, 2);
+    let reloaded = world.plugins.reload(&parse(POLICY), false).await.unwrap();
+    assert_eq!(names(&reloaded), [vec![], vec!["gpus".to_owned()], vec![]]);
+    wait(&gpus, |list| {
+        list.devices.iter().all(|d| d.unhealthy.as_deref() == Some("hot"))
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_pod_holds_is_not_taken_away_unless_it_is_forced() {
+    let mut world = start(POLICY, [("fake.wasm", Fake::gpus())]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    gpus.allocate(&strings(&["0000:00:02.0"])).await.unwrap();
+    for (from, to) in [
+        ("vendor: \"0x1234\"", "name: \"0000:00:01.0\""),
+        ("name: \"card*\"", "name: \"render*\""),
+    ] {
+        let refused = world.plugins.reload(&with(from, to, ""), false).await.unwrap_err();
+        insta::allow_duplicates! {
+            let text = refused.to_string().replace("be other hardware", "not be offered any more");
+            insta::assert_snapshot!(text, @"plugin gpus: device 0000:00:02.0, which a pod may hold, would not be offered any more; wait until its pods are gone, or force it");
+        }
+        wait(&gpus, all_healthy).await;
+    }
+    let narrow = with("vendor: \"0x1234\"", "name: \"0000:00:01.0\"", "");
+    world.plugins.reload(&narrow, true).await.unwrap();
+    let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
+    insta::assert_snapshot!(list, @r"
+    0000:00:01.0 {1}
+    0000:00:02.0 {} the component does not list it any more
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plugins_come_and_go_and_a_resource_is_empty_before_it_goes() {
+    let fakes = [("fake.wasm", Fake::gpus()), ("more.wasm", renamed("more.com/gpu"))];
+    let mut world = start(POLICY, fakes);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let reloaded = world.plugins.reload(&with("", "", MORE), false).await.unwrap();
+    assert_eq!(names(&reloaded), [vec!["more".to_owned()], vec![], vec![]]);
+    let more = world.offer("more.com/gpu").await;
+    wait(&more, all_healthy).await;
+    let reloaded = world.plugins.reload(&parse(POLICY), false).await.unwrap();
+    assert_eq!(names(&reloaded), [vec![], vec![], vec!["more".to_owned()]]);
+    wait(&more, |list| list.devices.is_empty()).await;
+    assert!(
+        world
+            .plugins
+            .offers()
+            .borrow()
+            .iter()
+            .any(|offer| Arc::ptr_eq(offer, &more)),
+        "still there, and empty"
+    );
+    gone(&world, "more.com/gpu").await;
+    let ended = tokio::time::timeout(TICK * 5, world.plugins.failed()).await;
+    assert!(ended.is_err(), "an end that was asked for is none to report");
+    wait(&gpus, all_healthy).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resource_under_another_name_leaves_the_old_one_empty_and_then_gone() {
+    let mut world = start(POLICY, [("fake.wasm", Fake::gpus())]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let renamed = with(
+        "[fake.com/gpu, fake.com/other]",
+        "[fake.com/new]\n    rename: [{resource: fake.com/gpu, to: fake.com/new}]",
+        "",
+    );
+    world.plugins.reload(&renamed, false).await.unwrap();
+    wait(&world.offer("fake.com/new").await, all_healthy).await;
+    wait(&gpus, |list| list.devices.is_empty()).await;
+    gone(&world, "fake.com/gpu").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_new_order_decides_who_has_what_two_claim() {
+    let one = POLICY.replace("gpus:", "one:").replace("fake.com/other", "one.com/gpu");
+    let entry = |text: &str| text[text.find("  one:").unwrap()..].to_owned();
+    let head = one[..one.find("  one:").unwrap()].to_owned();
+    let first = entry(&one);
+    let second = first
+        .replace("  one:", "  two:")
+        .replace("fake.com/gpu, one.com/gpu", "two.com/gpu");
+    let second = second
+        .replace("fake.wasm", "two.wasm")
+        .replace("    host-nodes:\n      exclusive: [/dev/fuse]\n", "");
+    let mut other = renamed("two.com/gpu");
+    let inner = other.enumerate;
+    other.enumerate = Box::new(move |host| {
+        let mut pools = inner(host)?;
+        for unit in pools.iter_mut().flat_map(|pool| &mut pool.units) {
+            unit.id = format!("two-{}", unit.id);
+        }
+        Ok(pools)
+    });
+    let fakes = [("fake.wasm", Fake::gpus()), ("two.wasm", other)];
+    let mut world = start(&format!("{head}{first}{second}"), fakes);
+    let (a, b) = (world.offer("fake.com/gpu").await, world.offer("two.com/gpu").await);
+    wait(&a, all_healthy).await;
+    wait(&b, |list| {
+        !list.devices.is_empty() && list.devices.iter().all(|d| d.unhealthy.is_some())
+    })
+    .await;
+    let reloaded = world
+        .plugins
+        .reload(&parse(&format!("{head}{second}{first}")), false)
+        .await
+        .unwrap();
+    assert!(reloaded.is_nothing(), "neither is another");
+    wait(&b, all_healthy).await;
+    wait(&a, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_matches_nothing_leaves_an_empty_list_and_wakes_again() {
+    let mut world = start(POLICY, [("fake.wasm", Fake::gpus())]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let nothing = POLICY
+        .replace("0x1234", "0x4321")
+        .replace("subsystem: misc", "subsystem: none");
+    world.plugins.reload(&parse(&nothing), false).await.unwrap();
+    wait(&gpus, |list| list.devices.is_empty()).await;
+    world.plugins.reload(&parse(POLICY), false).await.unwrap();
+    wait(&gpus, all_healthy).await;
+}
