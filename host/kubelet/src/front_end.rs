@@ -19,6 +19,7 @@ mod registration;
 mod repeats;
 mod service;
 mod socket;
+mod watched;
 
 use std::collections::BTreeMap;
 use std::future::{Future as _, poll_fn};
@@ -42,6 +43,7 @@ use listing::Listing;
 pub(crate) use register::cause;
 use registration::Registration;
 pub(crate) use repeats::Repeats;
+pub use watched::{FrontEndWatch, Phase, RegistrationStatus};
 
 /// Where the kubelet is and how patient to be with it. The defaults are for production; tests shorten the times.
 #[derive(Debug, Clone)]
@@ -77,6 +79,8 @@ pub struct FrontEndConfig {
     pub preferred_allocation: bool,
     /// How CDI device names reach the container runtime.
     pub cdi: CdiDelivery,
+    /// Where to note what becomes of every resource.
+    pub watch: FrontEndWatch,
 }
 
 impl FrontEndConfig {
@@ -99,6 +103,7 @@ impl FrontEndConfig {
             drain: Duration::from_secs(5),
             preferred_allocation: true,
             cdi: CdiDelivery::Field,
+            watch: FrontEndWatch::default(),
         }
     }
 
@@ -152,6 +157,7 @@ pub async fn serve(
     }
     socket::sweep(&config.kubelet_dir).await;
     let (out, sight) = watch::channel(Sight::of(&config.kubelet_dir));
+    let mut looked = sight.clone();
     let directory = directory::watch(config.kubelet_dir.clone(), config.poll, config.inotify, out);
     tokio::pin!(directory);
     let mut resources = Resources {
@@ -168,6 +174,8 @@ pub async fn serve(
         }
         tokio::select! {
             () = shutdown.cancelled() => break Ok(()),
+            // Each look, whatever was seen.
+            Ok(()) = looked.changed() => resources.config.watch.comes_by(resources.config.poll),
             changed = offers.changed(), if more_offers => more_offers = changed.is_ok(),
             error = resources.ended() => {
                 tracing::error!("{error}");
@@ -246,6 +254,7 @@ impl Resources {
             if let Some(served) = self.live.remove(&name) {
                 tracing::info!(resource = %name, "resource {name}: no longer offered");
                 served.shutdown.cancel();
+                self.config.watch.ends(&name);
                 self.closing.insert(name, served.task);
             }
         }

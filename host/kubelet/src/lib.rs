@@ -18,5 +18,5 @@ pub mod pod_resources;
 pub mod standin;
 mod transport;
 
-pub use front_end::{CdiDelivery, FrontEndConfig, FrontEndError, serve};
+pub use front_end::{CdiDelivery, FrontEndConfig, FrontEndError, FrontEndWatch, Phase, RegistrationStatus, serve};
 pub use pod_resources::PodResourcesConfig;

@@ -18,6 +18,7 @@ use super::listing::CurrentOffer;
 use super::register::{RegisterError, register};
 use super::repeats::Repeats;
 use super::service::Service;
+use super::watched::Phase;
 use super::{FrontEndConfig, socket};
 use crate::api::KUBELET_SOCKET;
 use crate::gauge::{Count, Gauge};
@@ -101,6 +102,7 @@ impl Registration {
     /// The kubelet's socket as soon as there is one, or nothing at shutdown.
     async fn wait_for_kubelet(&mut self) -> Option<FileId> {
         if self.sight.borrow_and_update().kubelet.is_none() {
+            self.config.watch.phase(&self.resource, Phase::Waiting);
             tracing::info!(resource = %self.resource, "resource {}: no kubelet.sock in {}; waiting for the kubelet", self.resource, self.config.kubelet_dir.display());
         }
         tokio::select! {
@@ -109,19 +111,31 @@ impl Registration {
         }
     }
 
+    fn note(&self, error: &RegisterError) {
+        self.config.watch.fails(&self.resource, error.to_string());
+        match error {
+            RegisterError::Permanent(_) => self.config.watch.phase(&self.resource, Phase::Refused),
+            RegisterError::Away(_) => self.config.watch.phase(&self.resource, Phase::Waiting),
+            RegisterError::Late(_) | RegisterError::Transient(_) => {}
+        }
+    }
+
     fn incarnate(&self, attempts: &mut Attempts) -> Option<Incarnation> {
         let path: PathBuf = socket::next_path(&self.config.kubelet_dir, &self.resource)?;
+        let streams = Gauge::default();
         let service = Service {
             config: Arc::clone(&self.config),
             resource: self.resource.clone(),
             offer: self.offer.clone(),
             list: self.list.clone(),
-            streams: Gauge::default(),
+            lists: self.config.watch.incarnation(&self.resource, streams.subscribe()),
+            streams,
             calls: Gauge::default(),
             stop: CancellationToken::new(),
         };
         Incarnation::start(path, service)
             .inspect_err(|error| {
+                self.config.watch.fails(&self.resource, format!("socket not made: {error}"));
                 if let Some(more) = attempts.repeats.say(&error.kind().to_string()) {
                     tracing::error!(resource = %self.resource, %error, more, "resource {}: socket not made: {error}", self.resource);
                 }
@@ -133,6 +147,7 @@ impl Registration {
     async fn live(&mut self, incarnation: &Incarnation, kubelet: FileId, attempts: &mut Attempts) -> End {
         let mut peers = incarnation.peers();
         loop {
+            self.config.watch.phase(&self.resource, Phase::Registering);
             let kubelet_socket = self.config.kubelet_dir.join(KUBELET_SOCKET);
             let call = register(
                 &kubelet_socket,
@@ -150,11 +165,13 @@ impl Registration {
             let delay = match result {
                 Ok(()) => {
                     attempts.repeats.forget();
+                    self.config.watch.phase(&self.resource, Phase::Registered);
                     let again = std::mem::replace(&mut attempts.registered_before, true);
                     tracing::info!(resource = %self.resource, socket = incarnation.file_name(), again, "resource {}: registered with the kubelet", self.resource);
                     return self.stay(incarnation, kubelet, peers, attempts).await;
                 }
                 Err(error) => {
+                    self.note(&error);
                     if let Some(more) = attempts.repeats.say(&error.to_string()) {
                         tracing::warn!(resource = %self.resource, more, "resource {}: not registered, will try again: {error}", self.resource);
                     }
@@ -170,6 +187,7 @@ impl Registration {
                             Waited::Ended(end) => return end,
                             Waited::StreamOpened => {}
                         }
+                        self.config.watch.phase(&self.resource, Phase::Registered);
                         return self.stay(incarnation, kubelet, peers, attempts).await;
                     }
                     delay
@@ -177,7 +195,10 @@ impl Registration {
             };
             // A kubelet that was late may come nevertheless; then it is registered.
             return match self.wait(None, kubelet, &mut peers, delay).await {
-                Waited::StreamOpened => self.stay(incarnation, kubelet, peers, attempts).await,
+                Waited::StreamOpened => {
+                    self.config.watch.phase(&self.resource, Phase::Registered);
+                    self.stay(incarnation, kubelet, peers, attempts).await
+                }
                 Waited::Elapsed | Waited::HungUp => End::Again,
                 Waited::Ended(end) => end,
             };
@@ -219,12 +240,13 @@ impl Registration {
             if since.elapsed() > self.config.retry_most {
                 attempts.delays = self.delays();
             }
+            self.config.watch.phase(&self.resource, Phase::Registering);
             let delay = self.next_delay(attempts);
             if let Some(more) = attempts.repeats.say("stream ended") {
                 tracing::info!(resource = %self.resource, ?delay, more, "resource {}: the kubelet ended the stream; registering again", self.resource);
             }
             match self.wait(None, kubelet, &mut peers, delay).await {
-                Waited::StreamOpened => {}
+                Waited::StreamOpened => self.config.watch.phase(&self.resource, Phase::Registered),
                 Waited::Elapsed | Waited::HungUp => return End::Again,
                 Waited::Ended(end) => return end,
             }

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use devgate_model::ResourceName;
@@ -30,6 +31,8 @@ pub(crate) struct Service {
     pub(crate) streams: Gauge,
     /// Its calls that give something.
     pub(crate) calls: Gauge,
+    /// The lists that it sends.
+    pub(crate) lists: Arc<AtomicU64>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -141,6 +144,7 @@ impl DevicePlugin for Service {
 pub(crate) struct ListStream {
     lists: WatchStream<EncodedList>,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
+    sent: Arc<AtomicU64>,
     _counted: Counted,
 }
 
@@ -149,6 +153,7 @@ impl ListStream {
         Self {
             lists: WatchStream::new(service.list.clone()),
             stop: Box::pin(service.stop.clone().cancelled_owned()),
+            sent: Arc::clone(&service.lists),
             _counted: service.streams.count(),
         }
     }
@@ -162,7 +167,10 @@ impl Stream for ListStream {
             return Poll::Ready(None);
         }
         match Pin::new(&mut self.lists).poll_next(cx) {
-            Poll::Ready(Some(list)) => Poll::Ready(Some(Ok(list))),
+            Poll::Ready(Some(list)) => {
+                self.sent.fetch_add(1, Ordering::Relaxed);
+                Poll::Ready(Some(Ok(list)))
+            }
             // No more lists are made, but the stream goes on until its server ends it: calls in flight need it.
             Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
