@@ -23,6 +23,7 @@ pub struct Setup {
     components: Vec<(String, Vec<u8>)>,
     log: String,
     heard: bool,
+    more: Vec<String>,
 }
 
 impl Setup {
@@ -37,6 +38,7 @@ impl Setup {
             components: Vec::new(),
             log: "info".into(),
             heard: true,
+            more: Vec::new(),
         }
     }
 
@@ -58,6 +60,13 @@ impl Setup {
     #[must_use]
     pub fn log(mut self, filter: &str) -> Self {
         self.log = filter.to_owned();
+        self
+    }
+
+    /// With more options of `devgate run`.
+    #[must_use]
+    pub fn args(mut self, more: &[&str]) -> Self {
+        self.more.extend(more.iter().map(|arg| (*arg).to_owned()));
         self
     }
 
@@ -105,6 +114,7 @@ impl Setup {
             node_root,
             log_filter: self.log,
             heard: self.heard,
+            more: self.more,
             child: None,
             log: Arc::default(),
         };
@@ -121,6 +131,7 @@ pub struct Host {
     node_root: PathBuf,
     log_filter: String,
     heard: bool,
+    more: Vec<String>,
     child: Option<Child>,
     log: Arc<Mutex<Vec<Line>>>,
 }
@@ -157,6 +168,8 @@ impl Host {
                 &self.node_root,
             ])
             .args([Path::new("--state-dir"), &root.join("state")])
+            .args([Path::new("--status-socket"), &root.join("status.sock")])
+            .args(&self.more)
             .args(["--log-format", "json", "--log", &self.log_filter])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())

@@ -1,8 +1,10 @@
 //! The command line.
 
 mod look;
+mod watch;
 
 pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
+pub(crate) use watch::{StatusArgs, WatchArgs};
 
 use crate::exit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -68,6 +70,13 @@ pub(crate) enum Command {
     /// instead, and who finds it unhealthy. What pods hold at the moment is not looked at. Changes nothing.
     #[command(after_help = look::EXPLAIN_HELP)]
     Explain(ExplainArgs),
+
+    /// Show what the host that runs here does: plugins, devices, health, who has what, refusals, limits near their edge
+    ///
+    /// Asks the `devgate run` of this node over its local socket, which answers root and the user that it runs as. Shows what
+    /// is wrong first, with the reason and since when. Changes nothing.
+    #[command(after_help = watch::STATUS_HELP)]
+    Status(StatusArgs),
 }
 
 const DEMO_HELP: &str = "\
@@ -118,6 +127,9 @@ pub(crate) struct RunArgs {
     pub(crate) state_dir: PathBuf,
 
     #[command(flatten)]
+    pub(crate) watch: WatchArgs,
+
+    #[command(flatten)]
     pub(crate) log: LogArgs,
 }
 
@@ -131,6 +143,10 @@ pub(crate) struct LogArgs {
     /// How to write the log
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Auto)]
     pub(crate) log_format: LogFormat,
+
+    /// A file for who got what, what was refused and what was written, as JSON lines; at most 8 MiB, with as much in FILE.1
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit_log: Option<PathBuf>,
 }
 
 /// Forms of the log.

@@ -23,7 +23,7 @@ Exit codes:
   2  the command line is wrong
   3  the policy is wrong; nothing was started
   4  a directory or file of this node is missing or may not be used
-  5  what was looked at has errors, which are shown (check, explain, inspect)";
+  5  what was looked at has errors or is not well, which is shown (check, explain, inspect, status)";
 
 /// An error with the exit code that belongs to it.
 #[derive(Debug, thiserror::Error)]
@@ -42,11 +42,16 @@ pub(crate) fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
     .into()
 }
 
-/// Says on standard error what went wrong, with every cause.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+/// Says on standard error what went wrong, with every cause, and goes on.
+pub(crate) fn say(error: &anyhow::Error) {
     use std::io::Write;
-    let code = error.downcast_ref::<Coded>().map_or(FAILED, |coded| coded.code);
     // Nobody is left to tell if even this cannot be written.
     let _ = writeln!(std::io::stderr(), "devgate: {error:#}");
+}
+
+/// Says on standard error what went wrong, with every cause.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let code = error.downcast_ref::<Coded>().map_or(FAILED, |coded| coded.code);
+    say(error);
     ExitCode::from(code)
 }

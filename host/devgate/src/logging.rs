@@ -1,12 +1,15 @@
-//! The log: text for people, JSON for machines, on standard error.
+//! The log: text for people, JSON for machines, on standard error; and the audit log beside it.
 
+use crate::audit::Audit;
 use crate::cli::{LogArgs, LogFormat};
 use crate::exit;
 use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt};
 
-/// Starts logging.
-pub(crate) fn start(args: &LogArgs) -> anyhow::Result<()> {
+/// Starts logging. The audit log is there if it is asked for, whatever the log leaves out.
+pub(crate) fn start(args: &LogArgs) -> anyhow::Result<Option<Audit>> {
     let filter = EnvFilter::builder().parse(&args.log);
     let filter = filter.map_err(|e| exit::with_code(exit::USAGE, format!("--log {}: {e}", args.log)))?;
     let terminal = std::io::stderr().is_terminal();
@@ -15,21 +18,21 @@ pub(crate) fn start(args: &LogArgs) -> anyhow::Result<()> {
         LogFormat::Text => false,
         LogFormat::Json => true,
     };
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let layer = fmt::layer()
         .with_writer(std::io::stderr)
         .with_target(false)
         // A log that nobody reads any more must not end whatever wants to write to it.
         .log_internal_errors(false);
-    if json {
-        builder
-            .json()
-            .flatten_event(true)
-            .with_current_span(false)
-            .with_span_list(false)
-            .init();
+    let layer = if json {
+        let json = layer.json().flatten_event(true).with_current_span(false);
+        json.with_span_list(false).with_filter(filter).boxed()
     } else {
-        builder.with_ansi(terminal).init();
-    }
-    Ok(())
+        layer.with_ansi(terminal).with_filter(filter).boxed()
+    };
+    let audit = args.audit_log.as_deref().map(Audit::open).transpose()?;
+    tracing_subscriber::registry()
+        .with(layer)
+        .with(audit.as_ref().map(Audit::layer))
+        .init();
+    Ok(audit)
 }

@@ -1,6 +1,7 @@
 //! The `devgate` command: reads the command line, wires the crates together, and turns errors into exit codes.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod check;
 mod cli;
 mod demo;
@@ -16,6 +17,8 @@ mod recorded;
 mod reload;
 mod run;
 mod said;
+mod status;
+mod watching;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
         cli::Command::Check(args) => check::check(&args),
         cli::Command::Inspect(args) => inspect::inspect(&args),
         cli::Command::Explain(args) => explain::explain(&args),
+        cli::Command::Status(args) => status::status(&args),
     };
     match result {
         Ok(code) => code.into(),

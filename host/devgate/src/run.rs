@@ -3,11 +3,13 @@
 use crate::cli::RunArgs;
 use crate::loader::SandboxLoader;
 use crate::reload::Reloader;
+use crate::watching::{self, Ports, Watching};
 use crate::{exit, logging, policy, recorded};
 use anyhow::Context;
 use devgate_kubelet::{FrontEndConfig, FrontEndError};
 use devgate_node::Node;
-use devgate_plugin::{Inline, Loader, Memory, Plugins, Surroundings};
+use devgate_plugin::status::When;
+use devgate_plugin::{HoldersFeed, Inline, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
@@ -26,7 +28,7 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     // All that can be wrong with the command line and the policy is said before anything is opened or started.
     let policy = policy::read(&args.policy)?;
-    logging::start(&args.log)?;
+    let audit = logging::start(&args.log)?;
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
     let memory = Memory::open(&args.state_dir).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
     let workers = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4));
@@ -38,11 +40,15 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         .context("start the runtime")?;
     let result = runtime.block_on(serve(args, &policy, &node, &memory, workers));
     runtime.shutdown_timeout(LAST_PATIENCE);
+    if let Some(audit) = audit {
+        audit.flush(LAST_PATIENCE);
+    }
     result
 }
 
 async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, workers: usize) -> anyhow::Result<()> {
     let stop = stop_on_signal()?;
+    let ports = Ports::open(&args.watch).await?;
     let engine =
         Engine::new(Allocation::default(), Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
     let loader: Arc<dyn Loader> = Arc::new(SandboxLoader::new(engine, args.components.clone()));
@@ -67,6 +73,14 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
     let mut plugins = Plugins::start(policy, around);
     let mut reloader = Reloader::new(args, policy)?;
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
+    let watching = Watching {
+        plugins: plugins.watch(),
+        front_end: config.watch.clone(),
+        holders: HoldersFeed::none(),
+        started: When::now(),
+    };
+    let mut answering = JoinSet::new();
+    answering.spawn(watching::serve(ports, watching));
     // A task of its own: a reload takes as long as components take to compile.
     let mut serving = JoinSet::new();
     serving.spawn(devgate_kubelet::serve(config, plugins.offers(), stop.clone()));

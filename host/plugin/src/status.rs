@@ -14,8 +14,14 @@ pub use refusals::{Refusal, RefusalKind};
 pub use watch::Watch;
 pub use when::When;
 
+use crate::holders::{Holder, Holders};
+use crate::resource::replica_ids;
+use devgate_model::{ResourceName, UnitId, escape};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The most characters of a name of Kubernetes.
+const MOST_NAME: usize = 253;
 
 /// What a plugin is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -142,6 +148,18 @@ pub struct HolderStatus {
     pub container: String,
 }
 
+impl HolderStatus {
+    fn new(id: &str, holder: &Holder) -> Self {
+        let name = |text: &str| escape(text, MOST_NAME);
+        Self {
+            id: id.to_owned(),
+            namespace: name(&holder.namespace),
+            pod: name(&holder.pod),
+            container: name(&holder.container),
+        }
+    }
+}
+
 /// What a component listed and the host does not offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RejectedUnit {
@@ -185,6 +203,29 @@ impl AllocationEnd {
 }
 
 impl PluginStatus {
+    /// The same with who has what.
+    #[must_use]
+    pub fn with_holders(mut self, holders: &Holders) -> Self {
+        for resource in &mut self.resources {
+            let Ok(name) = ResourceName::try_new(&resource.name) else {
+                continue;
+            };
+            for device in &mut resource.devices {
+                let Ok(unit) = UnitId::try_new(&device.id) else {
+                    continue;
+                };
+                for id in replica_ids(&unit, resource.replicas) {
+                    let offered = (name.clone(), id);
+                    let seen = holders.seen.get(&offered).into_iter().flatten();
+                    device
+                        .holders
+                        .extend(seen.map(|holder| HolderStatus::new(&offered.1, holder)));
+                }
+            }
+        }
+        self
+    }
+
     /// The same without a word of who has what: what anybody may see.
     #[must_use]
     pub fn without_holders(mut self) -> Self {

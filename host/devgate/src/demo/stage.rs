@@ -63,6 +63,7 @@ impl Stage {
                 &node_root,
             ])
             .args([Path::new("--state-dir"), &state_dir])
+            .args([Path::new("--status-socket"), &dir.path().join("status.sock")])
             .args(["--log-format", "json", "--log", "info"])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())

@@ -1,9 +1,11 @@
 use super::{AllocationEnd, CallKind, PluginStatus, RefusalKind, State, Watch};
+use crate::holders::{Holder, Holders};
 use crate::memory::Memory;
 use crate::offer::{AllocateError, Offer};
 use crate::plugins::Plugins;
 use crate::testing::*;
-use devgate_model::{CallError, HostFault, Verdict};
+use devgate_model::{CallError, HostFault, ResourceName, Verdict};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -180,6 +182,43 @@ async fn what_a_component_asks_for_in_vain_is_counted_every_time_and_shown_once(
         .collect();
     let text = "plugin gpus: the component asked for node \"/dev/mem\": no entry of the policy's host-nodes matches it";
     assert_eq!(refusals, [(RefusalKind::Capability, text, true)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn holders_are_told_by_replica_and_can_be_left_out() {
+    let plugins = start(
+        &POLICY.replace("    health:", "    replicas: 2\n    health:"),
+        [("fake.wasm", Fake::gpus())],
+    );
+    let status = seen(&plugins.watch(), |status| !status.resources.is_empty()).await;
+    let holder = Holder {
+        namespace: "team".into(),
+        pod: "train\u{1b}[2J".into(),
+        container: "main".into(),
+    };
+    let gpus = ResourceName::try_new("fake.com/gpu").unwrap();
+    let holders = Holders {
+        seen: BTreeMap::from([
+            ((gpus.clone(), "0000:00:01.0::1".to_owned()), vec![holder.clone()]),
+            ((gpus, "elsewhere".to_owned()), vec![holder]),
+        ]),
+        recorded: None,
+        poll: 1,
+        process: 1,
+        begun: std::time::Instant::now(),
+    };
+    let status = status.with_holders(&holders);
+    let [held, free] = &status.resources[0].devices[..] else {
+        panic!("{status:#?}")
+    };
+    let [one] = &held.holders[..] else { panic!("{held:#?}") };
+    assert_eq!(
+        (one.id.as_str(), one.pod.as_str()),
+        ("0000:00:01.0::1", "train\\u{1b}[2J")
+    );
+    assert_eq!(free.holders, []);
+    let text = serde_json::to_string(&status.without_holders()).unwrap();
+    assert!(!text.contains("train") && !text.contains("team"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,223 @@
+//! The audit log: who got what, what was refused and what was written, as JSON lines in a file of bounded size.
+//!
+//! Whoever makes an event never waits for the disk: lines go through a queue to a thread of their own. What does not fit
+//! is left out, and counted in the next line that does.
+
+mod file;
+mod line;
+
+use crate::exit;
+use file::Rotating;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+
+/// The target of events that are for the audit log.
+const TARGET: &str = "audit";
+/// Lines that wait for the disk.
+const QUEUE: usize = 1_024;
+/// Lines at once, and then for each second: a component or a kubelet that does one thing over and over does not push everything
+/// else out of the file.
+const BURST: u32 = 500;
+const EACH_SECOND: u32 = 20;
+
+/// An open audit log.
+pub(crate) struct Audit {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    queue: SyncSender<Message>,
+    pace: Mutex<Pace>,
+    left_out: AtomicU64,
+}
+
+enum Message {
+    Line(String),
+    Flush(SyncSender<()>),
+}
+
+impl Audit {
+    /// Opens or makes the file.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let file = Rotating::open(path);
+        let file = file.map_err(|error| {
+            exit::with_code(
+                exit::NODE,
+                format!("--audit-log {}: cannot be written: {error}", path.display()),
+            )
+        })?;
+        let (queue, lines) = sync_channel(QUEUE);
+        std::thread::Builder::new()
+            .name("devgate-audit".into())
+            .spawn(move || write(file, &lines))?;
+        let shared = Shared {
+            queue,
+            pace: Mutex::new(Pace::new(Instant::now())),
+            left_out: AtomicU64::new(0),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// What takes events.
+    pub(crate) fn layer(&self) -> AuditLayer {
+        AuditLayer(Arc::clone(&self.shared))
+    }
+
+    /// Waits until all lines so far are written, but not for long.
+    pub(crate) fn flush(&self, patience: Duration) {
+        let (done, written) = sync_channel(1);
+        if self.shared.queue.try_send(Message::Flush(done)).is_ok() {
+            let _ = written.recv_timeout(patience);
+        }
+    }
+}
+
+fn write(mut file: Rotating, lines: &Receiver<Message>) {
+    let mut failing = false;
+    for message in lines {
+        match message {
+            Message::Line(line) => {
+                let written = file.line(&line);
+                if let (Err(error), false) = (&written, failing) {
+                    tracing::error!(
+                        family = "host",
+                        "audit log {}: not written: {error}",
+                        file.path().display()
+                    );
+                }
+                failing = written.is_err();
+            }
+            Message::Flush(done) => drop(done.try_send(())),
+        }
+    }
+}
+
+/// Takes the events that are for the audit log.
+pub(crate) struct AuditLayer(Arc<Shared>);
+
+impl<S: Subscriber> Layer<S> for AuditLayer {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        let refusal = metadata.fields().field("family").is_some() && line::is_refusal(event);
+        if metadata.target() == TARGET || refusal {
+            self.0.take(event);
+        }
+    }
+}
+
+impl Shared {
+    fn take(&self, event: &Event<'_>) {
+        let free = self
+            .pace
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(Instant::now());
+        if !free {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        let line = Message::Line(line::of(event, left_out));
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.queue.try_send(line) {
+            self.left_out.fetch_add(left_out + 1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// So many at once, and so many each second.
+struct Pace {
+    free: u32,
+    since: Instant,
+}
+
+impl Pace {
+    fn new(now: Instant) -> Self {
+        Self {
+            free: BURST,
+            since: now,
+        }
+    }
+
+    fn take(&mut self, now: Instant) -> bool {
+        let seconds = now.saturating_duration_since(self.since).as_secs();
+        if seconds > 0 {
+            let new = u32::try_from(seconds).unwrap_or(u32::MAX).saturating_mul(EACH_SECOND);
+            self.free = self.free.saturating_add(new).min(BURST);
+            self.since += Duration::from_secs(seconds);
+        }
+        let free = self.free > 0;
+        self.free = self.free.saturating_sub(1);
+        free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing_subscriber::layer::SubscriberExt;
+
+    fn lines(path: &Path) -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_for_the_audit_log_is_in_it_whatever_the_log_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.log");
+        let audit = Audit::open(&path).unwrap();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(audit.layer()), || {
+            tracing::info!(target: "audit", event = "allocate", plugin = "edge", count = 2, "allocated \"a\"");
+            tracing::warn!(plugin = "edge", family = "refused", "plugin edge: no");
+            tracing::warn!(plugin = "edge", family = "guest", "plugin edge: broke");
+            tracing::info!("something else");
+        });
+        audit.flush(Duration::from_secs(10));
+        let lines = lines(&path);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(
+            (&lines[0]["event"], &lines[0]["count"]),
+            (&"allocate".into(), &2.into())
+        );
+        assert_eq!(lines[0]["message"], "allocated \"a\"");
+        assert!(lines[0]["time"].as_str().unwrap().ends_with('Z'));
+        assert_eq!(lines[1]["message"], "plugin edge: no");
+    }
+
+    #[test]
+    fn a_flood_is_left_out_and_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.log");
+        let audit = Audit::open(&path).unwrap();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(audit.layer()), || {
+            for n in 0..10_000 {
+                tracing::info!(target: "audit", n, "again");
+            }
+            std::thread::sleep(Duration::from_millis(1_100));
+            tracing::info!(target: "audit", "after");
+        });
+        audit.flush(Duration::from_secs(10));
+        let lines = lines(&path);
+        let counted: u64 = lines.iter().filter_map(|line| line["left_out"].as_u64()).sum();
+        assert!(lines.len() < 1_000, "{}", lines.len());
+        assert_eq!(u64::try_from(lines.len()).unwrap() + counted, 10_001);
+    }
+
+    #[test]
+    fn the_pace_comes_back_with_time_and_no_further_than_a_burst() {
+        let now = Instant::now();
+        let mut pace = Pace::new(now);
+        let taken = |pace: &mut Pace, now| (0..10_000).filter(|_| pace.take(now)).count();
+        assert_eq!(taken(&mut pace, now), 500);
+        assert_eq!(taken(&mut pace, now + Duration::from_millis(2_900)), 40);
+        assert_eq!(taken(&mut pace, now + Duration::from_secs(3_600)), 500);
+    }
+}

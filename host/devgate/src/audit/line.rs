@@ -1,0 +1,73 @@
+//! One event as one line of JSON.
+
+use devgate_plugin::status::When;
+use serde_json::{Map, Value};
+use std::fmt::Debug;
+use tracing::Event;
+use tracing::field::{Field, Visit};
+
+/// The most characters of one field: text is cut where it is made, this is for what nobody thought of.
+const MOST: usize = 8_192;
+
+/// The line, without its end.
+pub(super) fn of(event: &Event<'_>, left_out: u64) -> String {
+    let mut fields = Fields(Map::new());
+    fields.0.insert("time".into(), When::now().to_string().into());
+    fields
+        .0
+        .insert("level".into(), event.metadata().level().as_str().into());
+    event.record(&mut fields);
+    if left_out > 0 {
+        fields.0.insert("left_out".into(), left_out.into());
+    }
+    Value::Object(fields.0).to_string()
+}
+
+/// Whether it says that something was refused.
+pub(super) fn is_refusal(event: &Event<'_>) -> bool {
+    let mut refusal = Refusal(false);
+    event.record(&mut refusal);
+    refusal.0
+}
+
+struct Refusal(bool);
+
+impl Visit for Refusal {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0 |= field.name() == "family" && value == "refused";
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+}
+
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let cut: String = value.chars().take(MOST).collect();
+        self.put(field, cut);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let cut: String = format!("{value:?}").chars().take(MOST).collect();
+        self.put(field, cut);
+    }
+}

@@ -1,0 +1,50 @@
+//! `devgate status`: asks the host that runs here what it does.
+
+mod ask;
+mod text;
+
+use crate::cli::{Output, StatusArgs};
+use crate::watching::Report;
+use crate::{exit, output};
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// How often `--watch` looks.
+const EVERY: Duration = Duration::from_secs(2);
+/// Clears a terminal.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// Runs the command.
+pub(crate) fn status(args: &StatusArgs) -> anyhow::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    loop {
+        let asked = runtime.block_on(ask::ask(&args.status_socket));
+        if !args.watch {
+            let report = asked?;
+            show(&report, args)?;
+            return Ok(if report.is_well() { exit::OK } else { exit::FOUND });
+        }
+        match asked {
+            Ok(report) => show(&report, args)?,
+            // It may be restarting; whoever watches wants to see that, too.
+            Err(error) => exit::say(&error),
+        }
+        std::thread::sleep(EVERY);
+    }
+}
+
+fn show(report: &Report, args: &StatusArgs) -> anyhow::Result<()> {
+    match args.output {
+        // One line for each look, where several come.
+        Output::Json if args.watch => output::print(&format!("{}\n", serde_json::to_string(report)?)),
+        Output::Json => output::print_json(report),
+        Output::Text => {
+            let clear = if args.watch && std::io::stdout().is_terminal() {
+                CLEAR
+            } else {
+                ""
+            };
+            output::print(&format!("{clear}{}", text::of(report)))
+        }
+    }
+}

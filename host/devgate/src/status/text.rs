@@ -1,0 +1,276 @@
+//! What people read: what is wrong first, and no more lines than a screen has where nothing is.
+
+use crate::output::columns;
+use crate::watching::Report;
+use devgate_kubelet::Phase;
+use devgate_plugin::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, When};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Devices of one resource, or lines of one list, beyond which it says how many more there are.
+const SHOWN: usize = 16;
+
+/// The whole report.
+pub(super) fn of(report: &Report) -> String {
+    let mut text = format!(
+        "devgate {}, up {}\n",
+        report.version,
+        short(report.started.ago(report.now))
+    );
+    for plugin in &report.plugins {
+        block(&mut text, plugin, report);
+    }
+    let all = || {
+        report
+            .plugins
+            .iter()
+            .flat_map(|plugin| &plugin.resources)
+            .flat_map(|resource| &resource.devices)
+    };
+    let unhealthy = all().filter(|device| device.unhealthy.is_some()).count();
+    let unwell = report.plugins.iter().filter(|plugin| !plugin.is_well()).count();
+    let _ = writeln!(
+        text,
+        "\n{}, {} not well; {}, {unhealthy} unhealthy",
+        count(report.plugins.len(), "plugin"),
+        unwell,
+        count(all().count(), "device"),
+    );
+    text
+}
+
+fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
+    let now = report.now;
+    let _ = writeln!(
+        text,
+        "\n{}  {} for {}",
+        plugin.name,
+        plugin.state.as_str(),
+        short(plugin.since.ago(now))
+    );
+    if let Some(reason) = &plugin.reason {
+        let _ = writeln!(text, "  {}", reason.replace('\n', "\n  "));
+    }
+    if let Some(retry) = plugin.retry_at {
+        let _ = writeln!(text, "  tried again in {}", short(now.ago(retry)));
+    }
+    component(text, plugin);
+    for resource in &plugin.resources {
+        devices(text, resource, report);
+    }
+    *text += &calls(plugin);
+    for edge in &plugin.near {
+        let _ = writeln!(text, "  near      {}", near(edge, now));
+    }
+    if plugin.rejected_total > 0 {
+        let _ = writeln!(
+            text,
+            "  rejected  {}",
+            count_u64(plugin.rejected_total, "pool or unit", "pools and units")
+        );
+        for rejected in plugin.rejected.iter().take(SHOWN) {
+            let _ = writeln!(text, "    {}: {}", rejected.what, rejected.why);
+        }
+    }
+    for refusal in plugin.refusals.iter().rev().take(SHOWN) {
+        let last = short(refusal.last.ago(now));
+        let _ = writeln!(
+            text,
+            "  refused   {}x, last {last} ago: {}",
+            refusal.times,
+            refusal.text.replace('\n', "\n    ")
+        );
+    }
+}
+
+fn component(text: &mut String, plugin: &PluginStatus) {
+    let component = &plugin.component;
+    let digest = match &component.sha256 {
+        Some(digest) => format!("  sha256 {}", digest.get(..12).unwrap_or(digest)),
+        None => "  not loaded".to_owned(),
+    };
+    let pinned = if component.pinned { ", pinned" } else { ", not pinned" };
+    let _ = writeln!(text, "  component {}{digest}{pinned}", component.file);
+}
+
+fn devices(text: &mut String, resource: &ResourceStatus, report: &Report) {
+    let unhealthy = resource
+        .devices
+        .iter()
+        .filter(|device| device.unhealthy.is_some())
+        .count();
+    let held = resource
+        .devices
+        .iter()
+        .filter(|device| device.held || !device.holders.is_empty())
+        .count();
+    let replicas = match resource.replicas {
+        0 | 1 => String::new(),
+        n => format!(" of {n} replicas"),
+    };
+    let _ = writeln!(
+        text,
+        "  {}  {}{replicas}, {unhealthy} unhealthy, {held} handed out; {}",
+        resource.name,
+        count(resource.devices.len(), "device"),
+        kubelet(&resource.name, report)
+    );
+    // What is wrong, then who has what; the rest is only counted.
+    let (bad, good): (Vec<_>, Vec<_>) = resource.devices.iter().partition(|device| device.unhealthy.is_some());
+    let told: Vec<_> = bad
+        .into_iter()
+        .chain(
+            good.into_iter()
+                .filter(|device| device.held || !device.holders.is_empty()),
+        )
+        .collect();
+    let rows: Vec<_> = told
+        .iter()
+        .take(SHOWN)
+        .map(|device| device_row(device, report.now))
+        .collect();
+    *text += &columns(4, &rows);
+    if let Some(more @ 1..) = told.len().checked_sub(SHOWN) {
+        let _ = writeln!(text, "    … and {more} more (--output json has all)");
+    }
+}
+
+fn device_row(device: &DeviceStatus, now: When) -> [String; 2] {
+    let since = device
+        .since
+        .map(|since| format!(" for {}", short(since.ago(now))))
+        .unwrap_or_default();
+    let mut says = match &device.unhealthy {
+        Some(why) => format!("UNHEALTHY{since}: {why}"),
+        None => format!("healthy{since}"),
+    };
+    let holders = device.holders.iter();
+    let holders: Vec<_> = holders
+        .map(|h| format!("{}/{} ({})", h.namespace, h.pod, h.container))
+        .collect();
+    if !holders.is_empty() {
+        let _ = write!(says, "; held by {}", holders.join(", "));
+    } else if device.held {
+        says += "; handed out";
+    }
+    [device.id.clone(), says]
+}
+
+fn kubelet(resource: &str, report: &Report) -> String {
+    let Some(registration) = report.registration(resource) else {
+        return "the kubelet has not been told yet".to_owned();
+    };
+    let since = short(registration.since.ago(report.now));
+    let why = registration
+        .error
+        .as_ref()
+        .map(|error| format!(": {error}"))
+        .unwrap_or_default();
+    match registration.phase {
+        Phase::Registered => format!("registered for {since}"),
+        Phase::Registering => format!("NOT registered for {since}{why}"),
+        Phase::Refused => format!("REFUSED by the kubelet for {since}{why}"),
+        Phase::Waiting => format!("waiting for the kubelet for {since}{why}"),
+    }
+}
+
+fn calls(plugin: &PluginStatus) -> String {
+    let rows = plugin.calls.iter().map(|call| {
+        let bad = call.failed + call.guest + call.host;
+        [
+            call.call.as_str().to_owned(),
+            format!("{} calls, {bad} failed", call.count),
+            format!("last {}, longest {}", micros(call.last_us), micros(call.longest_us)),
+            format!("{} of {}", size(call.memory), size(call.memory_limit)),
+        ]
+    });
+    columns(2, &rows.collect::<Vec<_>>())
+}
+
+fn near(edge: &Edge, now: When) -> String {
+    let (used, of) = match edge.limit.as_str() {
+        "limits.memory" | "limits.read" | "limits.transfer" => (size(edge.used), size(edge.of)),
+        "limits.deadline" | "limits.cpu" => (micros(edge.used), micros(edge.of)),
+        _ => (edge.used.to_string(), edge.of.to_string()),
+    };
+    let call = edge.call.as_str();
+    format!(
+        "{}: {call} used {used} of {of}, {} ago",
+        edge.limit,
+        short(edge.at.ago(now))
+    )
+}
+
+/// The two largest units of a time.
+fn short(time: Duration) -> String {
+    let s = time.as_secs();
+    match s {
+        0..=119 => format!("{s}s"),
+        120..=7_199 => format!("{}m", s / 60),
+        7_200..=172_799 => format!("{}h {}m", s / 3_600, s / 60 % 60),
+        _ => format!("{}d {}h", s / 86_400, s / 3_600 % 24),
+    }
+}
+
+fn micros(n: u64) -> String {
+    match n {
+        0..=999 => format!("{n}µs"),
+        1_000..=999_999 => format!("{}.{}ms", n / 1_000, n / 100 % 10),
+        _ => format!("{}.{}s", n / 1_000_000, n / 100_000 % 10),
+    }
+}
+
+fn size(n: u64) -> String {
+    match n {
+        0..=1_048_575 => format!("{}KiB", n / 1_024),
+        _ => format!("{}.{}MiB", n >> 20, (n & 0xf_ffff) * 10 >> 20),
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn count_u64(n: u64, one: &str, more: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watching::tests::one;
+    use devgate_plugin::status::State;
+
+    #[test]
+    fn a_host_is_told_as_people_read_it() {
+        insta::assert_snapshot!(of(&one()));
+    }
+
+    #[test]
+    fn what_fails_and_what_the_kubelet_does_not_know_is_told_with_the_reason() {
+        let mut report = one();
+        let plugin = &mut report.plugins[0];
+        plugin.state = State::Quarantined;
+        plugin.reason = Some("plugin edge: health exceeded its 500ms deadline (limits.deadline)".into());
+        plugin.retry_at = Some(When(report.now.0 + Duration::from_secs(40)));
+        plugin.component.sha256 = None;
+        plugin.near.clear();
+        report.kubelet[0].phase = Phase::Registering;
+        report.kubelet[0].error = Some("kubelet refused: no".into());
+        let mut idle = one().plugins.remove(0);
+        idle.name = "gpus".into();
+        idle.state = State::Idle;
+        (idle.resources, idle.calls, idle.near) = (Vec::new(), Vec::new(), Vec::new());
+        (idle.refusals, idle.rejected_total) = (Vec::new(), 0);
+        report.plugins.push(idle);
+        insta::assert_snapshot!(of(&report));
+    }
+
+    #[test]
+    fn many_devices_fit_a_screen() {
+        let mut report = one();
+        let bad = report.plugins[0].resources[0].devices[1].clone();
+        report.plugins[0].resources[0].devices.extend(vec![bad; 10_000]);
+        assert!(of(&report).lines().count() < 40, "{}", of(&report));
+    }
+}

@@ -1,0 +1,165 @@
+//! The answers, over whatever connection. Only GET; small requests; nothing is ever changed.
+
+use super::{Report, Watching, metrics, page, probes};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// How long a connection may last, whatever it does.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a request may take to arrive.
+const HEADER_PATIENCE: Duration = Duration::from_secs(5);
+/// The most bytes of a request's head.
+const MOST_HEAD: usize = 8 * 1024;
+
+/// Who is at the other end, and so what is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Whoever reaches the port: probes and numbers.
+    Network,
+    /// Whoever runs on this machine or forwards a port to it: also what plugins do, without who has what.
+    Loopback,
+    /// Root or the host's own user, over the local socket: everything.
+    Local,
+}
+
+/// Answers one connection, for a bounded time.
+pub(super) async fn answer<C>(connection: C, watching: Watching, audience: Audience)
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+{
+    let service = service_fn(|request| {
+        let watching = watching.clone();
+        async move { Ok::<_, Infallible>(respond(request, watching, audience).await) }
+    });
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_PATIENCE)
+        .max_buf_size(MOST_HEAD)
+        .keep_alive(false);
+    // Whoever is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
+    let _ = tokio::time::timeout(PATIENCE, builder.serve_connection(TokioIo::new(connection), service)).await;
+}
+
+async fn respond(request: Request<Incoming>, watching: Watching, audience: Audience) -> Response<Full<Bytes>> {
+    if request.method() != Method::GET {
+        return said(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n");
+    }
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    if audience == Audience::Loopback && !is_loopback_name(host) {
+        // A page of somebody else's may have got a name that means this machine, to read this in a visitor's browser.
+        return said(StatusCode::FORBIDDEN, "this is only answered as localhost\n");
+    }
+    let path = request.uri().path().to_owned();
+    // To gather and to write what there is of ten thousand devices takes milliseconds, in which others must be served.
+    let made = tokio::task::spawn_blocking(move || make(&path, &watching, audience)).await;
+    made.unwrap_or_else(|_| said(StatusCode::INTERNAL_SERVER_ERROR, "it could not be written\n"))
+}
+
+fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<Bytes>> {
+    match (path, audience) {
+        ("/healthz", _) => probe("lives\n", &watching.hangs()),
+        ("/readyz", _) => probe("is ready\n", &probes::waits(&watching.report())),
+        ("/metrics", _) => match metrics::text(&watching.report()) {
+            Ok(text) => typed(StatusCode::OK, metrics::TYPE, text),
+            Err(error) => said(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}\n")),
+        },
+        ("/status", Audience::Local) => status(&watching.report()),
+        ("/status", Audience::Loopback) => status(&watching.report().without_holders()),
+        ("/", Audience::Local | Audience::Loopback) => page::response(),
+        _ => said(StatusCode::NOT_FOUND, "there is no such page\n"),
+    }
+}
+
+fn probe(good: &str, bad: &[String]) -> Response<Full<Bytes>> {
+    if bad.is_empty() {
+        return said(StatusCode::OK, good);
+    }
+    said(StatusCode::SERVICE_UNAVAILABLE, &format!("{}\n", bad.join("\n")))
+}
+
+fn status(report: &Report) -> Response<Full<Bytes>> {
+    match serde_json::to_vec(report) {
+        Ok(json) => typed(StatusCode::OK, "application/json", json),
+        Err(error) => said(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
+    }
+}
+
+fn said(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    typed(status, "text/plain; charset=utf-8", text.to_owned())
+}
+
+/// An answer that a browser takes for nothing but what it says it is, keeps nowhere and shows in nobody's frame.
+pub(super) fn typed(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, kind),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Whether a request's `Host` means this machine whoever asks: `localhost` or an address, with or without a port.
+fn is_loopback_name(host: Option<&str>) -> bool {
+    let Some(host) = host else { return false };
+    let without_port = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    without_port.eq_ignore_ascii_case("localhost")
+        || without_port
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_taken_for_it() {
+        for yes in [
+            "localhost",
+            "LOCALHOST:9464",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "127.9.9.9:1",
+            "[::1]:9464",
+            "[::1]",
+        ] {
+            assert!(is_loopback_name(Some(yes)), "{yes}");
+        }
+        for no in [
+            "evil.example",
+            "localhost.evil.example:80",
+            "10.0.0.1:9464",
+            "",
+            "[::2]:1",
+            "127.0.0.1.evil:1",
+        ] {
+            assert!(!is_loopback_name(Some(no)), "{no}");
+        }
+        assert!(!is_loopback_name(None));
+    }
+}

@@ -1,0 +1,130 @@
+//! The socket on which root, and the user that the host runs as, may know who has what.
+
+use super::room;
+use crate::watching::Watching;
+use crate::watching::http::{Audience, answer};
+use std::fs::{DirBuilder, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{UnixListener, UnixStream};
+
+/// How long to wait after a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long the answer to somebody who may not ask can take to be read.
+const REFUSAL_PATIENCE: Duration = Duration::from_millis(200);
+
+/// What somebody who may not ask is told.
+const REFUSAL: &str = "only root and the user that devgate runs as may ask\n";
+
+/// The socket. Its file goes with it, if it still is its own.
+pub(super) struct Socket {
+    listener: UnixListener,
+    path: PathBuf,
+    id: Option<(u64, u64)>,
+}
+
+impl Socket {
+    /// Opens the socket, for its owner alone. One that a host left behind is replaced; one that answers is not.
+    pub(super) async fn open(path: &Path) -> io::Result<Self> {
+        if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
+        }
+        if UnixStream::connect(path).await.is_ok() {
+            return Err(io::Error::new(ErrorKind::AddrInUse, "another process answers there"));
+        }
+        // Made under another name, so that it is never there with other permissions than it should have.
+        let mut new = path.as_os_str().to_owned();
+        new.push(format!(".{}", std::process::id()));
+        let new = PathBuf::from(new);
+        let _ = std::fs::remove_file(&new);
+        let listener = UnixListener::bind(&new)?;
+        let moved =
+            std::fs::set_permissions(&new, Permissions::from_mode(0o600)).and_then(|()| std::fs::rename(&new, path));
+        moved.inspect_err(|_| drop(std::fs::remove_file(&new)))?;
+        Ok(Self {
+            listener,
+            path: path.to_owned(),
+            id: identity(path),
+        })
+    }
+
+    /// Answers those who may ask, until it is dropped.
+    pub(super) async fn serve(self, watching: &Watching) {
+        let own = rustix::process::geteuid().as_raw();
+        let room = room();
+        loop {
+            let Ok(place) = Arc::clone(&room).acquire_owned().await else {
+                return;
+            };
+            let Ok((mut connection, _)) = self.listener.accept().await else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            let peer = connection.peer_cred().ok().map(|peer| peer.uid());
+            let watching = watching.clone();
+            tokio::spawn(async move {
+                if may_ask(peer, own) {
+                    answer(connection, watching, Audience::Local).await;
+                } else {
+                    let text = format!(
+                        "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{REFUSAL}",
+                        REFUSAL.len()
+                    );
+                    let _ = tokio::time::timeout(REFUSAL_PATIENCE, connection.write_all(text.as_bytes())).await;
+                    let _ = connection.shutdown().await;
+                }
+                drop(place);
+            });
+        }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if self.id.is_some() && identity(&self.path) == self.id {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Whoever is root already, or is this host, learns nothing new. A peer that the kernel does not name may not.
+fn may_ask(peer: Option<u32>, own: u32) -> bool {
+    peer.is_some_and(|peer| peer == 0 || peer == own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_and_the_hosts_own_user_may_ask_and_nobody_else() {
+        assert!(may_ask(Some(0), 1_000) && may_ask(Some(1_000), 1_000));
+        assert!(!may_ask(Some(1_001), 1_000) && !may_ask(Some(65_534), 0) && !may_ask(None, 0));
+    }
+
+    #[tokio::test]
+    async fn what_was_left_behind_is_replaced_and_what_answers_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deeper/status.sock");
+        let mut first = Socket::open(&path).await.unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let taken = Socket::open(&path).await.err().unwrap();
+        assert_eq!(taken.to_string(), "another process answers there");
+        // Killed: the file stays, and nobody listens.
+        first.id = None;
+        drop(first);
+        assert!(path.exists());
+        let second = Socket::open(&path).await.unwrap();
+        drop(second);
+        assert!(!path.exists());
+    }
+}
