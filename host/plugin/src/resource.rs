@@ -8,7 +8,7 @@ use crate::inventory::{PoolRecord, UnitRecord};
 use crate::memory::Memory;
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
 use crate::reply;
-use crate::status::Board;
+use crate::status::{Board, audit};
 use crate::watcher::{Asked, Wake};
 use devgate_model::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -315,7 +315,7 @@ impl Offer for Resource {
     fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
         Box::pin(async {
             let given = self.give(ids).await;
-            self.core.board.allocated(given.as_ref().err());
+            audit::allocation(&self.core, &self.name, ids, given.as_ref().err());
             given
         })
     }

@@ -1,6 +1,7 @@
 //! What is known about every plugin at one moment, as plain records: the one source of `devgate status`, of the metrics and of
 //! the page.
 
+pub(crate) mod audit;
 mod board;
 mod calls;
 mod metered;

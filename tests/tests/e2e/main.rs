@@ -25,3 +25,4 @@ mod offers;
 mod small_node;
 mod threats;
 mod wat_component;
+mod watching;

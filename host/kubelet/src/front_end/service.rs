@@ -121,13 +121,17 @@ impl DevicePlugin for Service {
         let _counted = self.calls.count();
         let result = match tokio::time::timeout(bound, self.allocate_each(request.into_inner())).await {
             Ok(result) => result,
-            Err(_) => Err(Status::deadline_exceeded(format!(
-                "{}: no answer within {bound:?}",
-                self.resource
-            ))),
+            Err(_) => {
+                let resource = &self.resource;
+                tracing::warn!(%resource, "resource {resource}: not allocated: no answer within {bound:?}");
+                Err(Status::deadline_exceeded(format!(
+                    "{resource}: no answer within {bound:?}"
+                )))
+            }
         };
+        // The plugin layer has said why, and knows how often to say so.
         if let Err(status) = &result {
-            tracing::warn!(resource = %self.resource, code = ?status.code(), "not allocated: {}", status.message());
+            tracing::debug!(resource = %self.resource, code = ?status.code(), "not allocated: {}", status.message());
         }
         result.map(Response::new)
     }

@@ -1,5 +1,6 @@
 //! Where one plugin notes what it does, and what it found.
 
+use super::audit::Pace;
 use super::calls::{CallCounts, CallKind, Used};
 use super::metered::Metered;
 use super::refusals::Refusals;
@@ -43,6 +44,7 @@ pub(super) struct Noted {
     pub(super) rejected_total: u64,
     pub(super) refusals: Refusals,
     pub(super) allocations: BTreeMap<AllocationEnd, u64>,
+    pace: Pace,
     /// When the plugin's task must have come by again.
     due: Instant,
 }
@@ -63,6 +65,7 @@ impl Default for Board {
                 rejected_total: 0,
                 refusals: Refusals::default(),
                 allocations: BTreeMap::new(),
+                pace: Pace::default(),
                 due: Instant::now() + SLACK,
             }),
             calls: Mutex::default(),
@@ -158,7 +161,7 @@ impl Board {
     }
 
     /// An allocation ended.
-    pub(crate) fn allocated(&self, error: Option<&AllocateError>) {
+    pub(crate) fn allocated(&self, error: Option<&AllocateError>) -> AllocationEnd {
         let end = match error {
             None => AllocationEnd::Given,
             Some(AllocateError::Unknown(_)) => AllocationEnd::Unknown,
@@ -174,6 +177,12 @@ impl Board {
                 .refusals
                 .note(RefusalKind::Allocate, &error.to_string(), When::now());
         }
+        end
+    }
+
+    /// How many lines were left out before this one, if this one may be written.
+    pub(super) fn line(&self) -> Option<u64> {
+        self.noted().pace.line(Instant::now())
     }
 
     /// A call of the component ended.
