@@ -22,6 +22,7 @@ mod life;
 mod look;
 mod nvidia;
 mod offers;
+mod page;
 mod small_node;
 mod threats;
 mod wat_component;

@@ -147,8 +147,14 @@ fn promtool_takes_the_metrics() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let mut promtool =
-        started.expect("promtool must be there for this test: apt-get install prometheus, or run .ci/run");
+    let Ok(mut promtool) = started else {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "promtool is not here, and CI must not pass without it: apt-get install prometheus"
+        );
+        eprintln!("SKIPPED: promtool is not here (apt-get install prometheus)");
+        return;
+    };
     let metrics = text(&one()).unwrap();
     promtool.stdin.take().unwrap().write_all(metrics.as_bytes()).unwrap();
     let output = promtool.wait_with_output().unwrap();
