@@ -58,9 +58,10 @@ impl Calls {
         self.component.get().cloned()
     }
 
-    /// Notes the component. The first one counts: another one gets [`Calls`] of its own.
-    pub(crate) fn loaded(&self, component: Arc<dyn Component>) {
-        drop(self.component.set(component));
+    /// Notes the component, and returns it with its calls counted. The first one counts: another one gets [`Calls`] of its own.
+    pub(crate) fn loaded(&self, component: Arc<dyn Component>) -> Arc<dyn Component> {
+        let component = self.grants.board.metered(component);
+        Arc::clone(self.component.get_or_init(|| component))
     }
 
     /// Adjusts the limits to the hardware that is granted now.

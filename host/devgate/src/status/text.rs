@@ -223,7 +223,7 @@ fn micros(n: u64) -> String {
 fn size(n: u64) -> String {
     match n {
         0..=1_048_575 => format!("{}KiB", n / 1_024),
-        _ => format!("{}.{}MiB", n >> 20, (n & 0xf_ffff) * 10 >> 20),
+        _ => format!("{}.{}MiB", n >> 20, ((n & 0xf_ffff) * 10) >> 20),
     }
 }
 

@@ -73,8 +73,7 @@ impl Plugin {
             };
             let error = match loaded {
                 Ok(Ok(component)) => {
-                    let component = self.core.board.metered(component);
-                    self.calls.loaded(Arc::clone(&component));
+                    let component = self.calls.loaded(component);
                     tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
                     return Ok(component);
                 }

@@ -55,6 +55,7 @@ impl Plugin {
                 self.shared.registry.add(core.place, name, resource);
             }
         }
+        core.board.shows_only(|name| self.resources.contains_key(name));
         self.shown = outcomes;
     }
 

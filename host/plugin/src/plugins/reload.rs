@@ -165,7 +165,7 @@ impl Plugins {
             }
             match loader.load(policy) {
                 Ok(component) => {
-                    calls.loaded(calls.grants.board.metered(component));
+                    calls.loaded(component);
                     Ok(())
                 }
                 Err(LoadFailure::Refused(text) | LoadFailure::Guest(text) | LoadFailure::Host(text)) => Err(text),

@@ -32,10 +32,6 @@ pub(super) struct Noted {
     pub(super) since: When,
     pub(super) reason: Option<Arc<str>>,
     pub(super) retry_at: Option<When>,
-    /// Whether a component was ever loaded: without one there is nothing that could stand.
-    pub(super) loaded: bool,
-    /// The digest of the component that is loaded.
-    pub(super) sha256: Option<[u8; 32]>,
     /// What was published last.
     pub(super) shown: BTreeMap<ResourceName, Arc<Snapshot>>,
     /// When the health of these last changed.
@@ -57,8 +53,6 @@ impl Default for Board {
                 since: When::now(),
                 reason: None,
                 retry_at: None,
-                loaded: false,
-                sha256: None,
                 shown: BTreeMap::new(),
                 changed: HashMap::new(),
                 rejected: Vec::new(),
@@ -76,10 +70,6 @@ impl Default for Board {
 impl Board {
     /// The component, with its calls counted here.
     pub(crate) fn metered(self: &Arc<Self>, component: Arc<dyn Component>) -> Arc<dyn Component> {
-        let mut noted = self.noted();
-        noted.loaded = true;
-        noted.sha256 = component.profile().sha256;
-        drop(noted);
         Arc::new(Metered {
             component,
             board: Arc::clone(self),
@@ -141,6 +131,11 @@ impl Board {
     /// What is offered under this name now.
     pub(crate) fn shows(&self, resource: &ResourceName, snapshot: Arc<Snapshot>) {
         self.noted().shown.insert(resource.clone(), snapshot);
+    }
+
+    /// What is not offered any more is not shown either.
+    pub(crate) fn shows_only(&self, is_offered: impl Fn(&ResourceName) -> bool) {
+        self.noted().shown.retain(|name, _| is_offered(name));
     }
 
     /// The health of these units changed now; of the units that are gone nothing is kept.

@@ -47,13 +47,15 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let calls = core.calls();
     let policy = &calls.grants.policy;
     let held = core.ledger.held(core.place);
+    let component = calls.component();
     let (counted, near) = core.board.calls(now);
     let ComponentSource::File { path, sha256: pinned } = &policy.component;
     // Taken along quickly: an allocation waits for the same lock.
     let noted = core.board.noted().clone();
     let stale = noted.since.ago(now) >= policy.health.stale_after;
     let state = match noted.state {
-        State::Failing if stale || !noted.loaded => State::Quarantined,
+        // Without a component there is nothing that could stand.
+        State::Failing if stale || component.is_none() => State::Quarantined,
         state => state,
     };
     let resources = noted
@@ -68,7 +70,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
         retry_at: noted.retry_at,
         component: ComponentStatus {
             file: path.clone(),
-            sha256: noted.sha256.as_ref().map(hex),
+            sha256: component.and_then(|component| component.profile().sha256.as_ref().map(hex)),
             pinned: pinned.is_some(),
         },
         resources: resources.collect(),
