@@ -1,5 +1,7 @@
 //! From the changes of a resource's devices to the messages that the kubelet gets.
 
+mod flaps;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use tokio::time::Instant;
 
 use super::encoded_list::EncodedList;
 use super::repeats::Repeats;
+use flaps::Flaps;
 
 /// The offer of one resource, which a reload may replace.
 pub(crate) type CurrentOffer = watch::Receiver<Arc<dyn Offer>>;
@@ -20,6 +23,7 @@ pub(crate) struct Listing {
     offer: CurrentOffer,
     out: watch::Sender<EncodedList>,
     coalesce: Duration,
+    flaps: Flaps,
     refusals: Repeats,
 }
 
@@ -32,9 +36,11 @@ impl Listing {
             offer,
             out: watch::Sender::new(EncodedList::default()),
             coalesce,
+            flaps: Flaps::new(coalesce),
             refusals: Repeats::default(),
         };
-        listing.publish(&list);
+        let shown = listing.flaps.show(&list, Instant::now());
+        listing.publish(&shown.list);
         listing
     }
 
@@ -44,7 +50,8 @@ impl Listing {
     }
 
     /// Publishes every change: the first at once, the next after `coalesce` at the earliest, always the newest list, and
-    /// never the same twice. Ends when the resource is no longer offered.
+    /// never the same twice. What comes and goes is shown unhealthy for longer than it is ([`Flaps`]). Ends when the resource
+    /// is no longer offered.
     pub(crate) async fn run(mut self) {
         let mut quiet_until = Instant::now();
         loop {
@@ -54,11 +61,19 @@ impl Listing {
             loop {
                 // Also what changed between `new` and here, or between the old offer and the new one.
                 let list = Arc::clone(&devices.borrow_and_update());
-                if self.publish(&list) {
+                let shown = self.flaps.show(&list, Instant::now());
+                if self.publish(&shown.list) {
                     quiet_until = Instant::now() + self.coalesce;
                 }
-                drop(list);
+                drop((list, shown.list));
+                let again = async {
+                    match shown.until {
+                        Some(until) => tokio::time::sleep_until(until).await,
+                        None => std::future::pending().await,
+                    }
+                };
                 tokio::select! {
+                    () = again => {}
                     changed = devices.changed() => if changed.is_err() {
                         // Whoever made the list is gone. It stands until the offer is replaced or withdrawn.
                         if self.offer.changed().await.is_err() {

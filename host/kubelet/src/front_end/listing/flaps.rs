@@ -1,0 +1,113 @@
+//! Devices that come and go: shown unhealthy for longer and longer, so that a list goes out ever less often.
+//!
+//! Only good news waits. What is not healthy, or not there, is shown so in the next list; what is healthy again has to stay so
+//! for some time before that is believed: not at all the first time, then for twice as long each time. So a device that flaps
+//! costs two lists a minute in the end, and no list ever says of a dead device that it is healthy.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use devgate_plugin::offer::{Device, DeviceList};
+use tokio::time::Instant;
+
+/// The first wait that is one, in pauses between two lists; each one after it is twice as long.
+const FIRST_WAIT: u32 = 2;
+/// The longest wait in pauses between two lists, and how long a device must be the same for its past to be forgotten: with
+/// 500 ms, one minute.
+const LONGEST_WAIT: u32 = 120;
+
+/// What is known of devices that were not healthy lately.
+pub(super) struct Flaps {
+    pause: Duration,
+    /// By id; nothing of those that are just healthy, or have not been for long.
+    known: HashMap<String, Flap>,
+    /// What was shown last.
+    shown: Arc<DeviceList>,
+}
+
+struct Flap {
+    /// How long it must be healthy before it is shown so.
+    wait: Duration,
+    healthy: bool,
+    /// When it became healthy, or stopped being it.
+    since: Instant,
+}
+
+/// A list to show.
+pub(super) struct Shown {
+    pub(super) list: Arc<DeviceList>,
+    /// When there will be another one although nothing changes.
+    pub(super) until: Option<Instant>,
+}
+
+impl Flaps {
+    /// Nothing is known yet. `pause` is the least time between two lists.
+    pub(super) fn new(pause: Duration) -> Self {
+        Self {
+            pause,
+            known: HashMap::new(),
+            shown: Arc::default(),
+        }
+    }
+
+    /// What is shown of a list at `now`.
+    pub(super) fn show(&mut self, list: &Arc<DeviceList>, now: Instant) -> Shown {
+        self.note(list, now);
+        let held = |device: &Device| {
+            let flap = self.known.get(&device.id).filter(|flap| flap.healthy)?;
+            let until = flap.since + flap.wait;
+            (now < until).then_some((flap.wait, until))
+        };
+        let until = list.devices.iter().filter_map(held).map(|(_, until)| until).min();
+        let shown = if until.is_some() {
+            let show = |device: &Device| match held(device) {
+                Some((wait, _)) => Device {
+                    unhealthy: Some(format!("comes and goes; healthy once it stays so for {wait:?}").into()),
+                    ..device.clone()
+                },
+                None => device.clone(),
+            };
+            Arc::new(DeviceList {
+                devices: list.devices.iter().map(show).collect(),
+            })
+        } else {
+            Arc::clone(list)
+        };
+        self.shown = Arc::clone(&shown);
+        Shown { list: shown, until }
+    }
+
+    /// Notes what has changed since the list that was shown last.
+    fn note(&mut self, list: &DeviceList, now: Instant) {
+        let calm = self.pause.saturating_mul(LONGEST_WAIT);
+        self.known.retain(|_, flap| now.duration_since(flap.since) < calm);
+        let is_healthy = |id: &str| {
+            let found = list.devices.binary_search_by(|device| device.id.as_str().cmp(id));
+            let found = found.ok().and_then(|n| list.devices.get(n));
+            found.is_some_and(|device| device.unhealthy.is_none())
+        };
+        for (id, flap) in &mut self.known {
+            let healthy = is_healthy(id);
+            if healthy != flap.healthy {
+                (flap.healthy, flap.since) = (healthy, now);
+            }
+        }
+        let was_shown = self.shown.devices.iter().filter(|device| device.unhealthy.is_none());
+        for lost in was_shown.filter(|device| !is_healthy(&device.id)) {
+            let first = self.pause.saturating_mul(FIRST_WAIT);
+            let flap = Flap {
+                wait: Duration::ZERO,
+                healthy: false,
+                since: now,
+            };
+            self.known
+                .entry(lost.id.clone())
+                .and_modify(|flap| flap.wait = (flap.wait * 2).clamp(first, calm))
+                .or_insert(flap);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
