@@ -3,6 +3,7 @@
 use crate::call::{CallHost, Reads};
 use crate::component::{Answer, Component};
 use crate::grants::Grants;
+use crate::lane::{Lane, Unanswered};
 use devgate_model::{CallError, HostFault, Limits};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -15,16 +16,22 @@ const BLOCKING_CALLS: usize = 4;
 /// interrupted.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Leave to run a call on a thread that serves others, shared by all plugins: one thread of the runtime always stays
-/// free of them.
+/// Leave to run calls on threads that serve others, shared by all plugins: one thread of the runtime always stays free of
+/// them, and what may block is done by as few others as possible.
 #[derive(Clone)]
-pub struct Inline(Arc<Semaphore>);
+pub struct Inline {
+    leave: Arc<Semaphore>,
+    lane: Lane,
+}
 
 impl Inline {
     /// Leave for a runtime with this many worker threads.
     #[must_use]
     pub fn new(worker_threads: usize) -> Self {
-        Self(Arc::new(Semaphore::new(worker_threads.saturating_sub(1))))
+        Self {
+            leave: Arc::new(Semaphore::new(worker_threads.saturating_sub(1))),
+            lane: Lane::default(),
+        }
     }
 }
 
@@ -74,7 +81,7 @@ impl Calls {
         Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs `work`, which may block, on a thread of its own.
+    /// Runs `work`, which may block, on a thread where it may.
     pub(crate) async fn block<T: Send + 'static>(
         &self,
         patience: Duration,
@@ -87,18 +94,17 @@ impl Calls {
                 "{BLOCKING_CALLS} earlier calls have not returned from the kernel"
             )));
         };
-        let task = tokio::task::spawn_blocking(move || {
+        let task = self.inline.lane.run(patience, move || {
             let result = work();
             drop(permit);
             result
         });
-        match tokio::time::timeout(patience, task).await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(panic)) => Err(host(format!("a call panicked: {panic}"))),
-            Err(_) => Err(host(format!(
-                "a call did not return within {patience:?}; a read of the node hangs"
-            ))),
-        }
+        task.await.map_err(|unanswered| {
+            host(match unanswered {
+                Unanswered::Panicked => "a call panicked".to_owned(),
+                Unanswered::Hangs => format!("a call did not return within {patience:?}; a read of the node hangs"),
+            })
+        })
     }
 
     /// Calls the component on a thread where it may wait. Whatever `call` does with the answer happens there, too.
@@ -138,7 +144,7 @@ impl Calls {
         if component.profile().wasi {
             return self.call(component, call).await;
         }
-        let Ok(_leave) = self.inline.0.try_acquire() else {
+        let Ok(_leave) = self.inline.leave.try_acquire() else {
             return self.call(component, call).await;
         };
         // It is about these units, however many others there are.

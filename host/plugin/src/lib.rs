@@ -24,6 +24,7 @@ mod grants;
 mod health;
 mod holders;
 mod inventory;
+mod lane;
 mod memory;
 mod plugin;
 mod plugins;

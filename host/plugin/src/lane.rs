@@ -1,0 +1,159 @@
+//! One thread for the short work of all plugins that may block.
+//!
+//! Ticks of all plugins fall together. With a thread for each, every tick would wake as many threads as there are plugins, and
+//! that costs more than what they do. So one thread does it all, one after the other, and as soon as something takes longer
+//! than a moment, the rest goes on with another thread: nobody waits for a read that hangs.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How long work waits for what is before it.
+const MOMENT: Duration = Duration::from_millis(5);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Where work of all plugins goes. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Lane(Arc<Mutex<Queue>>);
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Job>,
+    /// Which thread takes the next job, if one does; those before it have something that takes long.
+    thread: Option<u64>,
+    threads: u64,
+}
+
+/// How work ended that gave no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// It panicked.
+    Panicked,
+    /// It has not returned yet.
+    Hangs,
+}
+
+impl Lane {
+    /// What `work` returns, if it does within `patience`. It goes on if it does not. Needs a tokio runtime.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Unanswered> {
+        let (begun, mut started) = oneshot::channel();
+        let (answer, mut answered) = oneshot::channel();
+        let job: Job = Box::new(move || {
+            let _ = begun.send(());
+            let _ = answer.send(work());
+        });
+        {
+            let mut queue = self.queue();
+            queue.waiting.push_back(job);
+            if queue.thread.is_none() {
+                self.start(&mut queue);
+            }
+        }
+        let ended = |answer: Result<T, _>| answer.map_err(|_| Unanswered::Panicked);
+        if let Ok(answer) = tokio::time::timeout(MOMENT.min(patience), &mut answered).await {
+            return ended(answer);
+        }
+        // Not begun: something before it takes long.
+        if started.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
+            self.start(&mut self.queue());
+        }
+        match tokio::time::timeout(patience.saturating_sub(MOMENT), answered).await {
+            Ok(answer) => ended(answer),
+            Err(_) => Err(Unanswered::Hangs),
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a thread do all that waits.
+    fn start(&self, queue: &mut Queue) {
+        queue.threads += 1;
+        let number = queue.threads;
+        queue.thread = Some(number);
+        let lane = self.clone();
+        tokio::task::spawn_blocking(move || lane.work(number));
+    }
+
+    fn work(&self, number: u64) {
+        loop {
+            let mut queue = self.queue();
+            if queue.thread != Some(number) {
+                return;
+            }
+            let Some(job) = queue.waiting.pop_front() else {
+                queue.thread = None;
+                return;
+            };
+            drop(queue);
+            // Its own end says that it panicked; the others' work is none the worse.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread::ThreadId;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    async fn together(lane: &Lane, count: usize) -> Vec<ThreadId> {
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..count {
+            let lane = lane.clone();
+            tasks.spawn(async move { lane.run(LONG, || std::thread::current().id()).await.unwrap() });
+        }
+        tasks.join_all().await
+    }
+
+    /// On a runtime of one thread, all that is due together is there before the first of it is begun, or soon after.
+    #[tokio::test]
+    async fn what_is_due_together_is_done_by_few_threads() {
+        let lane = Lane::default();
+        let mut threads = together(&lane, 64).await;
+        threads.sort_by_key(|id| format!("{id:?}"));
+        threads.dedup();
+        assert!(threads.len() <= 8, "{threads:?}");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nobody_waits_for_what_hangs() {
+        let lane = Lane::default();
+        let (release, held) = mpsc::channel::<()>();
+        let hanging = {
+            let lane = lane.clone();
+            tokio::spawn(async move { lane.run(LONG, move || held.recv_timeout(LONG)).await })
+        };
+        tokio::task::yield_now().await;
+        let others = together(&lane, 8).await;
+        assert_eq!(others.len(), 8);
+        assert!(!hanging.is_finished());
+        release.send(()).unwrap();
+        assert_eq!(hanging.await.unwrap(), Ok(Ok(())));
+        assert_eq!(lane.run(LONG, || 7).await, Ok(7));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_hangs_or_panics_is_said_to() {
+        let lane = Lane::default();
+        let (release, held) = mpsc::channel::<()>();
+        let hangs = lane
+            .run(Duration::from_millis(20), move || held.recv_timeout(LONG))
+            .await;
+        assert_eq!(hangs, Err(Unanswered::Hangs));
+        release.send(()).unwrap();
+        let panics = lane.run(LONG, || panic!("as it was told to")).await;
+        assert_eq!(panics, Err::<(), _>(Unanswered::Panicked));
+        assert_eq!(lane.run(LONG, || 7).await, Ok(7));
+    }
+}
