@@ -150,6 +150,9 @@ fn what_happens_in_a_directory_is_told_by_its_path_below_the_root() {
     told("/opt/vendor/etc/old");
     std::fs::remove_dir(at("opt/vendor/etc")).unwrap();
     told("/opt/vendor/etc");
+    watch.directories(&wanted(&["/"]));
+    std::fs::write(at("top"), "1").unwrap();
+    told("/top");
     // A link leads nowhere, whatever is behind it.
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path(), at("opt/link")).unwrap();

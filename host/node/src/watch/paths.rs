@@ -90,6 +90,7 @@ impl Paths {
             drop(watched);
             let Some(directory) = directory else { continue };
             let path = match event.file_name().map(|name| name.to_string_lossy()) {
+                Some(name) if directory.is_empty() => format!("/{name}"),
                 Some(name) => format!("/{directory}/{name}"),
                 None => format!("/{directory}"),
             };
@@ -98,9 +99,10 @@ impl Paths {
     }
 }
 
-/// The nearest directory at or above a path that is there, opened; nothing where that is the root or tells nobody.
+/// The nearest directory at or above a path that is there, opened; nothing where that tells nobody, or is the root and was not
+/// asked for.
 fn nearest(live: &Live, path: &str) -> Option<(String, OwnedFd)> {
-    if problem(path).is_some() {
+    if !path.is_empty() && problem(path).is_some() {
         return None;
     }
     let mut at = path;
