@@ -101,7 +101,9 @@ Examples:
   devgate run --policy /etc/devgate/policy.yaml
   devgate run --policy /etc/devgate/policy.d --components /opt/devgate --log debug
 
-The kubelet's directory is mode 0750 and owned by root, so run needs uid 0. It needs no capability.";
+Reads the policy and components again when their files change, and at once on SIGHUP; what is wrong is
+refused, and what was in force goes on (docs/reload.md). The kubelet's directory is mode 0750 and owned by
+root, so run needs uid 0. It needs no capability.";
 
 /// Options of `devgate run`.
 #[derive(Debug, Clone, Args)]

@@ -23,6 +23,7 @@ mod look;
 mod nvidia;
 mod offers;
 mod page;
+mod reload;
 mod small_node;
 mod threats;
 mod wat_component;

@@ -118,6 +118,9 @@ impl Plugin {
     /// What pods would lose by a switch, if anything.
     fn against(&self, candidate: &Candidate) -> Option<String> {
         let held = self.core.ledger.held(self.core.place);
+        let (before, after) = (self.policy().replicas, candidate.calls.grants.policy.replicas);
+        // One replica has the unit's own id, several have numbers behind it.
+        let renumbered = before != after && (before == 1 || after < before);
         let mut lost: Vec<(&UnitId, &str)> = Vec::new();
         for (resource, pool) in &self.inventory.pools {
             let then = candidate.inventory.pools.get(resource);
@@ -126,6 +129,7 @@ impl Plugin {
                 match new {
                     None => lost.push((&old.id, "would not be offered any more")),
                     Some(new) if !new.is_same_hardware(old) => lost.push((&old.id, "would be other hardware")),
+                    Some(_) if renumbered => lost.push((&old.id, "would have another id (replicas)")),
                     Some(_) => {}
                 }
             }

@@ -162,6 +162,14 @@ async fn what_a_pod_holds_is_not_taken_away_unless_it_is_forced() {
         }
         wait(&gpus, all_healthy).await;
     }
+    let replicas = with("    hardware:", "    replicas: 2\n    hardware:", "");
+    let refused = world.plugins.reload(&replicas, false).await.unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("device 0000:00:02.0, which a pod may hold, would have another id (replicas)"),
+        "{refused}"
+    );
     let narrow = with("vendor: \"0x1234\"", "name: \"0000:00:01.0\"", "");
     world.plugins.reload(&narrow, true).await.unwrap();
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;

@@ -1,0 +1,110 @@
+//! A policy and components that change while pods run.
+
+use devgate_kubelet::standin::{Event, Pod};
+use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
+use rustix::process::Signal;
+use std::path::Path;
+
+const KINDS: [Kind; 2] = [Kind { class: 0, count: 2 }, Kind { class: 1, count: 2 }];
+
+/// As `kubectl edit` ends on a node: beside, then renamed.
+fn replace(file: &Path, text: &str) {
+    let new = file.with_extension("new");
+    std::fs::write(&new, text).unwrap();
+    std::fs::rename(&new, file).unwrap();
+}
+
+fn policy(host: &Host) -> std::path::PathBuf {
+    host.dir().join("policy.yaml")
+}
+
+fn registrations(host: &Host) -> usize {
+    let events = host.kubelet.events();
+    events
+        .iter()
+        .filter(|at| matches!(at.event, Event::Registered { .. }))
+        .count()
+}
+
+async fn started() -> anyhow::Result<Host> {
+    let host = Setup::new(&generic_policy(&KINDS))
+        .on(&recording(&KINDS))
+        .start()
+        .await?;
+    for kind in KINDS {
+        host.allocatable(&kind.resource(), 2).await?;
+    }
+    Ok(host)
+}
+
+/// An edit is in force for the next pod, nothing of what runs is lost, and no stream ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_is_applied_without_a_gap_and_a_mistake_not_at_all() -> anyhow::Result<()> {
+    let host = started().await?;
+    let before = registrations(&host);
+    host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench0", 1)])).await?;
+    let good = generic_policy(&KINDS);
+    replace(&policy(&host), &good.replacen("hardware:", "hardwear:", 1));
+    let line = host
+        .logged(|line| line.message.starts_with("policy: not reloaded"))
+        .await?;
+    assert_eq!(line.level, "ERROR");
+    assert!(line.message.contains("did you mean \"hardware\""), "{}", line.message);
+    // What a pod has would get another id.
+    let replicas = good.replacen("    hardware:", "    replicas: 3\n    hardware:", 1);
+    replace(&policy(&host), &replicas);
+    host.logged(|line| line.message.contains("would have another id (replicas)"))
+        .await?;
+    host.allocatable("devgate.dev/bench0", 2).await?;
+    // The other plugin's may.
+    let other = good.replacen(
+        "resources: [devgate.dev/bench1]",
+        "resources: [devgate.dev/bench1]\n    replicas: 3",
+        1,
+    );
+    replace(&policy(&host), &other);
+    let line = host.logged(|line| line.message.starts_with("policy: reloaded")).await?;
+    assert_eq!(line.message, "policy: reloaded: changed bench1");
+    host.allocatable("devgate.dev/bench1", 6).await?;
+    assert_eq!(
+        registrations(&host),
+        before,
+        "no stream ended and nothing was registered again"
+    );
+    host.kubelet
+        .admit(&Pod::new("b", &[("devgate.dev/bench0", 1), ("devgate.dev/bench1", 2)]))
+        .await?;
+    Ok(())
+}
+
+/// A ConfigMap's volume swaps one link; SIGHUP says that somebody does not want to wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configmaps_swap_adds_and_removes_plugins_and_a_signal_hurries_it() -> anyhow::Result<()> {
+    let host = started().await?;
+    let file = policy(&host);
+    std::fs::create_dir(host.dir().join("..2"))?;
+    let one = generic_policy(&KINDS[..1]);
+    std::fs::write(host.dir().join("..2/policy.yaml"), &one)?;
+    std::os::unix::fs::symlink("..2", host.dir().join("..data"))?;
+    std::os::unix::fs::symlink("..data/policy.yaml", host.dir().join("linked"))?;
+    std::fs::rename(host.dir().join("linked"), &file)?;
+    rustix::process::kill_process(pid(&host)?, Signal::HUP)?;
+    let line = host.logged(|line| line.message.starts_with("policy: reloaded")).await?;
+    assert_eq!(line.message, "policy: reloaded: gone bench1");
+    host.allocatable("devgate.dev/bench1", 0).await?;
+    host.logged(|line| line.message == "resource devgate.dev/bench1: no longer offered")
+        .await?;
+    let empty = |at: &devgate_kubelet::standin::Moment| matches!(&at.event, Event::List { resource, healthy: 0, unhealthy: 0 } if resource == "devgate.dev/bench1");
+    assert!(host.kubelet.events().iter().any(empty), "empty first, then gone");
+    std::fs::create_dir(host.dir().join("..3"))?;
+    std::fs::write(host.dir().join("..3/policy.yaml"), generic_policy(&KINDS))?;
+    std::os::unix::fs::symlink("..3", host.dir().join("..data_tmp"))?;
+    std::fs::rename(host.dir().join("..data_tmp"), host.dir().join("..data"))?;
+    host.allocatable("devgate.dev/bench1", 2).await?;
+    Ok(())
+}
+
+fn pid(host: &Host) -> anyhow::Result<rustix::process::Pid> {
+    let pid = i32::try_from(host.pid()?)?;
+    rustix::process::Pid::from_raw(pid).ok_or_else(|| anyhow::anyhow!("no such process"))
+}
