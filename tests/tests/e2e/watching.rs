@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -23,6 +24,7 @@ fn setup() -> Setup {
 async fn started() -> anyhow::Result<Host> {
     let host = setup().start().await?;
     host.allocatable(RESOURCE, 2).await?;
+    ready(&host, port(&host).await?).await?;
     Ok(host)
 }
 
@@ -45,13 +47,30 @@ async fn port(host: &Host) -> anyhow::Result<u16> {
     Ok(rest.split(':').next().context("a port")?.parse()?)
 }
 
-/// What a request is answered, head and all.
-async fn ask(host: &Host, request: &str) -> anyhow::Result<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port(host).await?)).await?;
+/// Waits until it is ready: the kubelet has the devices before the host has the kubelet's answer.
+async fn ready(host: &Host, port: u16) -> anyhow::Result<()> {
+    let mut last = String::new();
+    for _ in 0..600 {
+        last = ask_port(port, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").await?;
+        if last.starts_with("HTTP/1.1 200 ") {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    anyhow::bail!("not ready: {last}\n{:?}", host.lines())
+}
+
+async fn ask_port(port: u16, request: &str) -> anyhow::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     stream.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
     Ok(answer)
+}
+
+/// What a request is answered, head and all.
+async fn ask(host: &Host, request: &str) -> anyhow::Result<String> {
+    ask_port(port(host).await?, request).await
 }
 
 async fn get(host: &Host, path: &str) -> anyhow::Result<String> {
@@ -212,6 +231,7 @@ async fn a_port_that_others_reach_has_no_page_and_no_status() -> anyhow::Result<
         .logged(|line| line.message.starts_with("listening on http://0.0.0.0:"))
         .await?;
     let port: u16 = line.message.split(':').nth(2).context("a port")?.parse()?;
+    ready(&host, port).await?;
     for (path, code) in [
         ("/", 404),
         ("/status", 404),
@@ -219,12 +239,7 @@ async fn a_port_that_others_reach_has_no_page_and_no_status() -> anyhow::Result<
         ("/readyz", 200),
         ("/metrics", 200),
     ] {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
-        stream
-            .write_all(format!("GET {path} HTTP/1.1\r\nHost: node-7:9464\r\n\r\n").as_bytes())
-            .await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
+        let answer = ask_port(port, &format!("GET {path} HTTP/1.1\r\nHost: node-7:9464\r\n\r\n")).await?;
         assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{path}: {answer}");
     }
     Ok(())
@@ -238,18 +253,16 @@ async fn without_a_kubelet_a_host_lives_and_is_not_ready() -> anyhow::Result<()>
     let host = setup().start_in(dir, kubelet)?;
     host.logged(|line| line.message.contains("waiting for the kubelet"))
         .await?;
-    let ready = get(&host, "/readyz").await?;
+    let answer = get(&host, "/readyz").await?;
     assert!(
-        ready.starts_with("HTTP/1.1 503 ") && ready.contains("resource devgate.dev/bench0: there is no kubelet"),
-        "{ready}"
+        answer.starts_with("HTTP/1.1 503 ") && answer.contains("resource devgate.dev/bench0: there is no kubelet"),
+        "{answer}"
     );
     assert!(get(&host, "/healthz").await?.starts_with("HTTP/1.1 200 "));
     assert_eq!(status(&host, &[])?.code, Some(5));
     host.kubelet.start().await?;
     host.allocatable(RESOURCE, 2).await?;
-    let ready = get(&host, "/readyz").await?;
-    assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
-    Ok(())
+    ready(&host, port(&host).await?).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,9 @@ pub(crate) enum Audience {
     Loopback,
     /// Root or the host's own user, over the local socket: everything.
     Local,
+    /// Somebody else on the local socket: only that he may not ask. His request is read all the same, as an answer that comes
+    /// before the question is no answer to most.
+    Stranger,
 }
 
 /// Answers one connection, for a bounded time.
@@ -54,6 +57,12 @@ where
 async fn respond(request: Request<Incoming>, watching: Watching, audience: Audience) -> Response<Full<Bytes>> {
     if request.method() != Method::GET {
         return said(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n");
+    }
+    if audience == Audience::Stranger {
+        return said(
+            StatusCode::FORBIDDEN,
+            "only root and the user that devgate runs as may ask\n",
+        );
     }
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     if audience == Audience::Loopback && !is_loopback_name(host) {

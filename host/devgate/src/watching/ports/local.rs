@@ -9,16 +9,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
 
 /// How long to wait after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long the answer to somebody who may not ask can take to be read.
-const REFUSAL_PATIENCE: Duration = Duration::from_millis(200);
-
-/// What somebody who may not ask is told.
-const REFUSAL: &str = "only root and the user that devgate runs as may ask\n";
 
 /// The socket. Its file goes with it, if it still is its own.
 pub(super) struct Socket {
@@ -60,23 +54,19 @@ impl Socket {
             let Ok(place) = Arc::clone(&room).acquire_owned().await else {
                 return;
             };
-            let Ok((mut connection, _)) = self.listener.accept().await else {
+            let Ok((connection, _)) = self.listener.accept().await else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
             let peer = connection.peer_cred().ok().map(|peer| peer.uid());
+            let audience = if may_ask(peer, own) {
+                Audience::Local
+            } else {
+                Audience::Stranger
+            };
             let watching = watching.clone();
             tokio::spawn(async move {
-                if may_ask(peer, own) {
-                    answer(connection, watching, Audience::Local).await;
-                } else {
-                    let text = format!(
-                        "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{REFUSAL}",
-                        REFUSAL.len()
-                    );
-                    let _ = tokio::time::timeout(REFUSAL_PATIENCE, connection.write_all(text.as_bytes())).await;
-                    let _ = connection.shutdown().await;
-                }
+                answer(connection, watching, audience).await;
                 drop(place);
             });
         }
