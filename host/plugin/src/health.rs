@@ -1,5 +1,7 @@
 //! One unit's health over time: what the component says, held for as long as the policy asks before it counts.
 
+use crate::ailments::Ailment;
+use crate::status::When;
 use devgate_model::{GuestText, Verdict};
 use devgate_policy::Health;
 use std::sync::Arc;
@@ -16,12 +18,34 @@ pub(crate) struct UnitHealth {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Healthy,
-    Unhealthy(Arc<str>),
+    Unhealthy(Arc<str>, When),
+}
+
+/// A unit's health in one word, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It may be handed out.
+    Healthy,
+    /// It may be handed out; something was found that has not lasted as long as the policy asks.
+    Suspect,
+    /// It may not be handed out.
+    Unhealthy,
+    /// It may not be handed out yet: it is found healthy, and that has not lasted long enough.
+    Recovering,
 }
 
 impl UnitHealth {
-    /// The state after a first verdict. Nobody hands out what nobody has found healthy.
-    pub(crate) fn first(verdict: &Verdict) -> Self {
+    /// The state after a first verdict. Nobody hands out what nobody has found healthy; and what was unhealthy when it was seen
+    /// last, by this host or before it was restarted, recovers as if it had been seen all the time.
+    pub(crate) fn first(verdict: &Verdict, known: Option<&Ailment>, policy: &Health, now: Instant) -> Self {
+        if let Some(ailment) = known {
+            let mut health = Self {
+                state: State::Unhealthy(ailment.reason.as_str().into(), ailment.since),
+                pending: None,
+            };
+            health.update(verdict, policy, now);
+            return health;
+        }
         let state = match verdict {
             Verdict::Healthy => State::Healthy,
             Verdict::Unhealthy(reason) => State::unhealthy(reason),
@@ -43,7 +67,9 @@ impl UnitHealth {
         };
         if std::mem::discriminant(&new) == std::mem::discriminant(&self.state) {
             // The same state; only the reason may be another.
-            self.state = new;
+            if let (State::Unhealthy(reason, _), State::Unhealthy(new, _)) = (&mut self.state, new) {
+                *reason = new;
+            }
             self.pending = None;
             return;
         }
@@ -64,11 +90,29 @@ impl UnitHealth {
         }
     }
 
+    /// Where it is between healthy and not.
+    pub(crate) fn phase(&self) -> Phase {
+        match (&self.state, &self.pending) {
+            (State::Healthy, None) => Phase::Healthy,
+            (State::Healthy, Some(_)) => Phase::Suspect,
+            (State::Unhealthy(..), None) => Phase::Unhealthy,
+            (State::Unhealthy(..), Some(_)) => Phase::Recovering,
+        }
+    }
+
+    /// Why it counts as unhealthy, if it does, and since when.
+    pub(crate) fn ailment(&self) -> Option<(&str, When)> {
+        match &self.state {
+            State::Healthy => None,
+            State::Unhealthy(reason, since) => Some((reason, *since)),
+        }
+    }
+
     /// Why it may not be handed out, if so; escaped.
     pub(crate) fn unhealthy(&self) -> Option<Arc<str>> {
         match &self.state {
             State::Healthy => None,
-            State::Unhealthy(reason) => Some(Arc::clone(reason)),
+            State::Unhealthy(reason, _) => Some(Arc::clone(reason)),
         }
     }
 }
@@ -76,7 +120,7 @@ impl UnitHealth {
 impl State {
     fn unhealthy(reason: &str) -> Self {
         let reason = if reason.is_empty() { "no reason given" } else { reason };
-        Self::Unhealthy(GuestText::new(reason).as_str().into())
+        Self::Unhealthy(GuestText::new(reason).as_str().into(), When::now())
     }
 }
 
@@ -93,6 +137,10 @@ mod tests {
         }
     }
 
+    fn first(verdict: &Verdict) -> UnitHealth {
+        UnitHealth::first(verdict, None, &Health::default(), Instant::now())
+    }
+
     fn bad() -> Verdict {
         Verdict::Unhealthy("too\nhot".into())
     }
@@ -100,7 +148,7 @@ mod tests {
     #[test]
     fn a_change_counts_at_once_unless_the_policy_asks_for_more() {
         let now = Instant::now();
-        let mut health = UnitHealth::first(&Verdict::Healthy);
+        let mut health = first(&Verdict::Healthy);
         health.update(&bad(), &policy(0, 0), now);
         assert_eq!(health.unhealthy().as_deref(), Some("too\\nhot"));
         health.update(&Verdict::Healthy, &policy(0, 0), now);
@@ -111,7 +159,7 @@ mod tests {
     fn a_change_must_last_as_long_as_the_policy_says() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut health = UnitHealth::first(&Verdict::Healthy);
+        let mut health = first(&Verdict::Healthy);
         health.update(&bad(), &policy(2, 30), at(0));
         health.update(&bad(), &policy(2, 30), at(1));
         assert_eq!(health.unhealthy(), None);
@@ -131,14 +179,62 @@ mod tests {
     fn unknown_takes_nothing_away_and_gives_nothing() {
         let now = Instant::now();
         let unknown = Verdict::Unknown("no answer".into());
-        let mut health = UnitHealth::first(&Verdict::Healthy);
+        let mut health = first(&Verdict::Healthy);
         health.update(&unknown, &policy(0, 0), now);
         assert_eq!(health.unhealthy(), None);
-        let mut health = UnitHealth::first(&unknown);
+        let mut health = first(&unknown);
         assert_eq!(health.unhealthy().as_deref(), Some("not found healthy yet: no answer"));
         health.update(&unknown, &policy(0, 0), now);
         assert!(health.unhealthy().is_some());
         health.update(&Verdict::Healthy, &policy(0, 0), now);
         assert_eq!(health.unhealthy(), None);
+    }
+
+    #[test]
+    fn what_was_unhealthy_before_recovers_only_as_long_as_the_policy_asks() {
+        let now = Instant::now();
+        let then = When(std::time::UNIX_EPOCH);
+        let known = Ailment {
+            reason: "too hot".into(),
+            since: then,
+            boot: None,
+        };
+        let after =
+            |verdict: &Verdict, healthy: u64| UnitHealth::first(verdict, Some(&known), &policy(0, healthy), now);
+        let reason = "too hot";
+        let unknown = Verdict::Unknown("no answer".into());
+        assert_eq!(
+            after(&unknown, 0).ailment(),
+            Some((reason, then)),
+            "nothing was found out"
+        );
+        let mut health = after(&Verdict::Healthy, 30);
+        assert_eq!(
+            (health.phase(), health.ailment()),
+            (Phase::Recovering, Some((reason, then)))
+        );
+        health.update(&Verdict::Healthy, &policy(0, 30), now + Duration::from_secs(30));
+        assert_eq!((health.phase(), health.ailment()), (Phase::Healthy, None));
+        assert_eq!(
+            after(&Verdict::Healthy, 0).phase(),
+            Phase::Healthy,
+            "found healthy is evidence"
+        );
+        let worse = after(&bad(), 0);
+        assert_eq!(worse.unhealthy().as_deref(), Some("too\\nhot"));
+        assert_eq!(worse.ailment().map(|(_, since)| since), Some(then), "ill all the time");
+    }
+
+    #[test]
+    fn what_has_not_lasted_is_suspect_or_recovering() {
+        let now = Instant::now();
+        let mut health = first(&Verdict::Healthy);
+        assert_eq!(health.phase(), Phase::Healthy);
+        health.update(&bad(), &policy(2, 2), now);
+        assert_eq!(health.phase(), Phase::Suspect);
+        health.update(&bad(), &policy(2, 2), now + Duration::from_secs(2));
+        assert_eq!(health.phase(), Phase::Unhealthy);
+        health.update(&Verdict::Healthy, &policy(2, 2), now + Duration::from_secs(3));
+        assert_eq!(health.phase(), Phase::Recovering);
     }
 }

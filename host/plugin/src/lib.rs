@@ -15,6 +15,7 @@ pub mod component;
 pub mod offer;
 pub mod status;
 
+mod ailments;
 mod call;
 mod calls;
 mod choose;

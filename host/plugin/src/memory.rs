@@ -155,6 +155,11 @@ impl Memory {
         unsaved.then(|| save::Unsaved::new(self.clone(), known.version))
     }
 
+    /// The directory that the host keeps things in, if any.
+    pub(crate) fn dir(&self) -> Option<&Path> {
+        self.0.file.as_ref().map(File::dir)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

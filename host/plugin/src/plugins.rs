@@ -2,6 +2,7 @@
 
 mod reload;
 
+use crate::ailments::Ailments;
 use crate::calls::{Calls, Inline};
 use crate::claims::{Ledger, Place};
 use crate::grants::Grants;
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) ledger: Ledger,
     pub(crate) registry: Registry,
     pub(crate) watch: Watch,
+    pub(crate) ailments: Ailments,
     pub(crate) watcher: Watcher,
     /// When the host began: ticks are counted from it.
     pub(crate) born: Instant,
@@ -58,6 +60,8 @@ pub struct Plugins {
     /// Tasks end with their place when they were told to leave.
     tasks: JoinSet<Place>,
     leaving: BTreeSet<Place>,
+    /// What is saved besides.
+    keepers: JoinSet<()>,
 }
 
 /// A plugin that is in the policy.
@@ -72,8 +76,11 @@ impl Plugins {
     #[must_use]
     pub fn start(policy: &Policy, around: Surroundings) -> Self {
         let watcher = Watcher::new(around.node.clone());
+        let ailments = Ailments::open(around.memory.dir(), around.node.boot_id());
+        let keep = ailments.clone().keep();
         let mut plugins = Self {
             shared: Shared {
+                ailments,
                 around,
                 watcher,
                 ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
@@ -85,7 +92,9 @@ impl Plugins {
             places: 0,
             tasks: JoinSet::new(),
             leaving: BTreeSet::new(),
+            keepers: JoinSet::new(),
         };
+        plugins.keepers.spawn(keep);
         for policy in policy.plugins.values() {
             let calls = plugins.calls(policy, None);
             let place = plugins.next_place();

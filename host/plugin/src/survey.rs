@@ -17,6 +17,7 @@ use devgate_node::{DevicePath, Node};
 use devgate_policy::{Origin, PluginPolicy, Policy, Use};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What one plugin would do here.
 #[derive(Debug)]
@@ -271,7 +272,10 @@ impl Look {
         };
         let verdicts = verdicts(component.as_ref(), self.host(), pool.asked(resource), &pool.units);
         let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
-        let of = |(unit, verdict): (&Arc<UnitRecord>, _)| (unit.id.clone(), UnitHealth::first(verdict));
+        let (policy, now) = (&self.grants.policy, Instant::now());
+        let of = |(unit, verdict): (&Arc<UnitRecord>, _)| {
+            (unit.id.clone(), UnitHealth::first(verdict, None, &policy.health, now))
+        };
         Ok(pool.units.iter().zip(&verdicts).map(of).collect())
     }
 }

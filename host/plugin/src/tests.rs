@@ -3,6 +3,7 @@
 mod events;
 mod files;
 mod gate;
+mod health;
 mod here;
 mod life;
 mod memory;

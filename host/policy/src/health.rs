@@ -18,6 +18,8 @@ pub struct Health {
     pub check_every: Duration,
     /// How often `enumerate` is called where no event asks for it earlier. Default 5 s.
     pub enumerate_every: Duration,
+    /// Whether what was unhealthy when the node was booted anew counts as unhealthy no more, until it is found so again.
+    pub new_boot_forgives: bool,
 }
 
 impl Default for Health {
@@ -28,6 +30,7 @@ impl Default for Health {
             stale_after: Duration::from_secs(60),
             check_every: Duration::from_secs(1),
             enumerate_every: Duration::from_secs(5),
+            new_boot_forgives: false,
         }
     }
 }
@@ -44,6 +47,7 @@ impl Health {
         fields.duration("stale-after", &mut health.stale_after, report);
         fields.duration("check-every", &mut health.check_every, report);
         fields.duration("enumerate-every", &mut health.enumerate_every, report);
+        health.new_boot_forgives = fields.word("new-boot", report) == Some("forgives");
         health
     }
 }

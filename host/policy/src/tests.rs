@@ -89,7 +89,7 @@ plugins:
     only: [{id: "a*", resource: v.com/raw, device: "0000:*", property: {mode: [a, b]}}]
     except: [{id: a1}]
     rename: [{resource: v.com/raw, id: "*", device: "*", property: {mode: a}, to: v.com/af-a}]
-    health: {unhealthy-after: 1s, healthy-after: 2s, stale-after: 3s, check-every: 4s, enumerate-every: 5s}
+    health: {unhealthy-after: 1s, healthy-after: 2s, stale-after: 3s, check-every: 4s, enumerate-every: 5s, new-boot: forgives}
     limits:
       cpu: 1s
       deadline: 2s

@@ -41,6 +41,10 @@ impl File {
         Ok(Self { dir: dir.to_owned() })
     }
 
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     pub(super) fn read(&self) -> io::Result<BTreeMap<Key, HandedOut>> {
         let path = self.dir.join(NAME);
         let file = match fs::File::open(&path) {

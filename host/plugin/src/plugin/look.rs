@@ -10,6 +10,7 @@ use crate::inventory::{PoolRecord, UnitRecord};
 use crate::status::State;
 use devgate_model::{CallError, GuestFault, ResourceName, UnitId, Verdict};
 use devgate_node::Node;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,10 +47,25 @@ impl Plugin {
 
     pub(super) fn take_verdicts(&mut self, units: &[Arc<UnitRecord>], verdicts: &[Verdict]) {
         let (policy, now) = (Arc::clone(self.policy()), Instant::now());
+        let ailments = &self.shared.ailments;
         for (unit, verdict) in units.iter().zip(verdicts) {
-            match self.health.get_mut(&unit.id) {
-                Some(health) => health.update(verdict, &policy.health, now),
-                None => drop(self.health.insert(unit.id.clone(), UnitHealth::first(verdict))),
+            let (was, health) = match self.health.entry(unit.id.clone()) {
+                Entry::Occupied(known) => {
+                    let health = known.into_mut();
+                    let was = health.ailment().is_some();
+                    health.update(verdict, &policy.health, now);
+                    (was, health)
+                }
+                Entry::Vacant(new) => {
+                    let forgives = policy.health.new_boot_forgives;
+                    let known = ailments.of(&policy.name, &unit.id, forgives);
+                    let health = UnitHealth::first(verdict, known.as_ref(), &policy.health, now);
+                    // What was forgiven is not kept either.
+                    (true, new.insert(health))
+                }
+            };
+            if was || health.ailment().is_some() {
+                ailments.note(&policy.name, &unit.id, health.ailment());
             }
         }
     }

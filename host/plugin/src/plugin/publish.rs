@@ -100,7 +100,9 @@ impl Plugin {
             })
             .collect();
         if !changed.is_empty() {
-            let ids = changed.iter().map(|(id, _)| *id);
+            // What was unhealthy before the host started has been so since then.
+            let since = |id: &UnitId| self.health.get(id)?.ailment().map(|(_, since)| since);
+            let ids = changed.iter().map(|(id, _)| (*id, since(id)));
             self.core.board.health_changed(ids, |id| outcomes.contains_key(id));
         }
         changed.sort();

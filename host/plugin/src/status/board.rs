@@ -138,16 +138,18 @@ impl Board {
         self.noted().shown.retain(|name, _| is_offered(name));
     }
 
-    /// The health of these units changed now; of the units that are gone nothing is kept.
+    /// The health of these units changed, now where it is not said when; of the units that are gone nothing is kept.
     pub(crate) fn health_changed<'a>(
         &self,
-        changed: impl IntoIterator<Item = &'a UnitId>,
+        changed: impl IntoIterator<Item = (&'a UnitId, Option<When>)>,
         is_there: impl Fn(&UnitId) -> bool,
     ) {
         let now = When::now();
         let mut noted = self.noted();
         noted.changed.retain(|id, _| is_there(id));
-        noted.changed.extend(changed.into_iter().map(|id| (id.clone(), now)));
+        let changed = changed.into_iter();
+        let changed = changed.map(|(id, since)| (id.clone(), since.unwrap_or(now)));
+        noted.changed.extend(changed);
     }
 
     /// Something was asked for and not given. Whether it is news.

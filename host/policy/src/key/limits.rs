@@ -1,6 +1,6 @@
 //! The keys of `health` and `limits`, with their ranges.
 
-use super::{Default, Key, Kind, Section};
+use super::{Default, Key, Kind, Section, key};
 use devgate_model::ByteSize;
 use std::time::Duration;
 
@@ -72,6 +72,12 @@ pub(crate) const HEALTH: Section = Section {
             TICK,
             HOUR,
             "How often it is asked for its devices, where no event of the kernel asks earlier.",
+        ),
+        key(
+            "new-boot",
+            Kind::OneOf(&["keeps", "forgives"]),
+            Default::Is("keeps"),
+            "What a device that was unhealthy before the node was booted anew is: `keeps` it unhealthy until it was found healthy for `healthy-after`, as after a restart of devgate; `forgives` takes the boot for evidence that it is well.",
         ),
     ],
 };

@@ -1,0 +1,253 @@
+//! What components found wrong with units, kept across restarts of the host and of the node: a restart heals nothing by itself.
+
+use crate::status::When;
+use devgate_model::{PluginName, UnitId, escape};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+const NAME: &str = "unhealthy.json";
+/// Written first, then renamed.
+const NEW: &str = "unhealthy.json.new";
+/// Where a file goes that cannot be understood.
+const ASIDE: &str = "unhealthy.json.unreadable";
+const VERSION: u32 = 1;
+const MOST_BYTES: u64 = 64 << 20;
+/// The most units of one plugin; of more, nothing new is kept.
+const MOST_UNITS: usize = 16_384;
+/// The least time between two writes: a device that flaps must not wear out a disk.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What was found wrong with a unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ailment {
+    /// In the component's words, escaped.
+    pub(crate) reason: String,
+    /// Since when it counts.
+    pub(crate) since: When,
+    /// The boot that it was found in, where the kernel says which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) boot: Option<String>,
+}
+
+type Known = BTreeMap<String, BTreeMap<String, Ailment>>;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    version: u32,
+    unhealthy: Known,
+}
+
+/// All ailments of a host. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Ailments(Arc<Inner>);
+
+struct Inner {
+    dir: Option<PathBuf>,
+    boot: Option<String>,
+    known: Mutex<Known>,
+    changed: Notify,
+}
+
+impl Ailments {
+    /// Those kept in a directory; none that outlives the process without one. A file that cannot be understood is put aside
+    /// and said to be.
+    pub(crate) fn open(dir: Option<&Path>, boot: Option<String>) -> Self {
+        let known = dir.map(read).unwrap_or_default();
+        Self(Arc::new(Inner {
+            dir: dir.map(Path::to_owned),
+            boot,
+            known: Mutex::new(known),
+            changed: Notify::new(),
+        }))
+    }
+
+    /// What was found wrong with a unit; nothing of another boot where `forgives`.
+    pub(crate) fn of(&self, plugin: &PluginName, id: &UnitId, forgives: bool) -> Option<Ailment> {
+        let known = self.lock();
+        let ailment = known.get(plugin.as_str())?.get(id.as_str())?;
+        let another_boot = self.0.boot.is_some() && ailment.boot != self.0.boot;
+        (!(forgives && another_boot)).then(|| ailment.clone())
+    }
+
+    /// A unit is unhealthy for this reason, or is not any more. Saved soon.
+    pub(crate) fn note(&self, plugin: &PluginName, id: &UnitId, unhealthy: Option<(&str, When)>) {
+        let mut known = self.lock();
+        let changed = match unhealthy {
+            None => known
+                .get_mut(plugin.as_str())
+                .is_some_and(|units| units.remove(id.as_str()).is_some()),
+            Some((reason, since)) => {
+                let units = known.entry(plugin.to_string()).or_default();
+                let ailment = Ailment {
+                    reason: reason.to_string(),
+                    since,
+                    boot: self.0.boot.clone(),
+                };
+                let room = units.len() < MOST_UNITS || units.contains_key(id.as_str());
+                let new = units.get(id.as_str()).is_none_or(|before| before.reason != reason);
+                room && new && {
+                    units.insert(id.to_string(), ailment);
+                    true
+                }
+            }
+        };
+        known.retain(|_, units| !units.is_empty());
+        drop(known);
+        if changed {
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// Saves what changes, for as long as it is polled.
+    pub(crate) async fn keep(self) {
+        let mut said = false;
+        loop {
+            self.0.changed.notified().await;
+            let this = self.clone();
+            let written = tokio::task::spawn_blocking(move || this.write()).await;
+            let written = written.unwrap_or_else(|panic| Err(io::Error::other(panic)));
+            match written {
+                Ok(()) => said = false,
+                Err(error) if !std::mem::replace(&mut said, true) => tracing::error!(
+                    family = "host",
+                    "{NAME}: what is unhealthy could not be saved: {error}; look at the state directory (--state-dir)"
+                ),
+                Err(_) => {}
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let Some(dir) = &self.0.dir else { return Ok(()) };
+        let content = Content {
+            version: VERSION,
+            unhealthy: self.lock().clone(),
+        };
+        let mut text = serde_json::to_vec_pretty(&content)?;
+        text.push(b'\n');
+        let (new, mut options) = (dir.join(NEW), fs::OpenOptions::new());
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&new, dir.join(NAME))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(dir: &Path) -> Known {
+    let path = dir.join(NAME);
+    let content = fs::File::open(&path).and_then(|file| {
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    let problem = match content.map(|bytes| serde_json::from_slice::<Content>(&bytes)) {
+        Ok(Ok(content)) if content.version == VERSION => return content.unhealthy,
+        Ok(Ok(content)) => format!("it has version {}, this host reads {VERSION}", content.version),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Known::new(),
+        Err(error) => error.to_string(),
+    };
+    // Whether or not that works, nothing is known.
+    let aside = match fs::rename(&path, dir.join(ASIDE)) {
+        Ok(()) => format!("put aside as {ASIDE}"),
+        Err(error) => format!("not put aside: {error}"),
+    };
+    tracing::error!(
+        family = "host",
+        "{}: cannot be understood: {}; {aside}: what was unhealthy before is not known",
+        path.display(),
+        escape(&problem, 160)
+    );
+    Known::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> (PluginName, UnitId) {
+        (PluginName::try_new("gpus").unwrap(), UnitId::try_new("gpu-0").unwrap())
+    }
+
+    fn boot(n: u8) -> Option<String> {
+        Some(format!("boot-{n}"))
+    }
+
+    #[test]
+    fn what_is_unhealthy_is_known_after_a_restart_and_until_it_is_healthy() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plugin, id) = names();
+        let then = When(std::time::UNIX_EPOCH + Duration::from_secs(1_000));
+        let first = Ailments::open(Some(dir.path()), boot(1));
+        first.note(&plugin, &id, Some(("too hot", then)));
+        first.note(&plugin, &id, Some(("too hot", When::now())));
+        first.write().unwrap();
+        let second = Ailments::open(Some(dir.path()), boot(1));
+        let known = second.of(&plugin, &id, true).unwrap();
+        assert_eq!(
+            (known.reason.as_str(), known.since),
+            ("too hot", then),
+            "since it was found first"
+        );
+        second.note(&plugin, &id, None);
+        second.write().unwrap();
+        assert_eq!(Ailments::open(Some(dir.path()), boot(1)).of(&plugin, &id, false), None);
+    }
+
+    #[test]
+    fn a_new_boot_forgives_only_where_the_policy_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plugin, id) = names();
+        let first = Ailments::open(Some(dir.path()), boot(1));
+        first.note(&plugin, &id, Some(("off the bus", When::now())));
+        first.write().unwrap();
+        let next = Ailments::open(Some(dir.path()), boot(2));
+        assert!(next.of(&plugin, &id, false).is_some());
+        assert_eq!(next.of(&plugin, &id, true), None);
+        // Not knowing which boot this is, is no evidence.
+        assert!(Ailments::open(Some(dir.path()), None).of(&plugin, &id, true).is_some());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_understood_is_put_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        for text in ["", "{", "{\"version\":2,\"unhealthy\":{}}", "[1]"] {
+            fs::write(dir.path().join(NAME), text).unwrap();
+            let (plugin, id) = names();
+            let ailments = Ailments::open(Some(dir.path()), None);
+            assert_eq!(ailments.of(&plugin, &id, false), None);
+            assert_eq!(fs::read_to_string(dir.path().join(ASIDE)).unwrap(), text);
+            assert!(!dir.path().join(NAME).exists());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_change_is_saved_by_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plugin, id) = names();
+        let ailments = Ailments::open(Some(dir.path()), boot(1));
+        let saver = tokio::spawn(ailments.clone().keep());
+        ailments.note(&plugin, &id, Some(("too hot", When::now())));
+        let saved = async {
+            while !dir.path().join(NAME).exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), saved).await.unwrap();
+        saver.abort();
+    }
+}
