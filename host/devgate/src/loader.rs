@@ -119,7 +119,6 @@ pub(crate) fn import_grant(grant: Grant) -> ImportGrant {
         Grant::Always => ImportGrant::Always,
         Grant::Granted => ImportGrant::Granted,
         Grant::NotGranted { key } => ImportGrant::NotGranted { key },
-        Grant::NotServed => ImportGrant::NotServed,
         Grant::Unknown => ImportGrant::Unknown,
     }
 }

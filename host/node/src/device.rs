@@ -58,7 +58,7 @@ impl DevicePath {
     }
 
     /// `path` in its directory.
-    fn join(&self, path: &str) -> Result<String, ReadError> {
+    pub(crate) fn join(&self, path: &str) -> Result<String, ReadError> {
         match self.problem(path) {
             Some(problem) => Err(ReadError::Invalid(problem)),
             None => Ok(format!("{}/{path}", self.0)),
@@ -314,7 +314,7 @@ impl Node {
     }
 
     /// An error of the tree as one about a device: what is missing from a device that went is no fault of the path.
-    fn explain(&self, device: &DevicePath, error: ReadError) -> ReadError {
+    pub(crate) fn explain(&self, device: &DevicePath, error: ReadError) -> ReadError {
         match error {
             ReadError::NotFound => self.absent(device),
             // What a file says that was opened before its device went.

@@ -109,6 +109,7 @@ fn name_of(errno: rustix::io::Errno) -> Cow<'static, str> {
         Errno::PROTO => "EPROTO",
         Errno::RANGE => "ERANGE",
         Errno::REMOTEIO => "EREMOTEIO",
+        Errno::ROFS => "EROFS",
         Errno::SHUTDOWN => "ESHUTDOWN",
         Errno::STALE => "ESTALE",
         Errno::TIMEDOUT => "ETIMEDOUT",

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   Node: devices, attributes, links, nodes        one set of rules
-//!     └── Tree: read, list, link, stat             no link is ever followed by the kernel
+//!     └── Tree: read, list, link, stat, write      no link is ever followed by the kernel
 //!          ├── live      openat2 beneath the root, or the same step by step
 //!          └── recorded  a description in memory, which scripts may change
 //! ```
@@ -15,6 +15,7 @@
 
 mod block;
 mod boot;
+mod control;
 mod device;
 mod error;
 mod events;

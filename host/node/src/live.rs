@@ -6,7 +6,8 @@ mod tests;
 
 use crate::ReadError;
 use crate::tree::{
-    IS_DIRECTORY, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers, Tree,
+    IS_DIRECTORY, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, NOT_WRITABLE,
+    Readers, Tree,
 };
 use devgate_model::{NodeKind, NodeNumber};
 use open::Root;
@@ -165,6 +166,32 @@ impl Tree for Live {
             uid: stat.st_uid,
             mode: stat.st_mode & 0o7777,
         })
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReadError> {
+        // Neither O_CREAT nor O_TRUNC: what is not there stays away, and a file that is none of the kernel's loses nothing.
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = self.root.open(path, flags).map_err(|errno| match errno {
+            Errno::ACCESS | Errno::PERM => NOT_WRITABLE,
+            // A FIFO without a reader.
+            Errno::NXIO => IS_NO_FILE,
+            Errno::ISDIR => IS_DIRECTORY,
+            errno => errno.into(),
+        })?;
+        match kind(&fstat(&file)?) {
+            Kind::File => {}
+            _ => return Err(IS_NO_FILE),
+        }
+        // Not again after EINTR: to the kernel each write is an order of its own.
+        match rustix::io::write(&file, bytes) {
+            Ok(count) if count == bytes.len() => Ok(()),
+            Ok(_) => Err(ReadError::Io {
+                code: "".into(),
+                text: "the kernel took only a part of it".to_owned(),
+            }),
+            Err(Errno::ACCESS | Errno::PERM) => Err(NOT_WRITABLE),
+            Err(errno) => Err(errno.into()),
+        }
     }
 }
 

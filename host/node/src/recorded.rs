@@ -12,8 +12,8 @@ pub use change::Change;
 pub(crate) use description::MOST_RECORDING_BYTES;
 
 use crate::tree::{
-    IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, Readers,
-    Tree,
+    IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL,
+    NOT_WRITABLE, Readers, Tree,
 };
 use crate::watch::Sink;
 use crate::{NodeError, NodeEvent, ReadError};
@@ -137,5 +137,22 @@ impl Tree for Recorded {
 
     fn look(&self, path: &str) -> Result<Look, ReadError> {
         self.with(|world| world.look(path))
+    }
+
+    /// A recording has nobody who acts on what is written: it is what the file says from then on.
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReadError> {
+        let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
+        match world.get(path)? {
+            Entry::File { .. } if world.look(path)?.mode & 0o222 == 0 => Err(NOT_WRITABLE),
+            Entry::File { for_all, .. } => {
+                let for_all = *for_all;
+                let content = bytes.into();
+                let put = world.put(path, Entry::File { content, for_all });
+                put.map_err(|text| ReadError::Io { code: "".into(), text })
+            }
+            Entry::Directory => Err(IS_DIRECTORY),
+            Entry::Link(_) => Err(IS_LINK),
+            Entry::Node(_) | Entry::Socket => Err(IS_NO_FILE),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a source of a node must answer. Everything else (devices, subsystems, nodes) is made of these four questions,
+//! What a source of a node must answer. Everything else (devices, subsystems, nodes) is made of these few questions,
 //! once, for live and recorded nodes alike.
 
 use crate::ReadError;
@@ -27,6 +27,8 @@ pub(crate) trait Tree: Send + Sync {
     fn links(&self, path: &str) -> Result<Vec<(String, String)>, ReadError>;
     /// What something is and who may do what with it. The empty path is the root.
     fn look(&self, path: &str) -> Result<Look, ReadError>;
+    /// Writes to a regular file that is there, at once and as a whole: one write, whatever the kernel says.
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReadError>;
 
     /// What something is.
     fn stat(&self, path: &str) -> Result<Kind, ReadError> {
@@ -90,6 +92,8 @@ impl Look {
 
 /// That a file is not for everybody, in one wording for both sources.
 pub(crate) const NOT_FOR_ALL: ReadError = ReadError::Denied("only root may read it");
+/// That a file is for nobody to write, in one wording for both sources.
+pub(crate) const NOT_WRITABLE: ReadError = ReadError::Denied("the kernel does not let the host write it");
 /// That a directory was asked for as a file.
 pub(crate) const IS_DIRECTORY: ReadError = ReadError::Invalid("a directory");
 /// That something was asked for as a file that is none.

@@ -1,13 +1,19 @@
 //! What one call of a component may ask: its grants, as numbered handles that mean nothing to any other call.
 
+mod control;
 mod files;
+mod kept;
+mod moment;
+mod served;
 
-use crate::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
-use crate::grants::{GrantedMount, GrantedNode, Grants, Line, NodeDenied, least};
+pub(crate) use moment::Moment;
+
+use crate::component::{Answered, Denied};
+use crate::grants::{GrantedMount, GrantedNode, Grants, least};
 use crate::inventory::UnitRecord;
-use devgate_model::{
-    CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, MountHandle, NodeHandle, escape,
-};
+use crate::means::Means;
+use control::Lent;
+use devgate_model::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, NodeHandle, escape};
 use devgate_node::{DeviceNode, DevicePath, ReadError};
 use devgate_policy::attribute_rule;
 use std::cell::OnceCell;
@@ -37,9 +43,13 @@ pub(crate) enum Reads {
 /// The capabilities of one call. See [`Capabilities`] for what each method is.
 pub(crate) struct CallHost {
     grants: Arc<Grants>,
+    means: Arc<Means>,
     limits: Arc<Limits>,
     config: Arc<str>,
     reads: Reads,
+    moment: Moment,
+    /// The units that the call is about, where it may write to them.
+    lent: Lent,
     started: Instant,
     devices: Vec<DevicePath>,
     device_numbers: HashMap<DevicePath, u32>,
@@ -53,12 +63,22 @@ pub(crate) struct CallHost {
 }
 
 impl CallHost {
-    pub(crate) fn new(grants: Arc<Grants>, limits: Arc<Limits>, config: Arc<str>, reads: Reads) -> Self {
+    pub(crate) fn new(
+        grants: Arc<Grants>,
+        means: Arc<Means>,
+        limits: Arc<Limits>,
+        config: Arc<str>,
+        reads: Reads,
+    ) -> Self {
         Self {
             grants,
+            means,
             limits,
             config,
             reads,
+            // The least that there is, until somebody says more.
+            moment: Moment::Choose,
+            lent: Lent::default(),
             started: Instant::now(),
             devices: Vec::new(),
             device_numbers: HashMap::new(),
@@ -110,11 +130,6 @@ impl CallHost {
     /// What the plugin may use a device for now.
     pub(crate) fn usage(&self, device: &DevicePath) -> Option<devgate_policy::Use> {
         self.grants.usage(device)
-    }
-
-    /// Logs what the component says in this call even if it has said so lately: an allocation is news each time, a look is not.
-    pub(crate) fn log_every_line(&mut self) {
-        self.every_line = true;
     }
 
     /// Why the policy does not offer a unit's hardware any more, if so.
@@ -224,224 +239,6 @@ impl CallHost {
             return Err(Denied::End(CallError::Guest(GuestFault::Limit(limit))));
         }
         Ok(())
-    }
-}
-
-impl Capabilities for CallHost {
-    fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
-        let owned = subsystem.to_owned();
-        let found = self.ask(move |grants| grants.devices(&owned))?;
-        let found = found.map_err(|e| failure(&format!("subsystem \"{}\"", escape(subsystem, 80)), &e))?;
-        Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
-    }
-
-    fn device_by_name(&mut self, subsystem: &str, name: &str) -> Answered<DeviceHandle> {
-        let (s, n) = (subsystem.to_owned(), name.to_owned());
-        let found = self.ask(move |grants| {
-            let device = grants.node.device(&s, &n)?;
-            // What is not granted looks like what is not there: a component cannot feel its way around the node.
-            grants.usage(&device).map(|_| device).ok_or(ReadError::NotFound)
-        })?;
-        let what = format!("device {} of {}", escape(name, 80), escape(subsystem, 80));
-        let device = found.map_err(|e| failure(&what, &e))?;
-        Ok(self.hold_device(device))
-    }
-
-    fn device_name(&mut self, device: DeviceHandle) -> Answered<String> {
-        Ok(self.device(device)?.name().to_owned())
-    }
-
-    fn device_subsystem(&mut self, device: DeviceHandle) -> Answered<String> {
-        let found = self.ask_device(device, "subsystem", |grants, device| grants.node.subsystem(device));
-        match found {
-            Ok(subsystem) => Ok(subsystem.map(|s| s.name).unwrap_or_default()),
-            Err(Denied::Failure(_)) => Ok(String::new()),
-            Err(end) => Err(end),
-        }
-    }
-
-    fn device_driver(&mut self, device: DeviceHandle) -> Answered<Option<String>> {
-        self.ask_device(device, "driver", |grants, device| Ok(grants.node.driver(device)))
-    }
-
-    fn device_location(&mut self, device: DeviceHandle) -> Answered<String> {
-        Ok(self.device(device)?.location().to_owned())
-    }
-
-    fn device_numa_node(&mut self, device: DeviceHandle) -> Answered<Option<u32>> {
-        self.ask_device(device, "numa_node", |grants, device| Ok(grants.node.numa_node(device)))
-    }
-
-    fn attribute(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
-        let bytes = self.read_bytes(device, path, None)?;
-        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-        let Some(mut text) = text else {
-            let message = format!("attribute \"{}\" is not text", escape(path, 80));
-            return Err(Failure::new(FailureKind::Other, message).with_code("not-text").into());
-        };
-        text.truncate(text.trim_end().len());
-        Ok(text)
-    }
-
-    fn attribute_bytes(&mut self, device: DeviceHandle, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if length > ATTRIBUTE_BYTES {
-            let message = format!(
-                "attribute \"{}\": at most {ATTRIBUTE_BYTES} bytes at once",
-                escape(path, 80)
-            );
-            return Err(Failure::new(FailureKind::Limit, message).into());
-        }
-        self.read_bytes(device, path, Some((offset, length)))
-    }
-
-    fn entries(&mut self, device: DeviceHandle, path: &str) -> Answered<Vec<String>> {
-        let owned = path.to_owned();
-        let names = self.ask_device(device, &format!("directory \"{path}\""), move |grants, device| {
-            if !owned.is_empty() {
-                // The directory itself may be another device; what lies in it is that one's.
-                check_holder(grants, device, &format!("{owned}/uevent"))?;
-                attribute_rule(&owned).map_err(ReadError::Denied)?;
-            }
-            grants.node.entries(device, &owned)
-        })?;
-        self.count(names.iter().map(String::len).sum())?;
-        Ok(names)
-    }
-
-    fn link(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
-        self.ask_within(device, "link", path, |grants, device, path| {
-            grants.node.link(device, path)
-        })
-    }
-
-    fn related(&mut self, device: DeviceHandle, link: &str) -> Answered<DeviceHandle> {
-        let found = self.ask_within(device, "link", link, |grants, device, link| {
-            let related = grants.node.related(device, link)?;
-            grants
-                .usage(&related)
-                .map(|_| related)
-                .ok_or(ReadError::Denied("the policy does not grant that device"))
-        })?;
-        Ok(self.hold_device(found))
-    }
-
-    fn parent(&mut self, device: DeviceHandle) -> Answered<Option<DeviceHandle>> {
-        let found = self.ask_device(device, "parent", |grants, device| {
-            Ok(grants
-                .node
-                .parent(device)
-                .filter(|parent| grants.usage(parent).is_some()))
-        })?;
-        Ok(found.map(|parent| self.hold_device(parent)))
-    }
-
-    fn children(&mut self, device: DeviceHandle, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
-        let wanted = subsystem.to_owned();
-        let found = self.ask_device(device, "children", move |grants, device| {
-            let mut beneath = grants.beneath(device)?;
-            beneath.retain(|d| matches!(grants.node.subsystem(d), Ok(Some(s)) if s.name == wanted));
-            Ok(beneath)
-        })?;
-        Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
-    }
-
-    fn nodes(&mut self, device: DeviceHandle) -> Answered<Vec<NodeHandle>> {
-        let (granted, _) = self.ask_device(device, "nodes", |grants, device| grants.nodes(device))?;
-        Ok(granted.into_iter().map(|node| self.hold_node(node)).collect())
-    }
-
-    fn node_at(&mut self, path: &str) -> Answered<NodeHandle> {
-        let owned = path.to_owned();
-        let node = self.ask(move |grants| grants.node_at(&owned))?;
-        let what = format!("node \"{}\"", escape(path, 80));
-        let refuse = |why: &str| {
-            self.refused(&what, why);
-            files::denied(&what, why)
-        };
-        let node = node.map_err(|denied| match denied {
-            NodeDenied::NotGranted => refuse("no entry of the policy's host-nodes matches it"),
-            NodeDenied::Refused(reason) => refuse(&reason),
-            NodeDenied::Read(error) => failure(&what, &error).into(),
-        })?;
-        Ok(self.hold_node(node))
-    }
-
-    fn mount(&mut self, name: &str) -> Answered<MountHandle> {
-        self.ask_mount(name)
-    }
-
-    fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {
-        let held = self.held_node(node).cloned().ok_or_else(|| forged("node", node.0))?;
-        let owner = match held.owner {
-            None => None,
-            Some(owner) => {
-                let name = owner.name().to_owned();
-                let subsystem = self.ask(move |grants| grants.node.subsystem(&owner).ok().flatten())?;
-                Some((name, subsystem.map(|s| s.name).unwrap_or_default()))
-            }
-        };
-        Ok(NodeInfo {
-            path: held.node.path,
-            number: held.node.number,
-            owner,
-        })
-    }
-
-    fn mount_source(&mut self, mount: MountHandle) -> Answered<(String, bool)> {
-        let held = self.held_mount(mount).ok_or_else(|| forged("mount", mount.0))?;
-        Ok((held.source.clone(), held.writable))
-    }
-
-    fn file_text(&mut self, path: &str) -> Answered<String> {
-        self.text_of_file(path)
-    }
-
-    fn file_read(&mut self, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
-        self.bytes_of_file(path, offset, length)
-    }
-
-    fn file_entries(&mut self, path: &str) -> Answered<Vec<String>> {
-        self.names_in_directory(path)
-    }
-
-    fn config(&mut self) -> Arc<str> {
-        Arc::clone(&self.config)
-    }
-
-    fn log(&mut self, level: LogLevel, message: &str) {
-        let plugin = self.grants.policy.name.as_str();
-        let line = escape(message, 1024);
-        if let Some(heard) = &self.grants.heard {
-            heard.line(Line {
-                level,
-                refusal: false,
-                text: line.clone(),
-            });
-        }
-        match level {
-            LogLevel::Info | LogLevel::Warn | LogLevel::Error
-                if !self.every_line && self.grants.said.lately(&line, Instant::now()) =>
-            {
-                tracing::debug!(target: "component", plugin, "again: {line}");
-            }
-            LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),
-            LogLevel::Info => tracing::info!(target: "component", plugin, "{line}"),
-            LogLevel::Warn => tracing::warn!(target: "component", plugin, "{line}"),
-            LogLevel::Error => tracing::error!(target: "component", plugin, "{line}"),
-        }
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.bytes_read
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
     }
 }
 

@@ -4,6 +4,7 @@ use crate::call::{CallHost, Reads};
 use crate::component::{Answer, Component};
 use crate::grants::Grants;
 use crate::lane::{Lane, Unanswered};
+use crate::means::Means;
 use devgate_model::{CallError, HostFault, Limits};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -38,6 +39,7 @@ impl Inline {
 /// A plugin's component, the policy that it is called under, and the means to call it.
 pub(crate) struct Calls {
     pub(crate) grants: Arc<Grants>,
+    pub(crate) means: Arc<Means>,
     /// Nothing until it is loaded.
     component: OnceLock<Arc<dyn Component>>,
     config: Arc<str>,
@@ -47,11 +49,12 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(grants: Arc<Grants>, inline: Inline) -> Self {
+    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, inline: Inline) -> Self {
         let config = grants.policy.config.to_string().into();
         let limits = RwLock::new(Arc::new(grants.policy.limits.clone()));
         Self {
             grants,
+            means,
             component: OnceLock::new(),
             config,
             limits,
@@ -125,10 +128,20 @@ impl Calls {
         let limits = self.limits();
         let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let patience = limits.deadline.saturating_mul(count) + GRACE;
-        let (grants, config) = (Arc::clone(&self.grants), Arc::clone(&self.config));
+        let (grants, means, config) = (
+            Arc::clone(&self.grants),
+            Arc::clone(&self.means),
+            Arc::clone(&self.config),
+        );
         let host = move || {
-            let (grants, limits, config) = (Arc::clone(&grants), Arc::clone(&limits), Arc::clone(&config));
-            Box::new(CallHost::new(grants, limits, config, Reads::Here))
+            let (grants, means) = (Arc::clone(&grants), Arc::clone(&means));
+            Box::new(CallHost::new(
+                grants,
+                means,
+                Arc::clone(&limits),
+                Arc::clone(&config),
+                Reads::Here,
+            ))
         };
         self.block(patience, move || work(&host)).await
     }
@@ -156,7 +169,8 @@ impl Calls {
             patience,
             blocking,
         };
-        let host = CallHost::new(Arc::clone(&self.grants), limits, Arc::clone(&self.config), reads);
+        let (grants, means) = (Arc::clone(&self.grants), Arc::clone(&self.means));
+        let host = CallHost::new(grants, means, limits, Arc::clone(&self.config), reads);
         call(component.as_ref(), Box::new(host))
     }
 }

@@ -2,12 +2,17 @@
 //!
 //! The outcome depends on the policy's order and on what pods hold, never on who was first to say something.
 
+mod writes;
+
+pub(crate) use writes::HeldByOther;
+
 use devgate_model::{NodeNumber, UnitId};
 use devgate_node::DevicePath;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
+use writes::Writes;
 
 /// A plugin's place among all that there were since the host started. Its rank in the policy's order may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,7 +61,7 @@ pub(crate) struct Lost {
 pub(crate) enum NotHeld {
     /// Another unit has the hardware of one.
     Lost(Arc<str>),
-    /// One is not what it was when the allocation began.
+    /// One is not what it was when the allocation began, or somebody is writing to what is close to it.
     Changed,
 }
 
@@ -64,6 +69,8 @@ pub(crate) enum NotHeld {
 #[derive(Clone)]
 pub(crate) struct Ledger {
     plugins: Arc<Mutex<Vec<Entry>>>,
+    /// Writes to hardware that are under way.
+    writes: Writes,
     changed: watch::Sender<u64>,
 }
 
@@ -97,6 +104,7 @@ impl Ledger {
             .collect();
         Self {
             plugins: Arc::new(Mutex::new(plugins)),
+            writes: Writes::default(),
             changed: watch::Sender::new(0),
         }
     }
@@ -185,6 +193,9 @@ impl Ledger {
                 .or(reported)
                 .is_some_and(|known| unit.is_within(known))
             {
+                return Err(NotHeld::Changed);
+            }
+            if self.writes.reach(place, &unit.id, &unit.backing) {
                 return Err(NotHeld::Changed);
             }
         }

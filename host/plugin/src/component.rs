@@ -144,6 +144,15 @@ pub trait Capabilities: Send {
     /// `files.entries`.
     fn file_entries(&mut self, path: &str) -> Answered<Vec<String>>;
 
+    /// `kernel-log.since`.
+    fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch>;
+    /// `control.write`.
+    fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()>;
+    /// `state.load`.
+    fn state_load(&mut self) -> Answered<Vec<u8>>;
+    /// `state.store`.
+    fn state_store(&mut self, blob: &[u8]) -> Answered<()>;
+
     /// `config.json`.
     fn config(&mut self) -> Arc<str>;
     /// `log.write`, and every line on the component's standard output and error. Never fails: what is over the limit is
@@ -188,6 +197,28 @@ pub struct NodeInfo {
     pub number: NodeNumber,
     /// Name and subsystem of the kernel device that it belongs to, if there is one and it is known.
     pub owner: Option<(String, String)>,
+}
+
+/// What was captured from the kernel's log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogBatch {
+    /// Oldest first.
+    pub events: Vec<LogEvent>,
+    /// Where the next question goes on; opaque, at most 64 bytes.
+    pub cursor: String,
+    /// Whether lines were lost since the cursor of the question.
+    pub gap: bool,
+}
+
+/// What one pattern captured from one line of the kernel's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEvent {
+    /// Index of the pattern in the policy.
+    pub pattern: u32,
+    /// In order; empty for a group that took no part.
+    pub captures: Vec<String>,
+    /// When the kernel said it, in microseconds since it started.
+    pub micros: u64,
 }
 
 /// How much a component's log line matters, in its own opinion.

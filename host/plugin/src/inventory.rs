@@ -262,6 +262,7 @@ impl UnitRecord {
 
     /// The record as the contract passes it back to the component, with handles of that call.
     pub(crate) fn lend(&self, host: &mut CallHost) -> Unit {
+        host.lends(&self.id, &self.backing);
         Unit {
             id: self.id.to_string(),
             backing: self

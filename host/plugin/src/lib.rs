@@ -16,8 +16,10 @@ pub mod offer;
 pub mod status;
 
 mod ailments;
+mod blob;
 mod call;
 mod calls;
+mod captures;
 mod choose;
 mod churn;
 mod claims;
@@ -26,6 +28,7 @@ mod health;
 mod holders;
 mod inventory;
 mod lane;
+mod means;
 mod memory;
 mod plugin;
 mod plugins;

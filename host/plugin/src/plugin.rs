@@ -12,6 +12,7 @@ pub(crate) use load::matched;
 pub(crate) use look::verdicts;
 pub(crate) use swap::Command;
 
+use crate::call::Moment;
 use crate::calls::Calls;
 use crate::churn::Churn;
 use crate::claims::Place;
@@ -107,10 +108,12 @@ impl Plugin {
     /// A plugin that is not loaded yet, unless `calls` has its component already.
     pub(crate) fn new(place: Place, calls: Arc<Calls>, commands: mpsc::Receiver<Command>, shared: Shared) -> Self {
         let name = calls.grants.policy.name.clone();
+        calls.means.is_at(place);
         let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
         let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
         shared.watch.add(&core);
-        let interest = Interest::new(&calls.grants.policy, &Inventory::default(), Arc::clone(&core.wake));
+        let (wake, captures) = (Arc::clone(&core.wake), Arc::clone(&calls.means.captures));
+        let interest = Interest::new(&calls.grants.policy, &Inventory::default(), wake, captures);
         shared.watcher.register(place, interest);
         Self {
             core,
@@ -242,10 +245,14 @@ impl Plugin {
         self.matched().await?;
         let component = Arc::clone(component);
         let before = self.inventory.clone();
-        let call = self.calls.call(component, move |component, host| {
+        let turn = self.calls.means.blob.turn().await;
+        let moment = Moment::Enumerate(turn.ticket());
+        let call = self.calls.call(component, move |component, mut host| {
+            host.during(moment);
             Inventory::ask_again(component, host, &before)
         });
         let (inventory, rejected) = call.await?;
+        drop(turn);
         self.take_answer(inventory, rejected);
         Ok(())
     }
@@ -292,7 +299,8 @@ impl Plugin {
         if new != self.inventory {
             self.log_difference(&new);
             self.inventory = new;
-            let interest = Interest::new(self.policy(), &self.inventory, Arc::clone(&self.core.wake));
+            let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
+            let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
             self.shared.watcher.register(self.core.place, interest);
             self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
         }

@@ -6,6 +6,7 @@ use crate::ailments::Ailments;
 use crate::calls::{Calls, Inline};
 use crate::claims::{Ledger, Place};
 use crate::grants::Grants;
+use crate::means::Means;
 use crate::memory::Memory;
 use crate::offer::Offers;
 use crate::plugin::{Command, Loader, Plugin};
@@ -108,7 +109,12 @@ impl Plugins {
         let around = &self.shared.around;
         let board = before.map(|calls| Arc::clone(&calls.grants.board)).unwrap_or_default();
         let grants = Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(board);
-        Arc::new(Calls::new(Arc::new(grants), around.inline.clone()))
+        // What a plugin keeps is its own, whatever policy and component it has by then.
+        let means = before.map(|calls| Arc::clone(&calls.means)).unwrap_or_else(|| {
+            let ledger = self.shared.ledger.clone();
+            Arc::new(Means::new(policy, &around.node, &around.memory, ledger))
+        });
+        Arc::new(Calls::new(Arc::new(grants), means, around.inline.clone()))
     }
 
     fn next_place(&mut self) -> Place {

@@ -1,5 +1,6 @@
 //! One resource of one plugin: what front ends see, and the path of an allocation.
 
+use crate::call::Moment;
 use crate::calls::{self, Calls};
 use crate::choose::{Layout, Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
@@ -267,7 +268,7 @@ impl Resource {
         }
         let (lent, resource) = (units.to_vec(), snapshot.pool.asked(&self.name).clone());
         let asked = calls.call_quick(component, units.len(), move |component, mut host| {
-            host.log_every_line();
+            host.during(Moment::Allocate);
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
             let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
             reply::Asked::of(edits, &host)

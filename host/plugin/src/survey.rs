@@ -3,12 +3,13 @@
 //! The same steps as a running plugin's, through the same gate and the same ledger, once and in the policy's order. Nothing is
 //! remembered, handed out or told to anybody.
 
-use crate::call::{CallHost, Reads};
+use crate::call::{CallHost, Moment, Reads};
 use crate::claims::{Ledger, Place};
 use crate::component::Component;
 use crate::grants::{GrantedNode, Grants, Heard, Line};
 use crate::health::UnitHealth;
 use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
+use crate::means::Means;
 use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader, matched, verdicts};
 use crate::resource::replica_ids;
@@ -163,7 +164,10 @@ impl Look {
             return Err(Outcome::Idle);
         }
         let component = loader.load(&policy).map_err(Outcome::NotLoaded)?;
-        let answer = Inventory::ask(component.as_ref(), self.host());
+        let mut host = self.host();
+        let ticket = host.ticket();
+        host.during(Moment::Enumerate(ticket));
+        let answer = Inventory::ask(component.as_ref(), host);
         self.component = Some(component);
         let (inventory, rejected) = answer.map_err(|error| self.failed("enumerate", &error))?;
         self.inventory = inventory;
@@ -179,7 +183,14 @@ impl Look {
         let policy = &self.grants.policy;
         let limits = Arc::new(policy.limits.for_devices(self.devices));
         let config = policy.config.to_string().into();
-        Box::new(CallHost::new(Arc::clone(&self.grants), limits, config, Reads::Here))
+        let means = Arc::new(Means::none(policy));
+        Box::new(CallHost::new(
+            Arc::clone(&self.grants),
+            means,
+            limits,
+            config,
+            Reads::Here,
+        ))
     }
 
     /// What becomes of its units, once all plugins have said what they claim.
@@ -270,7 +281,10 @@ impl Look {
         let Some(component) = self.component.as_ref().filter(|_| !pool.units.is_empty()) else {
             return Ok(HashMap::new());
         };
-        let verdicts = verdicts(component.as_ref(), self.host(), pool.asked(resource), &pool.units);
+        let mut host = self.host();
+        let ticket = host.ticket();
+        host.during(Moment::Health(ticket));
+        let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
         let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
         let (policy, now) = (&self.grants.policy, Instant::now());
         let of = |(unit, verdict): (&Arc<UnitRecord>, _)| {

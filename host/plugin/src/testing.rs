@@ -4,6 +4,7 @@ use crate::call::{CallHost, Reads};
 use crate::calls::Inline;
 use crate::component::{Answer, Capabilities, Component, Cost, Profile};
 use crate::grants::Grants;
+use crate::means::Means;
 use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader};
 use crate::plugins::Surroundings;
@@ -138,9 +139,7 @@ pub(crate) fn grants() -> Arc<Grants> {
 
 /// The capabilities of a call, as the plugin layer makes them.
 pub(crate) fn call_host() -> CallHost {
-    let grants = grants();
-    let limits = Arc::new(grants.policy.limits.clone());
-    CallHost::new(grants, limits, "null".into(), Reads::Here)
+    host_of(grants())
 }
 
 type Enumerate = dyn Fn(&mut dyn Capabilities) -> Result<Vec<Pool>, CallError> + Send + Sync;
@@ -318,9 +317,19 @@ pub(crate) fn inline() -> Inline {
 
 /// The capabilities of a call under another policy on another node.
 pub(crate) fn call_host_on(node: &Node, policy: &str) -> CallHost {
-    let grants = Arc::new(Grants::new(node.clone(), plugin_policy(policy)));
+    host_of(Arc::new(Grants::new(node.clone(), plugin_policy(policy))))
+}
+
+/// The capabilities of a call with these grants and nothing kept.
+pub(crate) fn host_of(grants: Arc<Grants>) -> CallHost {
+    let means = Arc::new(Means::none(&grants.policy));
+    host_with(grants, means)
+}
+
+/// The same with what its plugin has besides.
+pub(crate) fn host_with(grants: Arc<Grants>, means: Arc<Means>) -> CallHost {
     let limits = Arc::new(grants.policy.limits.clone());
-    CallHost::new(grants, limits, "null".into(), Reads::Here)
+    CallHost::new(grants, means, limits, "null".into(), Reads::Here)
 }
 
 /// A policy of one plugin `p` with one resource `fake.com/x` and these further lines, each with four spaces in front.

@@ -1,10 +1,12 @@
 //! The plugin layer as a whole, over a recorded node and components that are closures.
 
+mod control;
 mod events;
 mod files;
 mod gate;
 mod health;
 mod here;
+mod kept;
 mod life;
 mod memory;
 mod mounts;

@@ -51,17 +51,23 @@ impl Watcher {
 impl Inner {
     /// Listens to all that somebody is interested in.
     fn listen(self: &Arc<Self>) {
-        let (mut directories, mut kernel_log) = (BTreeSet::new(), false);
-        for interest in locked(&self.interests).values() {
+        let (mut directories, mut kernel_log, mut has_none) = (BTreeSet::new(), false, false);
+        let interests: Vec<_> = locked(&self.interests).values().map(Arc::clone).collect();
+        for interest in &interests {
             directories.extend(interest.directories().cloned());
             kernel_log |= interest.wants_kernel_log();
+            has_none |= interest.wants_kernel_log() && interest.has_no_lines();
         }
         let mut watching = locked(&self.watching);
         let has_log = watching.watch.as_ref().map(|watch| *watch.log() != LogSource::NotAsked);
-        if has_log.is_none_or(|has| kernel_log && !has) {
+        // Whoever comes later wants the lines from the start as well: they are told again, and those who know them pass over them.
+        if has_log.is_none_or(|has| kernel_log && !has) || has_none {
             let inner = Arc::downgrade(self);
             let watch = self.node.watch(kernel_log, Arc::new(move |event| tell(&inner, &event)));
-            say(&watch);
+            if has_log.is_none_or(|has| kernel_log && !has) {
+                say(&watch);
+            }
+            interests.iter().for_each(|interest| interest.log_is(watch.log()));
             watching.watch = Some(watch);
             watching.directories.clear();
         }

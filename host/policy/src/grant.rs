@@ -14,8 +14,6 @@ pub enum Grant {
         /// The policy's key that would, as it is written: `hardware:`.
         key: &'static str,
     },
-    /// The policy grants it, but this version of the host does not serve it.
-    NotServed,
     /// The contract has no such interface.
     Unknown,
 }
@@ -31,11 +29,6 @@ impl PluginPolicy {
                 Grant::NotGranted { key }
             }
         };
-        // What the policy can grant already, and nothing serves yet.
-        let later = |granted, key| match when(granted, key) {
-            Grant::Granted => Grant::NotServed,
-            other => other,
-        };
         match interface {
             "types" | "config" | "log" => Grant::Always,
             "hardware" => when(!self.hardware.is_empty(), "hardware"),
@@ -44,9 +37,9 @@ impl PluginPolicy {
                 "host-nodes",
             ),
             "files" => when(!self.files.is_empty(), "files"),
-            "kernel-log" => later(!self.kernel_log.is_empty(), "kernel-log"),
-            "control" => later(!self.control.is_empty(), "control"),
-            "state" => later(self.state, "state"),
+            "kernel-log" => when(!self.kernel_log.is_empty(), "kernel-log"),
+            "control" => when(!self.control.is_empty(), "control"),
+            "state" => when(self.state, "state"),
             _ => Grant::Unknown,
         }
     }

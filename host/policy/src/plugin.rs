@@ -68,11 +68,11 @@ pub struct PluginPolicy {
     pub host_nodes: HostNodes,
     /// The files outside the device tree that it may read.
     pub files: Files,
-    /// The lines of the kernel's log that it may have captures from; not served yet.
+    /// The lines of the kernel's log that it may have captures from.
     pub kernel_log: Vec<KernelPattern>,
-    /// The attributes that it may write; not served yet.
+    /// The attributes that it may write.
     pub control: Vec<Control>,
-    /// Whether it may keep a blob that survives restarts; not served yet.
+    /// Whether it may keep a blob that survives restarts.
     pub state: bool,
     /// What may be handed out although it reaches beyond one device: [`Danger::key`] of each.
     pub dangerous: Vec<&'static str>,

@@ -19,6 +19,9 @@ wasmtime::component::bindgen!({
             import devgate:plugin/hardware@0.1.0;
             import devgate:plugin/host-paths@0.1.0;
             import devgate:plugin/files@0.1.0;
+            import devgate:plugin/kernel-log@0.1.0;
+            import devgate:plugin/control@0.1.0;
+            import devgate:plugin/state@0.1.0;
             export devgate:plugin/plugin@0.1.0;
         }
     ",
@@ -32,7 +35,7 @@ wasmtime::component::bindgen!({
     require_store_data_send: true,
 });
 
-pub use devgate::plugin::{config, files, hardware, host_paths, log, types};
+pub use devgate::plugin::{config, control, files, hardware, host_paths, kernel_log, log, state, types};
 
 /// The optional export `preference`, with the same types.
 pub mod preference {

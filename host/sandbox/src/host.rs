@@ -3,8 +3,10 @@
 //! A handle's representation is the number that the capabilities know it by: the component holds an index into a table of
 //! wasmtime's, which holds that number and its type, so nothing here can be forged and nothing has to be looked up.
 
+mod capabilities;
+
 use crate::bindings::types::{Device, Error, ErrorKind, MountSource, Node, NodeKind};
-use crate::bindings::{config, files, hardware, host_paths, log, types};
+use crate::bindings::{config, hardware, host_paths, log, types};
 use crate::state::Call;
 use devgate_model::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle};
 use devgate_plugin::component::{LogLevel, NodeInfo};
@@ -16,7 +18,7 @@ const STRING: usize = 4_096;
 /// The longest list that the contract allows as an argument.
 const LIST: usize = 4_096;
 
-fn device(handle: &Resource<Device>) -> DeviceHandle {
+pub(super) fn device(handle: &Resource<Device>) -> DeviceHandle {
     DeviceHandle(handle.rep())
 }
 
@@ -30,7 +32,7 @@ fn mount(handle: &Resource<MountSource>) -> MountHandle {
 
 impl Call {
     /// An argument that the component passed: counted, and refused where it is longer than the contract allows.
-    fn argument(&mut self, text: &str) -> Result<Result<(), Error>> {
+    pub(super) fn argument(&mut self, text: &str) -> Result<Result<(), Error>> {
         self.meter.transfer(text.len()).map_err(wasmtime::Error::new)?;
         if text.len() > STRING {
             let message = format!("an argument has {} bytes; at most {STRING} are allowed", text.len());
@@ -63,6 +65,7 @@ macro_rules! answer {
         }
     };
 }
+pub(super) use answer;
 
 impl types::Host for Call {}
 
@@ -242,23 +245,6 @@ impl host_paths::Host for Call {
         let found = answer!(self.ask(|host| host.mount(&name)));
         self.meter.take_handles(1).map_err(wasmtime::Error::new)?;
         Ok(Ok(Resource::new_own(found.0)))
-    }
-}
-
-impl files::Host for Call {
-    fn text(&mut self, path: String) -> Result<Result<String, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.file_text(&path)))))
-    }
-
-    fn read(&mut self, path: String, offset: u64, length: u32) -> Result<Result<Vec<u8>, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.file_read(&path, offset, length)))))
-    }
-
-    fn entries(&mut self, path: String) -> Result<Result<Vec<String>, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.file_entries(&path)))))
     }
 }
 

@@ -110,7 +110,7 @@ fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy
     }
 }
 
-/// Grants that the component never asks for, and those that nothing serves yet.
+/// Grants that the component never asks for.
 pub(super) fn unused(facts: &ComponentFacts, policy: &PluginPolicy, findings: &mut Vec<Finding>) {
     let at = Some(&policy.origin);
     let imports = |interface: &str| {
@@ -118,22 +118,18 @@ pub(super) fn unused(facts: &ComponentFacts, policy: &PluginPolicy, findings: &m
         facts.imports.iter().any(|import| import.starts_with(&start))
     };
     let has_mounts = policy.containers.mounts().next().is_some();
-    for (key, granted, interface, served) in [
-        ("hardware", !policy.hardware.is_empty(), "hardware", true),
-        ("host-nodes", !policy.host_nodes.is_empty(), "host-paths", true),
-        ("containers.mounts", has_mounts, "host-paths", true),
-        ("files", !policy.files.is_empty(), "files", true),
-        ("kernel-log", !policy.kernel_log.is_empty(), "kernel-log", false),
-        ("control", !policy.control.is_empty(), "control", false),
-        ("state", policy.state, "state", false),
+    for (key, granted, interface) in [
+        ("hardware", !policy.hardware.is_empty(), "hardware"),
+        ("host-nodes", !policy.host_nodes.is_empty(), "host-paths"),
+        ("containers.mounts", has_mounts, "host-paths"),
+        ("files", !policy.files.is_empty(), "files"),
+        ("kernel-log", !policy.kernel_log.is_empty(), "kernel-log"),
+        ("control", !policy.control.is_empty(), "control"),
+        ("state", policy.state, "state"),
     ] {
         if granted && facts.known && !imports(interface) {
             let message = format!("{key} is granted, and the component never imports devgate:plugin/{interface}");
             findings.push(Finding::warning("grant-unused", at, message));
-        }
-        if granted && !served {
-            let message = format!("{key} is granted, and this version does not serve it yet");
-            findings.push(Finding::warning("grant-not-served", at, message));
         }
     }
 }

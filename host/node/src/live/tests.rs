@@ -582,3 +582,50 @@ fn whatever_the_path_nothing_outside_the_device_is_read() {
         prop_assert_eq!(&answers[0], &answers[1], "{:?}", path);
     });
 }
+
+/// One write to a file that is there: no link, no FIFO, no directory, nothing new, nothing cut off.
+#[test]
+fn only_a_regular_file_that_is_there_is_written() {
+    let outer = world();
+    let device_dir = outer.path().join("root").join(DEVICE);
+    fs::write(device_dir.join("reset"), "abc").unwrap();
+    symlink("vendor", device_dir.join("alias")).unwrap();
+    symlink("../../../../canary", device_dir.join("out")).unwrap();
+    symlink("power", device_dir.join("way")).unwrap();
+    rustix::fs::mknodat(
+        CWD,
+        device_dir.join("fifo"),
+        rustix::fs::FileType::Fifo,
+        Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    for (name, node) in ["openat2", "stepwise"].into_iter().zip(both(&outer)) {
+        let device = device(&node);
+        let write = |path: &str, value: &[u8]| node.write_attribute(&device, path, value);
+        assert_eq!(write("reset", b"1"), Ok(()), "{name}");
+        assert_eq!(
+            fs::read(device_dir.join("reset")).unwrap(),
+            b"1bc",
+            "{name}: not truncated"
+        );
+        assert_eq!(write("power/control", b"auto\n"), Ok(()), "{name}");
+        for link in ["alias", "out", "way/control", "subsystem"] {
+            assert!(
+                matches!(write(link, b"1"), Err(ReadError::Invalid(_))),
+                "{name}: {link}"
+            );
+        }
+        for odd in ["fifo", "power", "../canary", "", "a//b"] {
+            assert!(matches!(write(odd, b"1"), Err(ReadError::Invalid(_))), "{name}: {odd}");
+        }
+        assert_eq!(write("nothing", b"1"), Err(ReadError::NotFound), "{name}");
+        assert!(!device_dir.join("nothing").exists(), "{name}");
+        assert_eq!(fs::read(outer.path().join("root/canary")).unwrap(), CANARY);
+        if !is_root() {
+            fs::set_permissions(device_dir.join("vendor"), fs::Permissions::from_mode(0o444)).unwrap();
+            assert!(matches!(write("vendor", b"1"), Err(ReadError::Denied(_))), "{name}");
+        }
+        fs::write(device_dir.join("reset"), "abc").unwrap();
+    }
+}

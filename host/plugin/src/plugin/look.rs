@@ -1,7 +1,7 @@
 //! A tick's look: what the host itself sees of every unit, and what the component says of their health.
 
 use super::Plugin;
-use crate::call::CallHost;
+use crate::call::{CallHost, Moment};
 use crate::calls;
 use crate::component::Component;
 use crate::grants::GrantedNode;
@@ -25,15 +25,20 @@ impl Plugin {
             .map(|(name, pool)| (name.clone(), pool.clone()));
         let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
         let (asked, component, grants) = (pools.clone(), Arc::clone(component), Arc::clone(&self.calls.grants));
+        let turn = self.calls.means.blob.turn().await;
+        let moment = Moment::Health(turn.ticket());
         let work = move |host: &dyn Fn() -> Box<CallHost>| {
             let problems = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
             let verdicts = |(resource, pool): &(ResourceName, PoolRecord)| {
-                verdicts(component.as_ref(), host(), pool.asked(resource), &pool.units)
+                let mut host = host();
+                host.during(moment);
+                verdicts(component.as_ref(), host, pool.asked(resource), &pool.units)
             };
             let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
             (problems, verdicts)
         };
         let (problems, verdicts) = self.calls.calls(pools.len(), work).await?;
+        drop(turn);
         self.problems = problems;
         if let Some(verdicts) = verdicts {
             for ((_, pool), verdicts) in pools.iter().zip(verdicts?) {

@@ -4,6 +4,7 @@
 use super::load::matched_now;
 use super::look::verdicts;
 use super::{Plugin, Rejection};
+use crate::call::Moment;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::watcher::Interest;
@@ -99,13 +100,15 @@ impl Plugin {
             return Ok(candidate);
         };
         let before = self.inventory.clone();
-        let asked = calls.call(Arc::clone(&component), move |component, host| {
+        let asked = calls.call(Arc::clone(&component), move |component, mut host| {
+            host.on_trial(Moment::Enumerate);
             Inventory::ask_again(component, host, &before)
         });
         let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", &error))?;
         for (resource, pool) in inventory.pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
             let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
-            let call = calls.call(Arc::clone(&component), move |component, host| {
+            let call = calls.call(Arc::clone(&component), move |component, mut host| {
+                host.on_trial(Moment::Health);
                 verdicts(component, host, &asked, &units)
             });
             let verdicts = call.await.map_err(|error| failed("health", &error))?;
@@ -156,7 +159,8 @@ impl Plugin {
             let units = self.inventory.pools.get(&resource).map(|pool| pool.units.clone());
             self.take_verdicts(&units.unwrap_or_default(), &verdicts);
         }
-        let interest = Interest::new(self.policy(), &self.inventory, Arc::clone(&self.core.wake));
+        let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
+        let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
         self.shared.watcher.register(self.core.place, interest);
         self.publish();
         tracing::info!(plugin = name, "plugin {name}: reloaded");

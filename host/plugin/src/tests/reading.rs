@@ -46,8 +46,7 @@ fn reading_stops_at_the_grants() {
 fn reading_more_than_the_limit_ends_the_call() {
     let policy = POLICY.replace("    health:", "    limits: {read: 4KiB}\n    health:");
     let grants = Arc::new(crate::grants::Grants::new(node(), plugin_policy(&policy)));
-    let limits = Arc::new(grants.policy.limits.clone());
-    let mut host = crate::call::CallHost::new(grants, limits, "null".into(), crate::call::Reads::Here);
+    let mut host = host_of(grants);
     let gpu = host.devices("pci").unwrap()[0];
     let reads = (0..10_000).find_map(|n| host.attribute(gpu, "vendor").err().map(|error| (n, error)));
     let (n, error) = reads.expect("the limit ends it");
@@ -83,8 +82,7 @@ plugins:
 ";
     let node = devgate_node::Node::recorded("bridge", BRIDGE).unwrap();
     let grants = Arc::new(crate::grants::Grants::new(node, plugin_policy(GRANT)));
-    let limits = Arc::new(grants.policy.limits.clone());
-    let mut host = crate::call::CallHost::new(grants, limits, "null".into(), crate::call::Reads::Here);
+    let mut host = host_of(grants);
     let bridge = host.devices("pci").unwrap();
     assert_eq!(bridge.len(), 1);
     let bridge = bridge[0];
@@ -173,10 +171,8 @@ fn the_order_of_questions_decides_nothing() {
         "      - {subsystem: misc, name: fuse, use: offer, nodes: [{access: r}]}\n",
     );
     let grants = Arc::new(crate::grants::Grants::new(node(), plugin_policy(&policy)));
-    let limits = Arc::new(grants.policy.limits.clone());
     for by_path_first in [true, false] {
-        let (grants, limits) = (Arc::clone(&grants), Arc::clone(&limits));
-        let mut host = crate::call::CallHost::new(grants, limits, "null".into(), crate::call::Reads::Here);
+        let mut host = host_of(Arc::clone(&grants));
         let fuse = host.device_by_name("misc", "fuse").unwrap();
         let node = match by_path_first {
             true => host.node_at("/dev/fuse").unwrap(),

@@ -1,8 +1,9 @@
 //! What one plugin is interested in.
 
 use super::{Asked, Wake, takes_away};
+use crate::captures::Captures;
 use crate::inventory::Inventory;
-use devgate_node::{DeviceEvent, DevicePath, NodeEvent};
+use devgate_node::{DeviceEvent, DevicePath, LogSource, NodeEvent};
 use devgate_policy::PluginPolicy;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,12 +17,12 @@ pub(crate) struct Interest {
     devices: Vec<DevicePath>,
     /// Where its nodes and files are.
     directories: BTreeSet<String>,
-    kernel_log: bool,
+    captures: Arc<Captures>,
 }
 
 impl Interest {
     /// What `policy` and the units that there are now are about.
-    pub(crate) fn new(policy: &PluginPolicy, inventory: &Inventory, wake: Arc<Wake>) -> Self {
+    pub(crate) fn new(policy: &PluginPolicy, inventory: &Inventory, wake: Arc<Wake>, captures: Arc<Captures>) -> Self {
         let mut subsystems = BTreeSet::new();
         for selector in &policy.hardware {
             subsystems.insert(selector.subsystem.clone());
@@ -44,6 +45,8 @@ impl Interest {
                 _ => {}
             }
         }
+        // Others after a reload.
+        captures.replace(&policy.kernel_log);
         devices.sort_unstable();
         devices.dedup();
         Self {
@@ -51,7 +54,7 @@ impl Interest {
             subsystems,
             devices,
             directories,
-            kernel_log: !policy.kernel_log.is_empty(),
+            captures,
         }
     }
 
@@ -66,7 +69,21 @@ impl Interest {
     }
 
     pub(super) fn wants_kernel_log(&self) -> bool {
-        self.kernel_log
+        self.captures.wants_lines()
+    }
+
+    /// Whether nobody has told it of the log's lines so far, those that were there before among them.
+    pub(super) fn has_no_lines(&self) -> bool {
+        self.captures.is_new()
+    }
+
+    /// Says where the lines come from.
+    pub(super) fn log_is(&self, source: &LogSource) {
+        match source {
+            LogSource::NotAsked => {}
+            LogSource::Off { why } => self.captures.is_off(why),
+            _ => self.captures.is_read(),
+        }
     }
 
     /// Wakes the plugin if an event may be about what it is interested in.
@@ -77,6 +94,11 @@ impl Interest {
             // Word of a driver changes nothing about what there is, as a rule; but it may.
             NodeEvent::Device(_) | NodeEvent::Driver(_) => Asked::UNITS,
             NodeEvent::Path(path) if self.is_near(path) => Asked::HARDWARE | Asked::UNITS,
+            NodeEvent::Line(line) if self.captures.take(line) => Asked::HEALTH,
+            NodeEvent::Gap if self.captures.wants_lines() => {
+                self.captures.lost();
+                Asked::HEALTH
+            }
             NodeEvent::Lost => Asked::HARDWARE | Asked::UNITS,
             _ => return,
         };

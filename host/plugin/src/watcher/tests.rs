@@ -26,7 +26,10 @@ impl Woken {
             inventory = Inventory::ask(&Fake::gpus(), Box::new(call_host())).unwrap().0;
         }
         let watcher = Watcher::new(node.clone());
-        watcher.register(Place(0), Interest::new(&policy, &inventory, Arc::clone(&wake)));
+        watcher.register(
+            Place(0),
+            Interest::new(&policy, &inventory, Arc::clone(&wake), captures(&policy)),
+        );
         Self {
             node,
             wake,
@@ -111,7 +114,7 @@ fn a_unit_is_about_what_is_above_and_beneath_it() {
     let mut host = call_host();
     let interest = |inventory| {
         let policy = plugin_policy(&policy_of("    hardware: [{subsystem: none, use: offer}]\n"));
-        Interest::new(&policy, &inventory, Arc::default())
+        Interest::new(&policy, &inventory, Arc::default(), captures(&policy))
     };
     let devices = host.devices("pci").unwrap();
     assert_eq!(devices.len(), 2);
@@ -134,4 +137,40 @@ fn a_unit_is_about_what_is_above_and_beneath_it() {
     };
     assert!(about(&card) && about(&parent));
     assert!(!about(&stranger));
+}
+
+fn captures(policy: &devgate_policy::PluginPolicy) -> Arc<crate::captures::Captures> {
+    Arc::new(crate::captures::Captures::new(policy.kernel_log.clone(), None))
+}
+
+/// Lines that were there before, those that come, and nothing of what no pattern matches; whoever comes later gets them all.
+#[test]
+fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
+    let node = Node::recorded("test", "K: 5 NVRM: Xid (PCI:0000:05:00): 13,\n").unwrap();
+    let policy = plugin_policy(&policy_of(
+        "    kernel-log: ['^NVRM: Xid .PCI:([0-9a-f:]+).: ([0-9]+),']\n",
+    ));
+    let watcher = Watcher::new(node.clone());
+    let register = |place: usize| {
+        let (wake, captures): (Arc<Wake>, _) = (Arc::default(), captures(&policy));
+        let interest = Interest::new(&policy, &Inventory::default(), Arc::clone(&wake), Arc::clone(&captures));
+        watcher.register(Place(place), interest);
+        (wake, captures)
+    };
+    let events = |captures: &crate::captures::Captures| captures.since("", 10).unwrap().events.len();
+    let (wake, first) = register(0);
+    assert_eq!((events(&first), wake.take()), (1, Some(Asked::HEALTH)));
+    let line = |text: &str| {
+        node.apply(Change::Say {
+            micros: 9,
+            text: text.to_owned(),
+        })
+        .unwrap();
+    };
+    line("usb 1-1: new device");
+    assert_eq!(wake.take(), None);
+    line("NVRM: Xid (PCI:0000:05:00): 79,");
+    assert_eq!((events(&first), wake.take()), (2, Some(Asked::HEALTH)));
+    let (_, second) = register(1);
+    assert_eq!((events(&second), events(&first)), (2, 2), "and nobody gets one twice");
 }

@@ -383,13 +383,13 @@ fn interfaces_are_granted_by_what_the_policy_lists() {
     for key in ["files", "kernel-log", "control", "state"] {
         assert_eq!(paths.grants(key), Grant::NotGranted { key });
     }
-    let later = super::plugin(
+    let granted = super::plugin(
         "kernel-log: [\"^a(b)\"]\ncontrol: [{attribute: x, values: a, moment: prepare}]\nstate: true\nfiles: [/opt/x]",
     );
     for key in ["kernel-log", "control", "state"] {
-        assert_eq!(later.grants(key), Grant::NotServed);
+        assert_eq!(granted.grants(key), Grant::Granted);
     }
-    assert_eq!(later.grants("files"), Grant::Granted);
+    assert_eq!(granted.grants("files"), Grant::Granted);
     let mounts = super::plugin("containers: {mounts: {lib: {source: /usr/lib64/x.so, target: /usr/lib64/x.so}}}");
     assert_eq!(mounts.grants("host-paths"), Grant::Granted);
     assert_eq!(paths.grants("sockets"), Grant::Unknown);

@@ -20,8 +20,6 @@ pub enum ImportGrant {
         /// The policy's key that would, such as `hardware`.
         key: &'static str,
     },
-    /// Part of the contract, but this version of devgate has nothing behind it.
-    NotServed,
     /// Not part of the contract.
     Unknown,
 }
@@ -29,9 +27,7 @@ pub enum ImportGrant {
 /// Interfaces of the contract that every component has.
 const ALWAYS: [&str; 3] = ["types", "config", "log"];
 /// Interfaces of the contract that the policy grants and this version serves.
-const SERVED: [&str; 3] = ["hardware", "host-paths", "files"];
-/// Interfaces of the contract that this version does not serve.
-const NOT_SERVED: [&str; 3] = ["control", "kernel-log", "state"];
+const SERVED: [&str; 6] = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
 
 /// Interfaces of WASI 0.2 that are served with nothing behind them, so that components of any language start.
 pub(super) const WASI: [&str; 15] = [
@@ -140,14 +136,12 @@ fn need_of_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> ImportGrant) 
     let grant = match interface.name {
         name if ALWAYS.contains(&name) => ImportGrant::Always,
         name if SERVED.contains(&name) => grants(name),
-        name if NOT_SERVED.contains(&name) => ImportGrant::NotServed,
         _ => ImportGrant::Unknown,
     };
     match grant {
         ImportGrant::Always => Need::Nothing,
         ImportGrant::Granted => Need::Granted,
         ImportGrant::NotGranted { key } => Need::Key(key),
-        ImportGrant::NotServed => Need::Never("is not served by this version yet".into()),
         ImportGrant::Unknown => Need::Never(format!("is not an interface of the contract {CONTRACT}")),
     }
 }
@@ -232,14 +226,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_grants_what_is_not_served() {
-        for name in ["kernel-log@0.1.0", "state@0.1.0", "control@0.1.0"] {
-            let name = format!("devgate:plugin/{name}");
-            assert_eq!(
-                reason(&name, ImportGrant::Granted).as_deref(),
-                Some("is not served by this version yet")
-            );
+    fn what_the_policy_can_grant_is_served_where_it_does() {
+        for name in SERVED {
+            let name = format!("devgate:plugin/{name}@0.1.0");
+            assert_eq!(reason(&name, ImportGrant::Granted), None, "{name}");
+            let key = ImportGrant::NotGranted { key: "key" };
+            assert!(reason(&name, key).is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn nothing_grants_what_is_not_served() {
         for name in [
             "wasi:http/types@0.2.0",
             "wasi:sockets/tcp@0.2.0",

@@ -4,7 +4,9 @@ use super::error::Refusal;
 use super::imports::{CONTRACT, Interface};
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
-use crate::bindings::{PluginComponentPre, config, files, hardware, host_paths, log, types};
+use crate::bindings::{
+    PluginComponentPre, config, control, files, hardware, host_paths, kernel_log, log, state, types,
+};
 use crate::state::Call;
 use devgate_model::GuestText;
 use devgate_plugin::component::Profile;
@@ -62,6 +64,9 @@ fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Lin
             "log" => log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
             "hardware" => hardware::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
             "files" => files::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "kernel-log" => kernel_log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "control" => control::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "state" => state::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
             "host-paths" => host_paths::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
             _ => {}
         }

@@ -4,7 +4,7 @@ use devgate_model::{
     ByteSize, CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle,
     NodeHandle, NodeKind, NodeNumber, Unit,
 };
-use devgate_plugin::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
+use devgate_plugin::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadError, LoadRequest, Loaded, load};
 use std::any::Any;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -223,6 +223,42 @@ impl Capabilities for Fake {
 
     fn file_entries(&mut self, _: &str) -> Answered<Vec<String>> {
         Ok(vec!["0000:01:00.0".into(), "0000:02:00.0".into()])
+    }
+
+    fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
+        if !cursor.is_empty() {
+            return Err(Failure::new(FailureKind::Invalid, "no cursor").into());
+        }
+        let event = |n: u32| LogEvent {
+            pattern: n,
+            captures: vec!["0000:05:00".into(), "79".into()],
+            micros: 1 << 40,
+        };
+        Ok(LogBatch {
+            events: (0..most).map(event).collect(),
+            cursor: "next".into(),
+            gap: true,
+        })
+    }
+
+    fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()> {
+        match path {
+            "reset" => {
+                self.log(LogLevel::Info, &format!("{value} to {path} of {}", device.0));
+                Ok(())
+            }
+            _ => Err(Failure::new(FailureKind::Busy, "not now").into()),
+        }
+    }
+
+    fn state_load(&mut self) -> Answered<Vec<u8>> {
+        self.read += 4;
+        Ok(b"kept".into())
+    }
+
+    fn state_store(&mut self, blob: &[u8]) -> Answered<()> {
+        self.log(LogLevel::Info, &format!("{} bytes", blob.len()));
+        Ok(())
     }
 
     fn config(&mut self) -> Arc<str> {

@@ -40,22 +40,6 @@ fn a_component_is_loaded_with_its_profile() {
     assert_eq!(*try_load(&bytes, Limits::default()).unwrap().profile(), expected);
 }
 
-/// Whatever the policy grants.
-#[test]
-fn what_has_nothing_behind_it_is_refused() {
-    let import = |name: &str| format!(r#"(import "devgate:plugin/{name}@0.1.0" (instance))"#);
-    let all: String = ["kernel-log", "control", "state", "files"]
-        .iter()
-        .map(|name| import(name))
-        .collect();
-    assert_snapshot!(refused(&text(&format!("(component {all})"))), @r"
-    plugin snoop: component asks for what it does not get:
-      devgate:plugin/kernel-log@0.1.0  is not served by this version yet
-      devgate:plugin/control@0.1.0     is not served by this version yet
-      devgate:plugin/state@0.1.0       is not served by this version yet
-    ");
-}
-
 #[test]
 fn all_imports_that_are_not_granted_are_named_at_once() {
     let snoop = text(
@@ -77,6 +61,7 @@ fn all_imports_that_are_not_granted_are_named_at_once() {
     let grants = |interface: &str| match interface {
         "hardware" => ImportGrant::NotGranted { key: "hardware" },
         "host-paths" => ImportGrant::NotGranted { key: "host-nodes" },
+        "kernel-log" => ImportGrant::NotGranted { key: "kernel-log" },
         _ => ImportGrant::Granted,
     };
     let request = LoadRequest {
@@ -89,7 +74,7 @@ fn all_imports_that_are_not_granted_are_named_at_once() {
     assert_snapshot!(load(&ENGINE, request).unwrap_err(), @r#"
 plugin snoop: component asks for what it does not get:
   devgate:plugin/hardware@0.1.0      needs "hardware:" in the policy
-  devgate:plugin/kernel-log@0.1.0    is not served by this version yet
+  devgate:plugin/kernel-log@0.1.0    needs "kernel-log:" in the policy
   devgate:plugin/host-paths@0.1.3    needs "host-nodes:" in the policy
   devgate:plugin/teleport@0.1.0      is not an interface of the contract 0.1.0
   devgate:plugin/state@0.2.0         is another version of the contract; this host has 0.1.0

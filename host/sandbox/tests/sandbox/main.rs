@@ -11,6 +11,7 @@ mod fake;
 mod guest;
 
 mod calls;
+mod capabilities;
 mod files;
 mod hostile;
 mod inspecting;

@@ -3,7 +3,7 @@
 use crate::table::{Table, median_and_p99};
 use anyhow::anyhow;
 use devgate_model::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, Unit};
-use devgate_plugin::component::{Answered, Capabilities, Component, LogLevel, NodeInfo};
+use devgate_plugin::component::{Answered, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
 use std::sync::Arc;
 use std::time::Instant;
@@ -147,6 +147,18 @@ impl Capabilities for Nowhere {
         nothing()
     }
     fn mount_source(&mut self, _: MountHandle) -> Answered<(String, bool)> {
+        nothing()
+    }
+    fn kernel_log_since(&mut self, _: &str, _: u32) -> Answered<LogBatch> {
+        nothing()
+    }
+    fn control_write(&mut self, _: DeviceHandle, _: &str, _: &str) -> Answered<()> {
+        nothing()
+    }
+    fn state_load(&mut self) -> Answered<Vec<u8>> {
+        nothing()
+    }
+    fn state_store(&mut self, _: &[u8]) -> Answered<()> {
         nothing()
     }
     fn config(&mut self) -> Arc<str> {

@@ -1,0 +1,253 @@
+//! One small blob for each plugin that survives restarts: a file of the state directory, replaced as a whole.
+
+use devgate_model::PluginName;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::OwnedMutexGuard;
+
+/// The largest blob, in bytes, as the contract says.
+pub(crate) const MOST_BYTES: usize = 64 << 10;
+/// Beneath the state directory.
+const DIRECTORY: &str = "state";
+/// What is written first, then renamed.
+const NEW: &str = ".new";
+
+/// A plugin's blob. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Blob(Arc<Inner>);
+
+struct Inner {
+    /// Nothing: it ends with the process.
+    file: Option<PathBuf>,
+    /// What is stored, once it has been read.
+    kept: Mutex<Option<Arc<[u8]>>>,
+    /// One writer at a time, however long the disk takes.
+    writing: Mutex<()>,
+    /// The calls that may store: one at a time. Whoever waits for a call holds it, not the call: one that never returns must not
+    /// keep the plugin from all others.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// The newest ticket. Older ones are worth nothing any more.
+    newest: AtomicU64,
+}
+
+/// The turn of a call that may store. Ends when dropped.
+pub(crate) struct Turn {
+    ticket: Ticket,
+    _held: OwnedMutexGuard<()>,
+}
+
+impl Turn {
+    pub(crate) fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+}
+
+/// Leave to store, until the next turn begins: a call that hung and that nobody waits for any more stores nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
+/// Why a blob was not stored.
+#[derive(Debug)]
+pub(crate) enum NotStored {
+    /// It is too large.
+    TooLarge,
+    /// The call took too long, and another one has begun.
+    Late,
+    /// The disk says no.
+    Disk(io::Error),
+}
+
+impl Blob {
+    /// The blob of a plugin, in a state directory if there is one.
+    pub(crate) fn new(state_dir: Option<&Path>, plugin: &PluginName) -> Self {
+        Self(Arc::new(Inner {
+            // A plugin's name is a DNS label: it has neither slash nor dot.
+            file: state_dir.map(|dir| dir.join(DIRECTORY).join(plugin.as_str())),
+            kept: Mutex::default(),
+            writing: Mutex::default(),
+            turn: Arc::default(),
+            newest: AtomicU64::new(0),
+        }))
+    }
+
+    /// A copy of what is stored, which ends with the process.
+    pub(crate) fn copy(&self) -> Self {
+        Self(Arc::new(Inner {
+            file: None,
+            // One that cannot be read is none: whoever asks the original is told.
+            kept: Mutex::new(self.load().ok()),
+            writing: Mutex::default(),
+            turn: Arc::default(),
+            newest: AtomicU64::new(0),
+        }))
+    }
+
+    /// Waits until no other call that may store is under way.
+    pub(crate) async fn turn(&self) -> Turn {
+        let held = Arc::clone(&self.0.turn).lock_owned().await;
+        Turn {
+            ticket: self.ticket(),
+            _held: held,
+        }
+    }
+
+    /// A turn where nobody else asks for one.
+    pub(crate) fn ticket(&self) -> Ticket {
+        Ticket(self.0.newest.fetch_add(1, Ordering::AcqRel) + 1)
+    }
+
+    /// What was last stored, or nothing at all. Blocks while the file is read for the first time.
+    pub(crate) fn load(&self) -> io::Result<Arc<[u8]>> {
+        let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = &*kept {
+            return Ok(Arc::clone(kept));
+        }
+        let bytes: Arc<[u8]> = match &self.0.file {
+            Some(file) => read(file)?.into(),
+            None => Arc::default(),
+        };
+        *kept = Some(Arc::clone(&bytes));
+        Ok(bytes)
+    }
+
+    /// Replaces what is stored, on the disk as well: whole, or not at all.
+    pub(crate) fn store(&self, ticket: Ticket, bytes: &[u8]) -> Result<(), NotStored> {
+        if bytes.len() > MOST_BYTES {
+            return Err(NotStored::TooLarge);
+        }
+        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.0.newest.load(Ordering::Acquire) != ticket.0 {
+            return Err(NotStored::Late);
+        }
+        if self.is(bytes) {
+            return Ok(());
+        }
+        if let Some(file) = &self.0.file {
+            write(file, bytes).map_err(NotStored::Disk)?;
+        }
+        *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes.into());
+        Ok(())
+    }
+
+    /// Whether this is what is stored: a component stores the same at every look, and that costs nothing.
+    fn is(&self, bytes: &[u8]) -> bool {
+        let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().is_some_and(|kept| **kept == *bytes)
+    }
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let opened = match fs::File::open(file) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    opened.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > MOST_BYTES {
+        return Err(io::Error::other(format!("it has more than {MOST_BYTES} bytes")));
+    }
+    Ok(bytes)
+}
+
+fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = file.parent().unwrap_or(Path::new(""));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let mut name = file.as_os_str().to_owned();
+    name.push(NEW);
+    let new = Path::new(&name);
+    let mut options = fs::OpenOptions::new();
+    let mut opened = options.write(true).create(true).truncate(true).mode(0o600).open(new)?;
+    opened.write_all(bytes)?;
+    // The content must be there before the name is, whenever the power goes.
+    opened.sync_all()?;
+    fs::rename(new, file)?;
+    fs::File::open(dir)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(name: &str) -> PluginName {
+        PluginName::try_new(name).unwrap()
+    }
+
+    #[test]
+    fn a_blob_survives_a_restart_and_is_its_plugins_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |plugin| Blob::new(Some(dir.path()), &name(plugin));
+        let blob = open("gpus");
+        assert_eq!(*blob.load().unwrap(), *b"");
+        blob.store(blob.ticket(), b"one").unwrap();
+        blob.store(blob.ticket(), b"two").unwrap();
+        assert_eq!(*blob.load().unwrap(), *b"two");
+        assert_eq!(*open("gpus").load().unwrap(), *b"two");
+        assert_eq!(*open("nics").load().unwrap(), *b"");
+        let copy = blob.copy();
+        copy.store(copy.ticket(), b"on trial").unwrap();
+        assert_eq!(
+            (&*copy.load().unwrap(), &*blob.load().unwrap()),
+            (&b"on trial"[..], &b"two"[..])
+        );
+        let forgetful = Blob::new(None, &name("gpus"));
+        forgetful.store(forgetful.ticket(), b"x").unwrap();
+        assert_eq!(*forgetful.clone().load().unwrap(), *b"x");
+    }
+
+    #[test]
+    fn a_file_that_was_half_written_is_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || Blob::new(Some(dir.path()), &name("gpus"));
+        let blob = open();
+        blob.store(blob.ticket(), b"whole").unwrap();
+        fs::write(dir.path().join("state/gpus.new"), b"ha").unwrap();
+        assert_eq!(*open().load().unwrap(), *b"whole");
+        // And it is in nobody's way.
+        let blob = open();
+        blob.store(blob.ticket(), b"next").unwrap();
+        assert_eq!(*open().load().unwrap(), *b"next");
+    }
+
+    #[test]
+    fn a_blob_has_at_most_64_kib() {
+        let dir = tempfile::tempdir().unwrap();
+        let blob = Blob::new(Some(dir.path()), &name("gpus"));
+        blob.store(blob.ticket(), &vec![1; MOST_BYTES]).unwrap();
+        let more = blob.store(blob.ticket(), &vec![2; MOST_BYTES + 1]);
+        assert!(matches!(more, Err(NotStored::TooLarge)));
+        assert_eq!(*blob.load().unwrap(), *vec![1; MOST_BYTES]);
+        fs::write(dir.path().join("state/gpus"), vec![3; MOST_BYTES + 1]).unwrap();
+        assert!(Blob::new(Some(dir.path()), &name("gpus")).load().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_call_that_took_too_long_stores_nothing() {
+        let blob = Blob::new(None, &name("gpus"));
+        let late = blob.turn().await;
+        let ticket = late.ticket();
+        blob.store(ticket, b"in time").unwrap();
+        // Nobody waits for it any more.
+        drop(late);
+        let next = blob.turn().await;
+        assert!(matches!(blob.store(ticket, b"late"), Err(NotStored::Late)));
+        blob.store(next.ticket(), b"next").unwrap();
+        assert_eq!(*blob.load().unwrap(), *b"next");
+    }
+
+    #[tokio::test]
+    async fn turns_come_one_after_another() {
+        let blob = Blob::new(None, &name("gpus"));
+        let first = blob.turn().await;
+        assert!(blob.0.turn.try_lock().is_err());
+        let waiting = blob.clone();
+        let second = tokio::spawn(async move { waiting.turn().await.ticket() });
+        let ticket = first.ticket();
+        drop(first);
+        assert_ne!(second.await.unwrap(), ticket);
+    }
+}

@@ -1,0 +1,263 @@
+//! What a plugin's patterns captured from the kernel's log: a bounded piece of the past, read through cursors that survive a
+//! restart of the host.
+
+use crate::component::{LogBatch, LogEvent};
+use devgate_model::{Failure, FailureKind, escape};
+use devgate_node::KernelLine;
+use devgate_policy::KernelPattern;
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The most events that are kept for one plugin, and the most bytes of their captures.
+const MOST_EVENTS: usize = 1_024;
+const MOST_BYTES: usize = 128 << 10;
+/// The longest capture, in bytes; what is longer is cut. A line of the kernel has about as much.
+const MOST_CAPTURE: usize = 1_024;
+/// The longest cursor, in bytes, as the contract says.
+const MOST_CURSOR: usize = 64;
+/// Why there are no lines as long as nobody has said anything.
+const NOBODY: &str = "nobody reads it";
+/// Beyond the index of any pattern.
+const AFTER_ALL: u32 = 999;
+
+/// The captures of one plugin. Whoever reads the log hands lines in; the component's calls take captures out.
+pub(crate) struct Captures {
+    /// Which boot the lines are of, or which process read them where that is not known: a cursor of another one is worth
+    /// nothing.
+    era: String,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    patterns: Vec<KernelPattern>,
+    /// Why there are no lines, if so.
+    off: Option<String>,
+    events: VecDeque<(Place, LogEvent)>,
+    bytes: usize,
+    /// The first line that was seen since lines were lost the last time.
+    first: Option<u64>,
+    /// The last line that was seen.
+    last: Option<u64>,
+    /// Nothing is known of what comes at or before this place, if there is one: it was lost, or had no room.
+    lost: Option<Place>,
+}
+
+/// A line of the log and a pattern that matched it.
+type Place = (u64, u32);
+
+impl Captures {
+    /// For these patterns, on this boot ([`devgate_node::Node::boot_id`]). Until somebody says that the log is read, it is not.
+    pub(crate) fn new(patterns: Vec<KernelPattern>, boot: Option<String>) -> Self {
+        let unknown = || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            format!("p{}-{}", std::process::id(), now.as_nanos())
+        };
+        let kept = Kept {
+            patterns,
+            off: Some(NOBODY.to_owned()),
+            ..Kept::default()
+        };
+        Self {
+            era: boot.unwrap_or_else(unknown),
+            kept: Mutex::new(kept),
+        }
+    }
+
+    /// Whether nobody has said yet whether the log is read.
+    pub(crate) fn is_new(&self) -> bool {
+        self.lock().off.as_deref() == Some(NOBODY)
+    }
+
+    /// Whether there is anything to look for.
+    pub(crate) fn wants_lines(&self) -> bool {
+        !self.lock().patterns.is_empty()
+    }
+
+    /// Says that the log is read from now on.
+    pub(crate) fn is_read(&self) {
+        self.lock().off = None;
+    }
+
+    /// Says why the log cannot be read.
+    pub(crate) fn is_off(&self, why: &str) {
+        self.lock().off = Some(why.to_owned());
+    }
+
+    /// Other patterns from now on, after a reload. What the old ones captured is forgotten, and readers are told that something
+    /// is missing.
+    pub(crate) fn replace(&self, patterns: &[KernelPattern]) {
+        let mut kept = self.lock();
+        if kept.patterns == patterns {
+            return;
+        }
+        *kept = Kept {
+            patterns: patterns.to_vec(),
+            off: kept.off.take(),
+            lost: kept.last.map(|last| (last, AFTER_ALL)),
+            last: kept.last,
+            ..Kept::default()
+        };
+    }
+
+    /// Takes a line, unless it has been taken already; whether a pattern captured something.
+    pub(crate) fn take(&self, line: &KernelLine) -> bool {
+        let mut kept = self.lock();
+        if kept.last.is_some_and(|last| line.sequence <= last) {
+            return false;
+        }
+        kept.first.get_or_insert(line.sequence);
+        kept.last = Some(line.sequence);
+        let captured = kept.captured(line);
+        let any = !captured.is_empty();
+        for event in captured {
+            kept.push((line.sequence, event.pattern), event);
+        }
+        any
+    }
+
+    /// Notes that lines before the next one were lost: the kernel's buffer is a ring, and whoever reads it was late.
+    pub(crate) fn lost(&self) {
+        let mut kept = self.lock();
+        kept.lost = kept.last.map(|last| (last, AFTER_ALL)).or(kept.lost);
+        kept.first = None;
+    }
+
+    /// What was captured after a cursor (from the first that is kept, where it is empty), oldest first, at most `most`.
+    pub(crate) fn since(&self, cursor: &str, most: u32) -> Result<LogBatch, Failure> {
+        let kept = self.lock();
+        if let Some(why) = &kept.off {
+            let message = format!("the kernel's log: {why}");
+            return Err(Failure::new(FailureKind::Unsupported, message));
+        }
+        let from = self.read_cursor(cursor)?;
+        // A cursor of another boot, or of a line that has not been said yet: what it stood for is gone.
+        let foreign = match from {
+            Since::Start => false,
+            Since::Elsewhere => true,
+            Since::After((line, _)) => kept.last.is_none_or(|last| line > last),
+        };
+        let after = match from {
+            Since::After(place) if !foreign => Some(place),
+            _ => None,
+        };
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let mut events = Vec::new();
+        let mut reached = None;
+        let mut rest = kept.events.iter().filter(|(place, _)| Some(*place) > after);
+        for (place, event) in rest.by_ref().take(most) {
+            reached = Some(*place);
+            events.push(event.clone());
+        }
+        if rest.next().is_none() {
+            reached = kept.last.map(|last| (last, AFTER_ALL));
+        }
+        Ok(LogBatch {
+            events,
+            cursor: reached.or(after).map(|place| self.cursor(place)).unwrap_or_default(),
+            gap: foreign || kept.has_lost_since(after),
+        })
+    }
+
+    fn cursor(&self, (line, pattern): Place) -> String {
+        let mut text = self.era.clone();
+        // Cannot fail: it is a string.
+        let _ = write!(text, ".{line}.{pattern}");
+        text
+    }
+
+    fn read_cursor(&self, cursor: &str) -> Result<Since, Failure> {
+        let invalid = || {
+            let message = format!("\"{}\" is no cursor of kernel-log", escape(cursor, 80));
+            Failure::new(FailureKind::Invalid, message)
+        };
+        if cursor.is_empty() {
+            return Ok(Since::Start);
+        }
+        let mut parts = cursor.splitn(3, '.');
+        let (Some(era), Some(line), Some(pattern)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(invalid());
+        };
+        if cursor.len() > MOST_CURSOR {
+            return Err(invalid());
+        }
+        let place = (
+            line.parse().map_err(|_| invalid())?,
+            pattern.parse().map_err(|_| invalid())?,
+        );
+        Ok(if era == self.era {
+            Since::After(place)
+        } else {
+            Since::Elsewhere
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Each change is whole before the lock is let go.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a reader is.
+enum Since {
+    Start,
+    After(Place),
+    /// In another boot.
+    Elsewhere,
+}
+
+impl Kept {
+    fn captured(&self, line: &KernelLine) -> Vec<LogEvent> {
+        let patterns = (0_u32..).zip(&self.patterns);
+        let event = |(pattern, regex): (u32, &KernelPattern)| {
+            Some(LogEvent {
+                pattern,
+                captures: regex.captures(&line.text)?.into_iter().map(cut).collect(),
+                micros: line.micros,
+            })
+        };
+        patterns.filter_map(event).collect()
+    }
+
+    fn push(&mut self, place: Place, event: LogEvent) {
+        self.bytes += size(&event);
+        self.events.push_back((place, event));
+        while self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES {
+            let Some((place, event)) = self.events.pop_front() else {
+                return;
+            };
+            self.bytes -= size(&event);
+            self.lost = Some(place);
+        }
+    }
+
+    /// Whether something after a place was lost. Before the first line that was seen there may have been others, unless it is the
+    /// first that the kernel said; who asks from the start asks for what is kept.
+    fn has_lost_since(&self, after: Option<Place>) -> bool {
+        match after {
+            None => false,
+            Some(after) => {
+                let dropped = self.lost.is_some_and(|lost| lost > after);
+                // Not known to be the next one: the ring had gone round before it was read.
+                let unseen = self.first.is_some_and(|first| after.0.saturating_add(1) < first);
+                dropped || unseen
+            }
+        }
+    }
+}
+
+fn size(event: &LogEvent) -> usize {
+    event.captures.iter().map(|capture| capture.len() + 16).sum::<usize>() + 32
+}
+
+fn cut(text: &str) -> String {
+    let end = (0..=MOST_CAPTURE.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

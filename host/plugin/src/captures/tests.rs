@@ -1,0 +1,205 @@
+use super::*;
+use crate::testing::{plugin_policy, policy_of};
+
+const BOOT: &str = "3a862986-6127-4a76-bcba-d4cf2e55b45f";
+
+fn patterns(list: &str) -> Vec<KernelPattern> {
+    plugin_policy(&policy_of(&format!("    kernel-log: [{list}]\n")))
+        .kernel_log
+        .clone()
+}
+
+fn xids() -> Vec<KernelPattern> {
+    patterns(r"'^NVRM: Xid \((?:PCI:)?([0-9a-f:.]+)\): ([0-9]+)', '^NVRM: (Xid)'")
+}
+
+fn on(boot: &str) -> Captures {
+    let captures = Captures::new(xids(), Some(boot.to_owned()));
+    captures.is_read();
+    captures
+}
+
+fn line(sequence: u64, text: &str) -> KernelLine {
+    KernelLine {
+        sequence,
+        micros: sequence * 1_000,
+        text: text.to_owned(),
+    }
+}
+
+fn xid(sequence: u64, code: u32) -> KernelLine {
+    line(
+        sequence,
+        &format!("NVRM: Xid (PCI:0000:05:00): {code}, pid='<unknown>', name=evil"),
+    )
+}
+
+fn codes(batch: &LogBatch) -> Vec<&str> {
+    let of_first = batch.events.iter().filter(|event| event.pattern == 0);
+    of_first.map(|event| event.captures[1].as_str()).collect()
+}
+
+#[test]
+fn captures_are_told_and_nothing_else_of_a_line() {
+    let captures = on(BOOT);
+    assert!(captures.take(&xid(3, 79)));
+    assert!(!captures.take(&line(4, "usb 1-1: NVRM: Xid (PCI:0000:05:00): 79, not the kernel's")));
+    let batch = captures.since("", 10).unwrap();
+    assert_eq!(
+        batch.events,
+        [
+            LogEvent {
+                pattern: 0,
+                captures: vec!["0000:05:00".into(), "79".into()],
+                micros: 3_000,
+            },
+            LogEvent {
+                pattern: 1,
+                captures: vec!["Xid".into()],
+                micros: 3_000,
+            }
+        ]
+    );
+    assert_eq!(batch.cursor, format!("{BOOT}.4.999"));
+    assert!(!batch.gap);
+}
+
+/// What a process writes into a name that the kernel prints stays one capture of one line.
+#[test]
+fn a_line_that_a_tenant_made_up_is_one_event() {
+    let captures = on(BOOT);
+    captures.take(&line(
+        1,
+        r"NVRM: Xid (PCI:0000:05:00): 13, name=x\x0aNVRM: Xid (PCI:0000:06:00): 79,",
+    ));
+    assert_eq!(codes(&captures.since("", 10).unwrap()), ["13"]);
+}
+
+#[test]
+fn a_cursor_goes_on_where_it_was_and_nothing_comes_twice() {
+    let captures = on(BOOT);
+    captures.take(&xid(1, 13));
+    captures.take(&xid(2, 31));
+    let mut seen = Vec::new();
+    let mut cursor = String::new();
+    // One event at a time: the two patterns of one line are two events.
+    for n in 0..4 {
+        let batch = captures.since(&cursor, 1).unwrap();
+        assert!(!batch.gap && batch.cursor.len() <= 64, "{n}");
+        seen.extend(batch.events.iter().map(|event| (event.micros, event.pattern)));
+        cursor = batch.cursor;
+    }
+    assert_eq!(seen, [(1_000, 0), (1_000, 1), (2_000, 0), (2_000, 1)]);
+    assert_eq!(captures.since(&cursor, 1).unwrap().events, []);
+    // A line that is handed in again, as after a look at the whole log, is no news.
+    assert!(!captures.take(&xid(2, 31)));
+    captures.take(&xid(9, 94));
+    let batch = captures.since(&cursor, 10).unwrap();
+    assert_eq!((codes(&batch), batch.gap), (vec!["94"], false));
+    assert_eq!(captures.since(&batch.cursor, 0).unwrap().events, []);
+}
+
+#[test]
+fn a_cursor_survives_a_restart_of_the_host_but_not_one_of_the_computer() {
+    let before = on(BOOT);
+    before.take(&xid(1, 13));
+    let cursor = before.since("", 10).unwrap().cursor;
+    let again = on(BOOT);
+    (0..=2).for_each(|n| _ = again.take(&xid(n, 40 + u32::try_from(n).unwrap())));
+    let batch = again.since(&cursor, 10).unwrap();
+    assert_eq!((codes(&batch), batch.gap), (vec!["42"], false));
+    let rebooted = on("00000000-6127-4a76-bcba-d4cf2e55b45f");
+    (0..=2).for_each(|n| _ = rebooted.take(&xid(n, 50)));
+    let batch = rebooted.since(&cursor, 10).unwrap();
+    assert_eq!((codes(&batch).len(), batch.gap), (3, true));
+    // Where the boot has no id, a cursor is worth nothing after a restart, and says so.
+    let nameless = Captures::new(xids(), None);
+    nameless.is_read();
+    nameless.take(&xid(1, 13));
+    let batch = nameless.since("", 10).unwrap();
+    assert!(batch.cursor.len() <= 64 && !nameless.since(&batch.cursor, 1).unwrap().gap);
+    assert!(again.since(&batch.cursor, 1).unwrap().gap);
+}
+
+#[test]
+fn a_gap_is_told_to_those_who_have_not_seen_what_was_lost() {
+    let captures = on(BOOT);
+    captures.take(&xid(1, 13));
+    let old = captures.since("", 10).unwrap().cursor;
+    captures.lost();
+    captures.take(&xid(500, 13));
+    let batch = captures.since(&old, 10).unwrap();
+    assert!(batch.gap);
+    assert!(!captures.since(&batch.cursor, 10).unwrap().gap);
+    // The ring had gone round before the host read it.
+    let late = on(BOOT);
+    late.take(&xid(400, 13));
+    assert!(late.since(&old, 10).unwrap().gap);
+    assert!(!late.since("", 10).unwrap().gap);
+    // A cursor from the future is no cursor of this log.
+    assert!(late.since(&format!("{BOOT}.4000.0"), 10).unwrap().gap);
+}
+
+#[test]
+fn what_is_kept_is_bounded() {
+    let captures = on(BOOT);
+    captures.take(&xid(0, 1));
+    let first = captures.since("", 10).unwrap().cursor;
+    let half = MOST_EVENTS as u64 / 2;
+    (1..half).for_each(|n| _ = captures.take(&xid(n, 2)));
+    let batch = captures.since(&first, u32::MAX).unwrap();
+    assert_eq!((batch.events.len(), batch.gap), (MOST_EVENTS - 2, false));
+    (half..=half + 2).for_each(|n| _ = captures.take(&xid(n, 2)));
+    let batch = captures.since(&first, u32::MAX).unwrap();
+    assert_eq!((batch.events.len(), batch.gap), (MOST_EVENTS, true));
+    // Long captures are cut, and count.
+    let long = Captures::new(patterns("'^(.*)'"), Some(BOOT.to_owned()));
+    long.is_read();
+    (0..500).for_each(|n| _ = long.take(&line(n, &"é".repeat(1_000))));
+    let kept = long.since("", u32::MAX).unwrap().events;
+    assert_eq!(kept[0].captures[0], "é".repeat(MOST_CAPTURE / 2));
+    assert!(
+        kept.len() > 100 && kept.len() * MOST_CAPTURE <= MOST_BYTES,
+        "{}",
+        kept.len()
+    );
+}
+
+#[test]
+fn other_patterns_start_anew_and_say_so() {
+    let captures = on(BOOT);
+    captures.take(&xid(5, 13));
+    let cursor = captures.since("", 10).unwrap().cursor;
+    captures.replace(&xids());
+    assert_eq!(
+        captures.since("", 10).unwrap().events.len(),
+        2,
+        "the same patterns change nothing"
+    );
+    captures.take(&xid(6, 13));
+    captures.replace(&patterns("'^(never)'"));
+    let batch = captures.since(&cursor, 10).unwrap();
+    assert_eq!((batch.events.len(), batch.gap), (0, true));
+    assert!(captures.take(&line(7, "never")));
+}
+
+#[test]
+fn a_log_that_is_not_read_is_no_empty_log() {
+    let captures = Captures::new(xids(), Some(BOOT.to_owned()));
+    let refused = |captures: &Captures| captures.since("", 1).unwrap_err();
+    assert_eq!(refused(&captures).kind, FailureKind::Unsupported);
+    captures.is_off("neither /dev/kmsg nor syslog(2) may be read");
+    insta::assert_snapshot!(refused(&captures), @"the kernel's log: neither /dev/kmsg nor syslog(2) may be read");
+    captures.is_read();
+    assert!(captures.since("", 1).is_ok());
+    assert!(captures.wants_lines() && !Captures::new(vec![], None).wants_lines());
+}
+
+#[test]
+fn what_is_no_cursor_is_refused() {
+    let captures = on(BOOT);
+    let long = format!("{}.1.1", "x".repeat(64));
+    for bad in ["x", "..", "a.b.c", "1.2", long.as_str(), "a.1.-1"] {
+        assert_eq!(captures.since(bad, 1).unwrap_err().kind, FailureKind::Invalid, "{bad}");
+    }
+}

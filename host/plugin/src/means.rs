@@ -1,0 +1,62 @@
+//! What a plugin's calls reach besides what its policy grants on the node. Lasts as long as the plugin, whatever is reloaded.
+
+use crate::blob::Blob;
+use crate::captures::Captures;
+use crate::claims::{Ledger, Place};
+use crate::memory::Memory;
+use devgate_node::Node;
+use devgate_policy::PluginPolicy;
+use std::sync::{Arc, OnceLock};
+
+/// One plugin's.
+pub(crate) struct Means {
+    /// What its patterns captured from the kernel's log.
+    pub(crate) captures: Arc<Captures>,
+    /// What it keeps across restarts.
+    pub(crate) blob: Blob,
+    /// What others have.
+    pub(crate) ledger: Ledger,
+    place: OnceLock<Place>,
+}
+
+impl Means {
+    pub(crate) fn new(policy: &PluginPolicy, node: &Node, memory: &Memory, ledger: Ledger) -> Self {
+        Self {
+            captures: Arc::new(Captures::new(policy.kernel_log.clone(), node.boot_id())),
+            blob: Blob::new(memory.dir(), &policy.name),
+            ledger,
+            place: OnceLock::new(),
+        }
+    }
+
+    /// Notes where the plugin is in the ledger, which is known when it starts.
+    pub(crate) fn is_at(&self, place: Place) {
+        // The first one counts: a plugin stays where it is.
+        self.place.get_or_init(|| place);
+    }
+
+    /// Where the plugin is in the ledger, once it runs.
+    pub(crate) fn place(&self) -> Option<Place> {
+        self.place.get().copied()
+    }
+
+    /// The same, but what is stored is a copy's and ends with it.
+    pub(crate) fn on_trial(&self) -> Self {
+        Self {
+            captures: Arc::clone(&self.captures),
+            blob: self.blob.copy(),
+            ledger: self.ledger.clone(),
+            place: self.place.clone(),
+        }
+    }
+
+    /// For a look that serves nobody: nothing is read of the kernel's log, nothing is kept, and nobody has anything.
+    pub(crate) fn none(policy: &PluginPolicy) -> Self {
+        Self {
+            captures: Arc::new(Captures::new(policy.kernel_log.clone(), None)),
+            blob: Blob::new(None, &policy.name),
+            ledger: Ledger::new([policy.name.to_string()]),
+            place: Place(0).into(),
+        }
+    }
+}

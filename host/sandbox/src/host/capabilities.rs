@@ -1,0 +1,72 @@
+//! The capabilities that make no handles: files, the kernel's log, writing attributes, and the blob that survives restarts.
+
+use super::{answer, device};
+use crate::bindings::types::{Device, Error};
+use crate::bindings::{control, files, kernel_log, state};
+use crate::state::Call;
+use devgate_model::{Failure, FailureKind};
+use devgate_plugin::component::LogEvent;
+use wasmtime::Result;
+use wasmtime::component::Resource;
+
+/// The largest blob that the contract allows, in bytes.
+const BLOB: usize = 64 << 10;
+
+impl files::Host for Call {
+    fn text(&mut self, path: String) -> Result<Result<String, Error>> {
+        answer!(self.argument(&path));
+        Ok(Ok(answer!(self.ask(|host| host.file_text(&path)))))
+    }
+
+    fn read(&mut self, path: String, offset: u64, length: u32) -> Result<Result<Vec<u8>, Error>> {
+        answer!(self.argument(&path));
+        Ok(Ok(answer!(self.ask(|host| host.file_read(&path, offset, length)))))
+    }
+
+    fn entries(&mut self, path: String) -> Result<Result<Vec<String>, Error>> {
+        answer!(self.argument(&path));
+        Ok(Ok(answer!(self.ask(|host| host.file_entries(&path)))))
+    }
+}
+
+impl kernel_log::Host for Call {
+    fn since(&mut self, cursor: String, most: u32) -> Result<Result<kernel_log::Batch, Error>> {
+        answer!(self.argument(&cursor));
+        let batch = answer!(self.ask(|host| host.kernel_log_since(&cursor, most)));
+        let event = |event: LogEvent| kernel_log::Event {
+            pattern: event.pattern,
+            captures: event.captures,
+            time: event.micros,
+        };
+        Ok(Ok(kernel_log::Batch {
+            events: batch.events.into_iter().map(event).collect(),
+            cursor: batch.cursor,
+            gap: batch.gap,
+        }))
+    }
+}
+
+impl control::Host for Call {
+    fn write(&mut self, target: Resource<Device>, path: String, value: String) -> Result<Result<(), Error>> {
+        answer!(self.argument(&path));
+        answer!(self.argument(&value));
+        answer!(self.ask(|host| host.control_write(device(&target), &path, &value)));
+        Ok(Ok(()))
+    }
+}
+
+impl state::Host for Call {
+    fn load(&mut self) -> Result<Result<Vec<u8>, Error>> {
+        Ok(Ok(answer!(self.ask(|host| host.state_load()))))
+    }
+
+    fn store(&mut self, blob: Vec<u8>) -> Result<Result<(), Error>> {
+        self.meter.transfer(blob.len()).map_err(wasmtime::Error::new)?;
+        if blob.len() > BLOB {
+            let message = format!("the blob has {} bytes; at most {BLOB} are allowed", blob.len());
+            return Ok(Err(Failure::new(FailureKind::Limit, message).into()));
+        }
+        answer!(self.ask(|host| host.state_store(&blob)));
+        Ok(Ok(()))
+    }
+}
