@@ -18,6 +18,7 @@ mod register;
 mod registration;
 mod repeats;
 mod service;
+mod siblings;
 mod socket;
 mod watched;
 

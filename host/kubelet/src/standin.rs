@@ -61,6 +61,7 @@ struct Shared {
     pods_answer: watch::Sender<PodsAnswer>,
     /// How often pods were asked for.
     pods_asked: AtomicUsize,
+    pace: watch::Sender<Duration>,
 }
 
 #[derive(Default)]
@@ -112,6 +113,7 @@ impl StandIn {
                 answer: watch::Sender::default(),
                 pods_answer: watch::Sender::default(),
                 pods_asked: AtomicUsize::new(0),
+                pace: watch::Sender::default(),
             }),
         };
         standin.start().await?;
@@ -213,6 +215,11 @@ impl StandIn {
     /// What becomes of calls of `Register` from now on, those in flight included.
     pub fn answer(&self, answer: Answer) {
         self.shared.answer.send_replace(answer);
+    }
+
+    /// How long the kubelet waits before it reads the next list of any stream. Not at all at first.
+    pub fn read_slowly(&self, pace: Duration) {
+        self.shared.pace.send_replace(pace);
     }
 
     /// The path of `kubelet.sock`.

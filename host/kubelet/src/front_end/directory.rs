@@ -11,6 +11,9 @@ use tokio_stream::StreamExt as _;
 
 use crate::api::KUBELET_SOCKET;
 
+/// How long to wait before the end of the directory is believed.
+const SECOND_LOOK: Duration = Duration::from_millis(50);
+
 /// Which file a name stands for. Inode numbers are used again at once on some file systems, so the time belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
@@ -59,7 +62,9 @@ pub(crate) async fn watch(dir: PathBuf, poll: Duration, use_inotify: bool, out: 
     let mut warned = !use_inotify;
     loop {
         match directory_id(&dir) {
-            Ok(None) => return Deleted,
+            // Once more: where the path leads to it, it may just be on its way out, and is not found then.
+            Ok(None) if matches!(again(&dir, poll).await, Ok(None)) => return Deleted,
+            Ok(None) => events = None,
             Ok(Some(id)) => {
                 // A directory that was made anew needs a new watch, too.
                 if use_inotify && events.as_ref().is_none_or(|e| e.directory != id) {
@@ -89,6 +94,12 @@ pub(crate) async fn watch(dir: PathBuf, poll: Duration, use_inotify: bool, out: 
             None => tokio::time::sleep(poll).await,
         }
     }
+}
+
+/// The same look a moment later.
+async fn again(dir: &Path, poll: Duration) -> io::Result<Option<(u64, u64)>> {
+    tokio::time::sleep(poll.min(SECOND_LOOK)).await;
+    directory_id(dir)
 }
 
 /// Device and inode of the directory, or nothing where it was deleted.
@@ -135,7 +146,8 @@ fn matters<T: AsRef<std::ffi::OsStr>>(event: &Event<T>) -> bool {
     let Some(name) = event.name.as_ref().map(AsRef::as_ref) else {
         return true;
     };
-    name == KUBELET_SOCKET || (event.mask.contains(EventMask::DELETE) && super::socket::is_ours(name))
+    // Ours, or another devgate's, which has come or left.
+    name == KUBELET_SOCKET || super::socket::is_ours(name)
 }
 
 #[cfg(test)]
@@ -181,6 +193,26 @@ mod tests {
         std::fs::create_dir(&dir).unwrap();
         let _listener = bind(&dir.join(KUBELET_SOCKET)).unwrap();
         until(&mut sight, true).await;
+        task.abort();
+    }
+
+    /// A look that meets the deletion sees the inode without a name, and it is not the end if the path finds nothing, or
+    /// another one, a moment later.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_directory_that_is_deleted_by_its_name_is_not_deleted_under_a_mount() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("device-plugins");
+        std::fs::create_dir(&dir).unwrap();
+        let (out, _sight) = watch::channel(Sight::default());
+        let task = tokio::spawn(watch(dir.clone(), Duration::ZERO, false, out));
+        let churn = tokio::task::spawn_blocking(move || {
+            for _ in 0..20_000 {
+                std::fs::remove_dir(&dir).unwrap();
+                std::fs::create_dir(&dir).unwrap();
+            }
+        });
+        churn.await.unwrap();
+        assert!(!task.is_finished());
         task.abort();
     }
 

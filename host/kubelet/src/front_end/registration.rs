@@ -18,6 +18,7 @@ use super::listing::CurrentOffer;
 use super::register::{RegisterError, register};
 use super::repeats::Repeats;
 use super::service::Service;
+use super::siblings::Siblings;
 use super::watched::Phase;
 use super::{FrontEndConfig, socket};
 use crate::api::KUBELET_SOCKET;
@@ -26,6 +27,19 @@ use crate::gauge::{Count, Gauge};
 /// How long calls may take to finish when a resource starts anew while the host goes on: the kubelet whose calls they
 /// are has most likely gone.
 const DRAIN_FOR_NEXT: Duration = Duration::from_millis(500);
+
+/// How long a kubelet that was connected may take to read its end before it hears of the new one.
+const OLD_END_IS_READ: Duration = Duration::from_millis(10);
+
+/// The delays before the first attempts at a kubelet that does not answer yet: its socket has a name a moment before
+/// anybody listens on it, and a refused connection costs neither side anything.
+const AT_ONCE: [Duration; 5] = [
+    Duration::from_millis(5),
+    Duration::from_millis(10),
+    Duration::from_millis(20),
+    Duration::from_millis(40),
+    Duration::from_millis(80),
+];
 
 /// Everything that one resource's registration needs.
 pub(crate) struct Registration {
@@ -95,7 +109,12 @@ impl Registration {
             }
             // Up to 1.36, the kubelet would take the end of the old stream for the end of the new one: so the old one
             // ends first, and completely.
+            let heard = incarnation.peers().connections.borrow().live > 0;
             incarnation.close(DRAIN_FOR_NEXT.min(self.config.drain)).await;
+            if heard {
+                // It is told of both ends on connections of their own, and reads them in the order that it likes.
+                tokio::time::sleep(OLD_END_IS_READ).await;
+            }
         }
     }
 
@@ -146,6 +165,7 @@ impl Registration {
     /// Registers an incarnation with one kubelet, and watches over it for as long as both are what they were.
     async fn live(&mut self, incarnation: &Incarnation, kubelet: FileId, attempts: &mut Attempts) -> End {
         let mut peers = incarnation.peers();
+        let mut at_once = AT_ONCE.iter();
         loop {
             self.config.watch.phase(&self.resource, Phase::Registering);
             let kubelet_socket = self.config.kubelet_dir.join(KUBELET_SOCKET);
@@ -175,8 +195,9 @@ impl Registration {
                     if let Some(more) = attempts.repeats.say(&error.to_string()) {
                         tracing::warn!(resource = %self.resource, more, "resource {}: not registered, will try again: {error}", self.resource);
                     }
-                    let delay = match error {
-                        RegisterError::Permanent(_) => self.config.retry_refused,
+                    let delay = match (&error, at_once.next()) {
+                        (RegisterError::Away(_), Some(delay)) => *delay,
+                        (RegisterError::Permanent(_), _) => self.config.retry_refused,
                         _ => self.next_delay(attempts),
                     };
                     if let RegisterError::Away(_) = error {
@@ -214,11 +235,14 @@ impl Registration {
         attempts: &mut Attempts,
     ) -> End {
         let since = Instant::now();
+        let config = Arc::clone(&self.config);
+        let resource = self.resource.clone();
+        let mut siblings = Siblings::new(&config.kubelet_dir, &resource, incarnation.file_name(), config.poll);
         loop {
             if peers.streams.borrow_and_update().opened == 0 {
                 let wait = self.config.stream_wait;
                 match self.wait(Some(incarnation), kubelet, &mut peers, wait).await {
-                    Waited::Ended(end) => return self.pace(end, since, attempts).await,
+                    Waited::Ended(end) => return self.pace(end, kubelet, since, attempts).await,
                     // Both go on below: there is a stream, or none is left.
                     Waited::StreamOpened | Waited::HungUp => {}
                     Waited::Elapsed => {
@@ -231,7 +255,11 @@ impl Registration {
                 () = self.shutdown.cancelled() => return End::Shutdown,
                 _ = self.sight.changed() => {
                     if let Some(end) = self.look(incarnation, kubelet) {
-                        return self.pace(end, since, attempts).await;
+                        return self.pace(end, kubelet, since, attempts).await;
+                    }
+                    if siblings.left().await {
+                        tracing::info!(resource = %self.resource, "resource {}: another devgate, which had registered it later, has left; registering again", self.resource);
+                        return self.pace(End::Again, kubelet, since, attempts).await;
                     }
                     continue;
                 }
@@ -253,19 +281,28 @@ impl Registration {
         }
     }
 
-    /// Somebody who deletes our socket again and again does not make us spin.
-    async fn pace(&mut self, end: End, since: Instant, attempts: &mut Attempts) -> End {
-        if let End::Again = end {
-            if since.elapsed() > self.config.retry_most {
-                attempts.delays = self.delays();
-            }
-            let delay = self.next_delay(attempts);
+    /// Somebody who deletes our socket again and again does not make us spin. A kubelet that restarts deletes it, too, a
+    /// moment before its own is there, and is not kept waiting.
+    async fn pace(&mut self, end: End, kubelet: FileId, since: Instant, attempts: &mut Attempts) -> End {
+        if !matches!(end, End::Again) {
+            return end;
+        }
+        if since.elapsed() > self.config.retry_most {
+            attempts.delays = self.delays();
+        }
+        let elapsed = tokio::time::sleep(self.next_delay(attempts));
+        tokio::pin!(elapsed);
+        loop {
             tokio::select! {
                 () = self.shutdown.cancelled() => return End::Shutdown,
-                () = tokio::time::sleep(delay) => {}
+                _ = self.sight.changed() => {
+                    if self.sees_another(kubelet) {
+                        return End::NewKubelet;
+                    }
+                }
+                () = &mut elapsed => return End::Again,
             }
         }
-        end
     }
 
     /// Waits for `delay`, for a stream, or for what ends the incarnation: another kubelet, or, where the one that is

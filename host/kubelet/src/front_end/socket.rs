@@ -45,6 +45,37 @@ pub(crate) fn next_path(dir: &Path, resource: &ResourceName) -> Option<PathBuf> 
     Some(dir.join(format!("{PREFIX}{slug}{dash}{time:012x}{count:04x}{SUFFIX}")))
 }
 
+/// A socket of another devgate for the same resource.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Sibling {
+    pub(crate) path: PathBuf,
+    /// Whether it was made after ours, so that the kubelet took it in our place.
+    pub(crate) newer: bool,
+}
+
+/// The sockets in `dir` for `resource` beside the one with the name `own`. None where the directory's path leaves no room
+/// for the whole resource in a name, so that those of two resources look the same.
+pub(crate) fn siblings(dir: &Path, resource: &ResourceName, own: &str) -> Vec<Sibling> {
+    let prefix = format!("{PREFIX}{}-", resource.as_str().replace('/', "_"));
+    let incarnation = |name: &str| -> Option<String> {
+        let digits = name.strip_prefix(&prefix)?.strip_suffix(SUFFIX)?;
+        let plain = digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        plain.then(|| digits.to_owned())
+    };
+    let Some(ours) = incarnation(own) else {
+        return Vec::new();
+    };
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let others = entries.filter_map(|entry| {
+        let theirs = incarnation(entry.file_name().to_str()?)?;
+        (theirs != ours).then(|| Sibling {
+            path: entry.path(),
+            newer: theirs > ours,
+        })
+    });
+    others.collect()
+}
+
 /// How long a socket's name may be in `dir`, or nothing where it would be too short.
 pub(crate) fn room(dir: &Path) -> Option<usize> {
     let room = LONGEST_SOCKET_PATH.checked_sub(dir.as_os_str().len() + 1)?;
@@ -86,7 +117,8 @@ pub(crate) fn is_ours(name: &OsStr) -> bool {
         .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
 }
 
-async fn is_dead(path: &Path) -> bool {
+/// Whether nobody listens on a socket.
+pub(crate) async fn is_dead(path: &Path) -> bool {
     let connected = tokio::time::timeout(PROBE, UnixStream::connect(path)).await;
     matches!(connected, Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
@@ -127,6 +159,37 @@ mod tests {
                 .to_str()
                 .unwrap()
                 .starts_with("devgate-vendor.com_gpu-")
+        );
+    }
+
+    #[test]
+    fn siblings_are_of_the_same_resource_and_older_or_newer() {
+        let dir = tempfile::tempdir().unwrap();
+        let gpu = resource("vendor.com/gpu");
+        let name = |slug: &str, n: u64| format!("devgate-{slug}-{n:016x}.sock");
+        let (older, own, newer) = (
+            name("vendor.com_gpu", 1),
+            name("vendor.com_gpu", 2),
+            name("vendor.com_gpu", 3),
+        );
+        let others = [
+            name("vendor.com_gpu-x", 4),
+            name("vendor.com_nic", 4),
+            "kubelet.sock".to_owned(),
+        ];
+        for file in [&older, &own, &newer].into_iter().chain(&others) {
+            std::fs::write(dir.path().join(file), "").unwrap();
+        }
+        let mut found = siblings(dir.path(), &gpu, &own);
+        found.sort_by_key(|sibling| sibling.newer);
+        let sibling = |file: &str, newer| Sibling {
+            path: dir.path().join(file),
+            newer,
+        };
+        assert_eq!(found, [sibling(&older, false), sibling(&newer, true)]);
+        assert_eq!(
+            siblings(dir.path(), &gpu, "devgate-vendor.com_g-0000000000000002.sock"),
+            []
         );
     }
 

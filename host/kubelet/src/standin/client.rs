@@ -59,7 +59,7 @@ impl api::registration_server::Registration for Registration {
                 return Err(Status::unavailable("stand-in no longer hangs"));
             }
             Answer::Refuse(error) => Err(error),
-            Answer::Real | Answer::HangUp => Ok(None),
+            Answer::Real | Answer::HangUp | Answer::NoDial => Ok(None),
             Answer::Late(delay) => Ok(Some(delay)),
         };
         let (shared, alive) = (Arc::clone(&self.shared), self.alive.clone());
@@ -147,6 +147,9 @@ async fn connect(
     shared: &Shared,
     client: &Client,
 ) -> Result<(DevicePluginClient<Channel>, api::DevicePluginOptions), String> {
+    if *shared.answer.borrow() == Answer::NoDial {
+        return Err("failed to dial device plugin: context deadline exceeded".to_owned());
+    }
     let channel = dial(client.path.clone(), shared.config.dial_timeout, &client.disconnect)
         .await
         .map_err(|error| format!("failed to dial device plugin: {error}"))?;
@@ -195,6 +198,11 @@ async fn read_lists(shared: &Shared, client: &Arc<Client>, mut plugin: DevicePlu
         Err(status) => return go_text(&status),
     };
     loop {
+        let pace = *shared.pace.borrow();
+        // Even a sleep of nothing is a turn of the clock, and an end would be read late.
+        if !pace.is_zero() {
+            tokio::time::sleep(pace).await;
+        }
         match stream.message().await {
             Ok(Some(list)) => take_list(shared, client, &list),
             Ok(None) => return "EOF".to_owned(),

@@ -71,6 +71,8 @@ pub enum Answer {
     /// The plugin is connected as usual, but the connection is closed before the stream is opened on it. Up to 1.36 the
     /// kubelet does so when it notices the end of an older stream of the resource only now.
     HangUp,
+    /// The plugin's socket is not dialled in time. Up to 1.36 the kubelet forgets an older client of the resource with it.
+    NoDial,
 }
 
 /// What becomes of a question about pods and their devices.

@@ -57,6 +57,17 @@ fn served(kubelet: &StandIn) -> bool {
     kubelet.allocatable(GPU) == Some(1) && kubelet.streams(GPU).len() == 1
 }
 
+/// A restart deletes our socket first and makes the kubelet's last: the wait that is meant for those who delete our socket
+/// again and again is not for a kubelet, however long it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn c49_a_restarted_kubelet_is_not_kept_waiting() {
+    let pair = Pair::with(&[&Fake::new(GPU, &["a"])], |config| config.retry = LONG * 10, |_| {}).await;
+    for _ in 0..60 {
+        pair.kubelet.restart().await.unwrap();
+        pair.kubelet.wait_for(LONG, served).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn c55_a_registration_whose_connection_ends_before_its_stream_is_made_again() {
     let temp = tempfile::tempdir().unwrap();

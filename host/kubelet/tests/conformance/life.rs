@@ -207,6 +207,35 @@ async fn c58_in_a_rolling_update_the_new_instance_ends_up_serving() {
     }
 }
 
+/// The one that registered last leaves: its stream's end is not the end of the other's, and nobody tells the other.
+#[tokio::test]
+async fn c58_the_old_instance_serves_again_when_the_new_one_leaves() {
+    for version in [KubeletVersion::OLDEST, KubeletVersion::CONFUSED, KubeletVersion::NEWEST] {
+        let fake = Fake::new(GPU, &["a"]);
+        let pair = Pair::with(&[&fake], |_| {}, |config| config.version = version).await;
+        let new = Host::start(quick(&pair.dir), &[&Fake::new(GPU, &["a"])]);
+        pair.until_registered_at_least(GPU, 2).await;
+        new.stop().await.unwrap();
+        let before = registrations(&pair.kubelet, GPU);
+        pair.until_registered(GPU, before.max(3)).await;
+        pair.until(advertised).await;
+        pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
+        assert_eq!(fake.calls().len(), 1, "{version:?}");
+        pair.host.stop().await.unwrap();
+    }
+}
+
+/// The same where it was killed: its socket stays, and nobody listens on it.
+#[tokio::test]
+async fn c58_the_socket_of_a_killed_instance_is_removed_and_its_place_taken() {
+    let pair = Pair::new(&[&Fake::new(GPU, &["a"])]).await;
+    let left_behind = pair.dir.join("devgate-vendor.com_gpu-ffffffffffff0000.sock");
+    drop(std::os::unix::net::UnixListener::bind(&left_behind).unwrap());
+    pair.until_registered(GPU, 2).await;
+    pair.until(advertised).await;
+    assert!(!left_behind.exists());
+}
+
 #[tokio::test]
 async fn c59_the_directory_may_be_anywhere_that_a_socket_fits() {
     let temp = tempfile::tempdir().unwrap();
