@@ -1,7 +1,7 @@
 //! One unit's health over time: what the component says, held for as long as the policy asks before it counts.
 
 use crate::ailments::Ailment;
-use crate::status::When;
+use crate::status::{Settling, When};
 use devgate_model::{GuestText, Verdict};
 use devgate_policy::Health;
 use std::sync::Arc;
@@ -19,19 +19,6 @@ pub(crate) struct UnitHealth {
 enum State {
     Healthy,
     Unhealthy(Arc<str>, When),
-}
-
-/// A unit's health in one word, for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// It may be handed out.
-    Healthy,
-    /// It may be handed out; something was found that has not lasted as long as the policy asks.
-    Suspect,
-    /// It may not be handed out.
-    Unhealthy,
-    /// It may not be handed out yet: it is found healthy, and that has not lasted long enough.
-    Recovering,
 }
 
 impl UnitHealth {
@@ -90,14 +77,13 @@ impl UnitHealth {
         }
     }
 
-    /// Where it is between healthy and not.
-    pub(crate) fn phase(&self) -> Phase {
-        match (&self.state, &self.pending) {
-            (State::Healthy, None) => Phase::Healthy,
-            (State::Healthy, Some(_)) => Phase::Suspect,
-            (State::Unhealthy(..), None) => Phase::Unhealthy,
-            (State::Unhealthy(..), Some(_)) => Phase::Recovering,
-        }
+    /// Where it is on its way to, if it is between healthy and not.
+    pub(crate) fn settling(&self) -> Option<Settling> {
+        self.pending.as_ref()?;
+        Some(match self.state {
+            State::Healthy => Settling::Suspect,
+            State::Unhealthy(..) => Settling::Recovering,
+        })
     }
 
     /// Why it counts as unhealthy, if it does, and since when.
@@ -210,14 +196,14 @@ mod tests {
         );
         let mut health = after(&Verdict::Healthy, 30);
         assert_eq!(
-            (health.phase(), health.ailment()),
-            (Phase::Recovering, Some((reason, then)))
+            (health.settling(), health.ailment()),
+            (Some(Settling::Recovering), Some((reason, then)))
         );
         health.update(&Verdict::Healthy, &policy(0, 30), now + Duration::from_secs(30));
-        assert_eq!((health.phase(), health.ailment()), (Phase::Healthy, None));
+        assert_eq!((health.settling(), health.ailment()), (None, None));
         assert_eq!(
-            after(&Verdict::Healthy, 0).phase(),
-            Phase::Healthy,
+            after(&Verdict::Healthy, 0).ailment(),
+            None,
             "found healthy is evidence"
         );
         let worse = after(&bad(), 0);
@@ -229,12 +215,12 @@ mod tests {
     fn what_has_not_lasted_is_suspect_or_recovering() {
         let now = Instant::now();
         let mut health = first(&Verdict::Healthy);
-        assert_eq!(health.phase(), Phase::Healthy);
+        assert_eq!(health.settling(), None);
         health.update(&bad(), &policy(2, 2), now);
-        assert_eq!(health.phase(), Phase::Suspect);
+        assert_eq!(health.settling(), Some(Settling::Suspect));
         health.update(&bad(), &policy(2, 2), now + Duration::from_secs(2));
-        assert_eq!(health.phase(), Phase::Unhealthy);
+        assert_eq!(health.settling(), None);
         health.update(&Verdict::Healthy, &policy(2, 2), now + Duration::from_secs(3));
-        assert_eq!(health.phase(), Phase::Recovering);
+        assert_eq!(health.settling(), Some(Settling::Recovering));
     }
 }

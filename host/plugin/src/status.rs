@@ -126,6 +126,9 @@ pub struct DeviceStatus {
     pub id: String,
     /// Why it may not be given, if so.
     pub unhealthy: Option<String>,
+    /// Whether it is about to change: what its component found has not lasted as long as the policy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settling: Option<Settling>,
     /// Since when it is as healthy or unhealthy as it is; nothing where it has been healthy since the host knows it.
     pub since: Option<When>,
     /// The NUMA nodes that it belongs to.
@@ -134,6 +137,16 @@ pub struct DeviceStatus {
     pub held: bool,
     /// Who has it, as far as that is known.
     pub holders: Vec<HolderStatus>,
+}
+
+/// What a device is on its way to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Settling {
+    /// It may still be given; something is found wrong with it.
+    Suspect,
+    /// It may not be given yet; it is found healthy again.
+    Recovering,
 }
 
 /// A container that has a device.

@@ -3,7 +3,7 @@
 use crate::output::columns;
 use crate::watching::Report;
 use devgate_kubelet::Phase;
-use devgate_plugin::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, When};
+use devgate_plugin::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -116,7 +116,10 @@ fn devices(text: &mut String, resource: &ResourceStatus, report: &Report) {
         kubelet(&resource.name, report)
     );
     // What is wrong, then who has what; the rest is only counted.
-    let (bad, good): (Vec<_>, Vec<_>) = resource.devices.iter().partition(|device| device.unhealthy.is_some());
+    let (bad, good): (Vec<_>, Vec<_>) = resource
+        .devices
+        .iter()
+        .partition(|device| device.unhealthy.is_some() || device.settling.is_some());
     let told: Vec<_> = bad
         .into_iter()
         .chain(
@@ -144,6 +147,11 @@ fn device_row(device: &DeviceStatus, now: When) -> [String; 2] {
         Some(why) => format!("UNHEALTHY{since}: {why}"),
         None => format!("healthy{since}"),
     };
+    match device.settling {
+        Some(Settling::Suspect) => says += ", but found unhealthy a moment ago (health.unhealthy-after)",
+        Some(Settling::Recovering) => says += "; found healthy again, for not long enough yet (health.healthy-after)",
+        None => {}
+    }
     let holders = device.holders.iter();
     let holders: Vec<_> = holders
         .map(|h| format!("{}/{} ({})", h.namespace, h.pod, h.container))

@@ -23,6 +23,8 @@ impl Plugin {
         }
         let outcomes = self.outcomes();
         self.log_outcomes(&outcomes);
+        let settling = |(id, health): (&UnitId, &UnitHealth)| Some((id.clone(), health.settling()?));
+        core.board.settles(self.health.iter().filter_map(settling));
         let lost = core.ledger.lost(core.place);
         for (name, pool) in &self.inventory.pools {
             let known = self.resources.get(name);

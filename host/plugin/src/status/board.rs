@@ -4,7 +4,7 @@ use super::audit::Pace;
 use super::calls::{CallCounts, CallKind, Used};
 use super::metered::Metered;
 use super::refusals::Refusals;
-use super::{AllocationEnd, CallStatus, Edge, RefusalKind, RejectedUnit, State, When};
+use super::{AllocationEnd, CallStatus, Edge, RefusalKind, RejectedUnit, Settling, State, When};
 use crate::component::Component;
 use crate::inventory::Rejection;
 use crate::offer::AllocateError;
@@ -36,6 +36,8 @@ pub(super) struct Noted {
     pub(super) shown: BTreeMap<ResourceName, Arc<Snapshot>>,
     /// When the health of these last changed.
     pub(super) changed: HashMap<UnitId, When>,
+    /// The units whose health is between two states.
+    pub(super) settling: HashMap<UnitId, Settling>,
     pub(super) rejected: Vec<RejectedUnit>,
     pub(super) rejected_total: u64,
     pub(super) refusals: Refusals,
@@ -55,6 +57,7 @@ impl Default for Board {
                 retry_at: None,
                 shown: BTreeMap::new(),
                 changed: HashMap::new(),
+                settling: HashMap::new(),
                 rejected: Vec::new(),
                 rejected_total: 0,
                 refusals: Refusals::default(),
@@ -136,6 +139,11 @@ impl Board {
     /// What is not offered any more is not shown either.
     pub(crate) fn shows_only(&self, is_offered: impl Fn(&ResourceName) -> bool) {
         self.noted().shown.retain(|name, _| is_offered(name));
+    }
+
+    /// These units are between healthy and not, and no others.
+    pub(crate) fn settles(&self, units: impl Iterator<Item = (UnitId, Settling)>) {
+        self.noted().settling = units.collect();
     }
 
     /// The health of these units changed, now where it is not said when; of the units that are gone nothing is kept.

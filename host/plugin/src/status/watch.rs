@@ -97,6 +97,7 @@ fn resource(
             .units
             .get(&unit.id)
             .and_then(|(_, why)| why.as_deref().map(str::to_owned)),
+        settling: noted.settling.get(&unit.id).copied(),
         since: noted.changed.get(&unit.id).copied(),
         numa_nodes: unit.numa_nodes.clone(),
         held: held.contains(&unit.id),

@@ -37,6 +37,7 @@ pub(crate) fn one() -> Report {
     let device = |id: &str, unhealthy: Option<&str>, holders: Vec<HolderStatus>| DeviceStatus {
         id: id.into(),
         unhealthy: unhealthy.map(str::to_owned),
+        settling: None,
         since: unhealthy.map(|_| at(55)),
         numa_nodes: BTreeSet::from([0]),
         held: !holders.is_empty(),
