@@ -11,8 +11,9 @@ mod text;
 use crate::cli::{CheckArgs, Output};
 use crate::{exit, output, policy};
 use component::ComponentFacts;
-use devgate_node::Node;
+use devgate_node::{LogSource, Node};
 use devgate_plugin::Grants;
+use devgate_policy::PluginPolicy;
 use finding::{Finding, Severity};
 use grants::GrantFacts;
 use serde::Serialize;
@@ -71,7 +72,8 @@ fn report(args: &CheckArgs) -> anyhow::Result<Report> {
         let view = Grants::new(node.clone(), Arc::new(plugin.clone()));
         let mut findings = Vec::new();
         let facts = component::look(components, plugin, &mut findings);
-        let (granted, matches) = grants::look(&view, plugin, &mut findings);
+        let (mut granted, matches) = grants::look(&view, plugin, &mut findings);
+        granted.kernel_log = kernel_log(&node, plugin, &mut findings);
         component::unused(&facts, plugin, &mut findings);
         dangers::look(&node, plugin, &matches, &granted, &mut findings);
         overlaps::look(plugin, &matches, &granted, &mut offers, &mut findings);
@@ -91,6 +93,19 @@ fn report(args: &CheckArgs) -> anyhow::Result<Report> {
         running::look(components, &policy, &node, &mut plugins)?;
     }
     Ok(Report::new(args, &node, plugins))
+}
+
+/// Where the lines of the kernel's log that a plugin is granted would come from.
+fn kernel_log(node: &Node, plugin: &PluginPolicy, findings: &mut Vec<Finding>) -> Option<String> {
+    if plugin.kernel_log.is_empty() {
+        return None;
+    }
+    let source = node.log_source();
+    if let LogSource::Off { why } = &source {
+        let message = format!("kernel-log is granted, and no line will come: {why}");
+        findings.push(Finding::warning("kernel-log-off", Some(&plugin.origin), message));
+    }
+    Some(source.to_string())
 }
 
 impl Report {

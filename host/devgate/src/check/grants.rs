@@ -16,6 +16,9 @@ pub(super) struct GrantFacts {
     /// Paths that `files` matches.
     pub(super) files: Vec<String>,
     pub(super) mounts: Vec<MountFacts>,
+    /// Where lines of the kernel's log come from here; nothing where none are granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kernel_log: Option<String>,
 }
 
 /// A device that a selector matches.

@@ -129,6 +129,9 @@ fn grants(text: &mut String, facts: &GrantFacts) {
         let source = format!("{} -> {}", mount.source, mount.target);
         rows.push(["mount".to_owned(), source, format!("{mode}, {}", mount.name)]);
     }
+    if let Some(source) = &facts.kernel_log {
+        rows.push(["log".to_owned(), format!("from {source}"), String::new()]);
+    }
     *text += &columns(2, &rows);
 }
 
