@@ -201,11 +201,7 @@ mod tests {
         );
         health.update(&Verdict::Healthy, &policy(0, 30), now + Duration::from_secs(30));
         assert_eq!((health.settling(), health.ailment()), (None, None));
-        assert_eq!(
-            after(&Verdict::Healthy, 0).ailment(),
-            None,
-            "found healthy is evidence"
-        );
+        assert_eq!(after(&Verdict::Healthy, 0).ailment(), None, "found healthy is evidence");
         let worse = after(&bad(), 0);
         assert_eq!(worse.unhealthy().as_deref(), Some("too\\nhot"));
         assert_eq!(worse.ailment().map(|(_, since)| since), Some(then), "ill all the time");

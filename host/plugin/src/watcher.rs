@@ -46,6 +46,11 @@ impl Watcher {
         locked(&self.0.interests).insert(place, Arc::new(interest));
         self.0.listen();
     }
+
+    /// Wakes a plugin no more.
+    pub(crate) fn forget(&self, place: Place) {
+        locked(&self.0.interests).remove(&place);
+    }
 }
 
 impl Inner {

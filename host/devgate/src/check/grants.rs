@@ -98,6 +98,7 @@ pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Find
         host_nodes: host_nodes(view, findings),
         files: files(view, findings),
         mounts: mounts(view, policy, findings),
+        kernel_log: None,
     };
     (facts, matches)
 }

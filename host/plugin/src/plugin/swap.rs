@@ -191,6 +191,7 @@ impl Plugin {
     pub(super) async fn leave(mut self) {
         let name = self.core.name().to_owned();
         let mut ledger = self.core.ledger.subscribe();
+        self.shared.watcher.forget(self.core.place);
         for resource in self.resources.values() {
             resource.withdraw();
         }

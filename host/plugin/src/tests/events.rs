@@ -145,7 +145,7 @@ fn storm(world: &World, events: usize) {
 
 /// A node of no device, which only its path says anything of.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_of_the_policys_is_seen_by_its_path() {
+async fn a_node_that_the_policy_lists_is_seen_by_its_path() {
     static SEEN: AtomicBool = AtomicBool::new(false);
     let mut fake = Fake::gpus();
     fake.enumerate = Box::new(|host| {
