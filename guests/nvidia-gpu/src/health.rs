@@ -1,11 +1,13 @@
-//! What can be said of a GPU's health without NVML and without the kernel's log: what the driver says of it, whether its
-//! PCI function answers, and the fatal errors that the kernel has counted. The host watches presence itself.
+//! What can be said of a GPU's health without NVML: what the driver says of it, there and in the kernel's log, whether its PCI
+//! function answers, and the fatal errors that the kernel has counted. The host watches presence itself.
 
 use crate::config::Config;
+use crate::faults::Faults;
 use crate::information::Information;
 use crate::machine::{Function, Machine};
 use crate::power::Power;
 use crate::survey::{VENDOR, information};
+use crate::xid::{self, Action};
 use devgate_sdk::Verdict;
 
 /// What is known of a GPU from when it was listed.
@@ -19,9 +21,16 @@ pub(crate) struct Known<'a> {
 type Look = Result<(), Verdict>;
 
 /// How a known GPU is.
-pub(crate) fn of(machine: &impl Machine, config: &Config, function: &impl Function, known: Known<'_>) -> Verdict {
+pub(crate) fn of(
+    machine: &impl Machine,
+    config: &Config,
+    function: &impl Function,
+    known: Known<'_>,
+    faults: &Faults,
+) -> Verdict {
     let look = || {
         answers(function)?;
+        xids(function, config, faults)?;
         errors(function, config)?;
         match Power::of(function) {
             Power::Asleep => Ok(()),
@@ -32,7 +41,12 @@ pub(crate) fn of(machine: &impl Machine, config: &Config, function: &impl Functi
             }
         }
     };
-    look().err().unwrap_or(Verdict::Healthy)
+    match look() {
+        // It may have failed in a line that nobody has seen; the next look sees all that comes from now on.
+        Ok(()) if faults.gap => Verdict::Unknown("lines of the kernel's log were lost".to_owned()),
+        Ok(()) => Verdict::Healthy,
+        Err(verdict) => verdict,
+    }
 }
 
 fn unhealthy(reason: impl Into<String>) -> Look {
@@ -56,6 +70,22 @@ fn answers(function: &impl Function) -> Look {
         Some(other) => unhealthy(format!("its driver is {other} now")),
         None => unhealthy("it has no driver now"),
     }
+}
+
+/// What the kernel's log said of it that is not made good yet.
+fn xids(function: &impl Function, config: &Config, faults: &Faults) -> Look {
+    let Some(fault) = faults.of(&function.name()) else {
+        return Ok(());
+    };
+    let until = match fault.action(&config.xid) {
+        Action::Ignore | Action::RestartApp => return Ok(()),
+        Action::Reset => "the driver is loaded again or the node restarted",
+        Action::Restart => "the node is restarted",
+    };
+    let (code, what, second) = (fault.code, xid::words(fault.code), fault.time / 1_000_000);
+    unhealthy(format!(
+        "Xid {code}: {what}, {second} s after boot; until {until} (config xid)"
+    ))
 }
 
 /// The fatal errors that the kernel counted on the function's link since it found the function. Not there where the

@@ -1,16 +1,20 @@
 //! Offers whole NVIDIA GPUs, without NVML: from PCI functions, what the kernel driver says of them under
-//! `/proc/driver/nvidia`, and the nodes that it made. See README.md for the grants, properties and health.
+//! `/proc/driver/nvidia` and in the kernel's log, and the nodes that it made. See README.md for the grants, properties and health.
 #![forbid(unsafe_code)]
 
 mod config;
+mod faults;
 mod health;
 mod information;
+mod line;
 mod machine;
 mod models;
 mod power;
 mod survey;
+mod xid;
 
 use devgate_sdk::{Edits, Error, Plugin, Pool, Property, Unit, Verdict, log};
+use faults::Faults;
 use health::Known;
 use machine::Host;
 use survey::{Gpu, Survey};
@@ -38,13 +42,17 @@ impl Plugin for NvidiaGpu {
 
     fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
         let config = config::parse(&devgate_sdk::config::json())?;
+        let faults = Faults::look(&Host, &config.xid);
+        for note in &faults.notes {
+            log::warn(note);
+        }
         let verdict = |unit: &Unit| match unit.backing.first() {
             Some(function) => {
                 let known = Known {
                     uuid: unit.property("uuid"),
                     minor: unit.property("minor"),
                 };
-                health::of(&Host, &config, function, known)
+                health::of(&Host, &config, function, known, &faults)
             }
             None => Verdict::Unknown("nothing is known of its hardware".to_owned()),
         };

@@ -1,6 +1,7 @@
 //! What the component asks of the machine, as traits: the host's answers in a component, made-up ones in tests.
 
-use devgate_sdk::{Device, Error, Node, files, hardware, host_paths};
+use devgate_sdk::kernel_log::{self, Batch};
+use devgate_sdk::{Device, Error, Node, files, hardware, host_paths, state};
 
 /// Where functions, files and nodes come from.
 pub(crate) trait Machine {
@@ -17,6 +18,12 @@ pub(crate) trait Machine {
     fn entries(&self, path: &str) -> Result<Vec<String>, Error>;
     /// The node at a path.
     fn node_at(&self, path: &str) -> Result<Self::Node, Error>;
+    /// What the granted patterns captured from the kernel's log after a cursor.
+    fn log_since(&self, cursor: &str, most: u32) -> Result<Batch, Error>;
+    /// What was stored last.
+    fn load(&self) -> Result<Vec<u8>, Error>;
+    /// Stores what the next call needs.
+    fn store(&self, blob: &[u8]) -> Result<(), Error>;
 }
 
 /// What is looked at of a PCI function; the methods mean what those of the contract's `device` mean.
@@ -50,6 +57,18 @@ impl Machine for Host {
     fn node_at(&self, path: &str) -> Result<Node, Error> {
         host_paths::node_at(path)
     }
+
+    fn log_since(&self, cursor: &str, most: u32) -> Result<Batch, Error> {
+        kernel_log::since(cursor, most)
+    }
+
+    fn load(&self) -> Result<Vec<u8>, Error> {
+        state::load()
+    }
+
+    fn store(&self, blob: &[u8]) -> Result<(), Error> {
+        state::store(blob)
+    }
 }
 
 impl Function for Device {
@@ -75,6 +94,7 @@ impl Function for Device {
 pub(crate) mod fake {
     use super::*;
     use devgate_sdk::ErrorKind;
+    use devgate_sdk::kernel_log::Event;
     use std::cell::RefCell;
     use std::collections::BTreeMap;
 
@@ -86,6 +106,13 @@ pub(crate) mod fake {
         pub(crate) functions: Vec<FakeFunction>,
         pub(crate) files: BTreeMap<String, Result<String, ErrorKind>>,
         pub(crate) nodes: Vec<String>,
+        /// What was captured, in order. A cursor is the number of those that are before it.
+        pub(crate) log: RefCell<Vec<Event>>,
+        /// How many of them are lost.
+        pub(crate) lost: usize,
+        /// Why the log cannot be read, if so.
+        pub(crate) no_log: bool,
+        pub(crate) blob: RefCell<Vec<u8>>,
         /// The paths of `files` that were asked for.
         pub(crate) read: RefCell<Vec<String>>,
     }
@@ -211,6 +238,54 @@ pub(crate) mod fake {
             let node = self.nodes.iter().find(|node| *node == path);
             node.cloned()
                 .ok_or_else(|| Error::not_found(format!("node {path}: nothing is there")))
+        }
+
+        fn log_since(&self, cursor: &str, most: u32) -> Result<Batch, Error> {
+            if self.no_log {
+                return Err(Error::new(ErrorKind::Unsupported, "the kernel's log: nobody reads it"));
+            }
+            let from = match cursor {
+                "" => self.lost,
+                cursor => cursor.parse().map_err(|_| Error::invalid("no cursor"))?,
+            };
+            let log = self.log.borrow();
+            let most = usize::try_from(most).unwrap();
+            let events: Vec<_> = log.iter().skip(from.max(self.lost)).take(most).cloned().collect();
+            Ok(Batch {
+                cursor: (from.max(self.lost) + events.len()).to_string(),
+                gap: from < self.lost,
+                events,
+            })
+        }
+
+        fn load(&self) -> Result<Vec<u8>, Error> {
+            Ok(self.blob.borrow().clone())
+        }
+
+        fn store(&self, blob: &[u8]) -> Result<(), Error> {
+            *self.blob.borrow_mut() = blob.to_vec();
+            Ok(())
+        }
+    }
+
+    impl Fake {
+        /// One more event in the log, a millisecond after the one before.
+        pub(crate) fn says(&self, captures: &[&str]) {
+            let mut log = self.log.borrow_mut();
+            let time = 1_000 * (log.len() as u64 + 1);
+            let captures = captures.iter().map(|text| (*text).to_owned()).collect();
+            log.push(Event {
+                pattern: 0,
+                captures,
+                time,
+            });
+        }
+
+        /// Another boot: the driver, the log and what was read of it begin anew.
+        pub(crate) fn boots(&mut self, id: &str) {
+            self.files
+                .insert("/proc/sys/kernel/random/boot_id".to_owned(), Ok(id.to_owned()));
+            self.log.borrow_mut().clear();
         }
     }
 

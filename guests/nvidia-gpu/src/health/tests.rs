@@ -9,7 +9,8 @@ const KNOWN: Known<'_> = Known {
 
 /// The verdict on the fake's GPU as text.
 fn verdict(fake: &Fake, config: &Config) -> String {
-    match of(fake, config, &fake.functions[0], KNOWN) {
+    let faults = Faults::look(fake, &config.xid);
+    match of(fake, config, &fake.functions[0], KNOWN, &faults) {
         Verdict::Healthy => "healthy".to_owned(),
         Verdict::Unhealthy(reason) => format!("unhealthy: {reason}"),
         Verdict::Unknown(reason) => format!("unknown: {reason}"),
