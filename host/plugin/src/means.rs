@@ -52,8 +52,11 @@ impl Means {
 
     /// For a look that serves nobody: nothing is read of the kernel's log, nothing is kept, and nobody has anything.
     pub(crate) fn none(policy: &PluginPolicy) -> Self {
+        let captures = Captures::new(policy.kernel_log.clone(), None);
+        // A look at one moment has heard nothing, which is no fault of the log's.
+        captures.is_read();
         Self {
-            captures: Arc::new(Captures::new(policy.kernel_log.clone(), None)),
+            captures: Arc::new(captures),
             blob: Blob::new(None, &policy.name),
             ledger: Ledger::new([policy.name.to_string()]),
             place: Place(0).into(),

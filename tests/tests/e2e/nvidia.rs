@@ -350,7 +350,10 @@ async fn a_pair_under_one_switch_is_given_by_its_names() -> anyhow::Result<()> {
 
 /// A recording with more lines of the kernel's log.
 fn saying(recording: &str, lines: &[(u64, &str)]) -> String {
-    let said: String = lines.iter().map(|(micros, text)| format!("K: {micros} {text}\n")).collect();
+    let said: String = lines
+        .iter()
+        .map(|(micros, text)| format!("K: {micros} {text}\n"))
+        .collect();
     format!("{recording}\n{said}")
 }
 
@@ -358,10 +361,22 @@ fn saying(recording: &str, lines: &[(u64, &str)]) -> String {
 /// for its GPU alone, across a restart of the host and until the driver is loaded again; and the policy's word counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_xid_takes_its_gpu_away_until_it_is_made_good() -> anyhow::Result<()> {
-    let program = (10_000_000, "NVRM: Xid (PCI:0000:1b:00): 94, pid=1234, name=train, Contained memory error");
-    let forged = (10_000_001, "train[1234]: NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.");
-    let broken = (20_000_000, "NVRM: Xid (PCI:0000:1f:00): 119, pid=1234, name=train, Timeout waiting for RPC from GSP");
-    let loaded = (30_000_000, "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024");
+    let program = (
+        10_000_000,
+        "NVRM: Xid (PCI:0000:1b:00): 94, pid=1234, name=train, Contained memory error",
+    );
+    let forged = (
+        10_000_001,
+        "train[1234]: NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.",
+    );
+    let broken = (
+        20_000_000,
+        "NVRM: Xid (PCI:0000:1f:00): 119, pid=1234, name=train, Timeout waiting for RPC from GSP",
+    );
+    let loaded = (
+        30_000_000,
+        "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024",
+    );
     let host = started(&policy(), NODE).await?;
     host.allocatable(GPU, 8).await?;
     play(&host, &saying(NODE, &[program, forged]))?;
@@ -379,8 +394,14 @@ async fn an_xid_takes_its_gpu_away_until_it_is_made_good() -> anyhow::Result<()>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_policy_says_what_an_xid_asks_for() -> anyhow::Result<()> {
-    let contained = (10_000_000, "NVRM: Xid (PCI:0000:1b:00): 94, pid=1234, name=train, Contained memory error");
-    let timeout = (10_000_001, "NVRM: Xid (PCI:0000:1f:00): 109, pid=1234, name=train, Ch 00000008");
+    let contained = (
+        10_000_000,
+        "NVRM: Xid (PCI:0000:1b:00): 94, pid=1234, name=train, Contained memory error",
+    );
+    let timeout = (
+        10_000_001,
+        "NVRM: Xid (PCI:0000:1f:00): 109, pid=1234, name=train, Ch 00000008",
+    );
     let policy = format!("{}    config: {{xid: {{\"94\": reset, \"109\": ignore}}}}\n", policy());
     let host = started(&policy, &saying(NODE, &[contained, timeout])).await?;
     host.allocatable(GPU, 7).await?;
