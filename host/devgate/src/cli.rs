@@ -4,7 +4,7 @@ mod look;
 mod watch;
 
 pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
-pub(crate) use watch::{StatusArgs, WatchArgs};
+pub(crate) use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
 use crate::exit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -77,6 +77,13 @@ pub(crate) enum Command {
     /// is wrong first, with the reason and since when. Changes nothing.
     #[command(after_help = watch::STATUS_HELP)]
     Status(StatusArgs),
+
+    /// Have the host that runs here read its policy and components again now
+    ///
+    /// It does so by itself when their files change, and on SIGHUP; this waits for what becomes of it and shows it. What is wrong is
+    /// refused as a whole, and what was in force goes on.
+    #[command(after_help = watch::RELOAD_HELP)]
+    Reload(ReloadArgs),
 }
 
 const DEMO_HELP: &str = "\

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         cli::Command::Inspect(args) => inspect::inspect(&args),
         cli::Command::Explain(args) => explain::explain(&args),
         cli::Command::Status(args) => status::status(&args),
+        cli::Command::Reload(args) => reload::command(&args),
     };
     match result {
         Ok(code) => code.into(),

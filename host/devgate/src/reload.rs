@@ -1,15 +1,22 @@
 //! Another policy, or other components, while everything runs: noticed, read, and put in force or refused.
 
+mod asked;
 mod files;
 
-use crate::cli::RunArgs;
-use crate::policy;
+pub(crate) use asked::{InForce, Refused, Reloads};
+
+use crate::cli::{ReloadArgs, RunArgs};
+use crate::status::ask;
+use crate::{exit, output, policy};
 use anyhow::Context;
+use asked::Asked;
+use devgate_plugin::status::When;
 use devgate_plugin::{Plugins, Reloaded};
 use devgate_policy::Policy;
 use files::{Files, Stamps};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 /// How often the files are looked at. The kubelet itself takes up to a minute to pass a ConfigMap on.
@@ -18,7 +25,6 @@ const LOOK: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_secs(60);
 
 /// Why the policy is read again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trigger {
     /// A file of the policy, or a component, is another, and was not written for a while.
     Files,
@@ -26,6 +32,8 @@ pub(crate) enum Trigger {
     Hangup,
     /// What was refused may be possible by now.
     Again,
+    /// Somebody asks over the local socket.
+    Asked(Asked),
 }
 
 /// Watches over what is in force.
@@ -38,8 +46,11 @@ pub(crate) struct Reloader {
     /// What was seen at the last look.
     seen: Stamps,
     next_look: Instant,
-    /// What was said when it was refused, and when it is tried again.
-    refused: Option<(String, Instant)>,
+    /// When what was refused is tried again.
+    again: Option<Instant>,
+    in_force: watch::Sender<InForce>,
+    asked: mpsc::Receiver<Asked>,
+    ask: mpsc::Sender<Asked>,
 }
 
 impl Reloader {
@@ -47,6 +58,7 @@ impl Reloader {
     pub(crate) fn new(args: &RunArgs, policy: &Policy) -> anyhow::Result<Self> {
         let files = Files::of(args, policy);
         let stamps = files.look();
+        let (ask, asked) = mpsc::channel(1);
         Ok(Self {
             args: args.clone(),
             hangup: signal(SignalKind::hangup()).context("listen for SIGHUP")?,
@@ -54,8 +66,22 @@ impl Reloader {
             seen: stamps.clone(),
             tried: stamps,
             next_look: Instant::now() + LOOK,
-            refused: None,
+            again: None,
+            in_force: watch::Sender::new(InForce {
+                since: When::now(),
+                refused: None,
+            }),
+            asked,
+            ask,
         })
+    }
+
+    /// The end of it that others hold.
+    pub(crate) fn reloads(&self) -> Reloads {
+        Reloads {
+            asked: self.ask.clone(),
+            in_force: self.in_force.subscribe(),
+        }
     }
 
     /// Waits until there is a reason to read the policy again. Loses nothing where it is dropped.
@@ -63,6 +89,7 @@ impl Reloader {
         loop {
             tokio::select! {
                 Some(()) = self.hangup.recv() => return Trigger::Hangup,
+                Some(asked) = self.asked.recv() => return Trigger::Asked(asked),
                 () = tokio::time::sleep_until(self.next_look) => {}
             }
             self.next_look = Instant::now() + LOOK;
@@ -76,7 +103,7 @@ impl Reloader {
             if settled && self.seen != self.tried {
                 return Trigger::Files;
             }
-            if self.refused.as_ref().is_some_and(|(_, again)| Instant::now() >= *again) {
+            if self.again.is_some_and(|again| Instant::now() >= again) {
                 return Trigger::Again;
             }
         }
@@ -84,14 +111,20 @@ impl Reloader {
 
     /// Reads the policy and puts it in force, or says why not; then what was in force goes on.
     pub(crate) async fn reload(&mut self, plugins: &mut Plugins, trigger: Trigger) {
+        let forced = matches!(&trigger, Trigger::Asked(asked) if asked.forced);
+        let quiet = matches!(trigger, Trigger::Files | Trigger::Again);
+        let result = self.attempt(plugins, forced, quiet).await;
+        if let Trigger::Asked(asked) = trigger {
+            // Whoever asked may have gone away.
+            let _ = asked.answer.send(result);
+        }
+    }
+
+    async fn attempt(&mut self, plugins: &mut Plugins, forced: bool, quiet: bool) -> Result<String, String> {
         let (files, paths) = (self.files.clone(), self.args.policy.clone());
         let read = tokio::task::spawn_blocking(move || (files.look(), policy::read(&paths))).await;
         let Ok((stamps, read)) = read else {
-            tracing::error!(
-                family = "host",
-                "policy: not reloaded: reading it panicked; what was in force goes on"
-            );
-            return;
+            return Err(self.refuse("host fault: reading it panicked".to_owned()));
         };
         (self.seen, self.tried) = (stamps.clone(), stamps);
         let result = match read {
@@ -100,22 +133,34 @@ impl Reloader {
                 self.files = Files::of(&self.args, &policy);
                 let stamps = self.files.look();
                 (self.seen, self.tried) = (stamps.clone(), stamps);
-                plugins.reload(&policy, false).await.map_err(|error| error.to_string())
+                plugins.reload(&policy, forced).await.map_err(|error| error.to_string())
             }
             Err(error) => Err(format!("{error:#}")),
         };
         match result {
-            Ok(reloaded) => self.done(&reloaded, trigger),
-            Err(why) => self.refuse(why),
+            Ok(reloaded) => Ok(self.done(&reloaded, quiet)),
+            Err(why) => Err(self.refuse(why)),
         }
     }
 
-    fn done(&mut self, reloaded: &Reloaded, trigger: Trigger) {
-        let recovered = self.refused.take().is_some();
-        if reloaded.is_nothing() && !recovered && trigger != Trigger::Hangup {
-            tracing::debug!("policy: read again; nothing is different");
-            return;
+    fn done(&mut self, reloaded: &Reloaded, quiet: bool) -> String {
+        self.again = None;
+        let recovered = self.in_force.borrow().refused.is_some();
+        if reloaded.is_nothing() && !recovered {
+            let said = said(reloaded);
+            if quiet {
+                tracing::debug!("policy: {said}");
+            } else {
+                tracing::info!("policy: {said}");
+            }
+            return said;
         }
+        self.in_force.send_modify(|in_force| {
+            in_force.refused = None;
+            if !reloaded.is_nothing() {
+                in_force.since = When::now();
+            }
+        });
         tracing::info!(
             new = reloaded.new.len(),
             changed = reloaded.changed.len(),
@@ -123,20 +168,41 @@ impl Reloader {
             "policy: {}",
             said(reloaded)
         );
+        said(reloaded)
     }
 
-    fn refuse(&mut self, why: String) {
-        let again = Instant::now() + AGAIN;
-        let known = self.refused.as_ref().is_some_and(|(before, _)| *before == why);
-        if known {
+    fn refuse(&mut self, why: String) -> String {
+        self.again = Some(Instant::now() + AGAIN);
+        let before = self.in_force.borrow().refused.clone();
+        if before.is_some_and(|before| before.why == why) {
             tracing::debug!(family = "refused", "policy: not reloaded: {why}");
-        } else {
-            tracing::error!(
-                family = "refused",
-                "policy: not reloaded, what was in force goes on: {why}"
-            );
+            return why;
         }
-        self.refused = Some((why, again));
+        tracing::error!(
+            family = "refused",
+            "policy: not reloaded, what was in force goes on: {why}"
+        );
+        let refused = Refused {
+            why: why.clone(),
+            since: When::now(),
+        };
+        self.in_force.send_modify(|in_force| in_force.refused = Some(refused));
+        why
+    }
+}
+
+/// Runs `devgate reload`.
+pub(crate) fn command(args: &ReloadArgs) -> anyhow::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match runtime.block_on(ask::reload(&args.status_socket, args.force))? {
+        Ok(text) => {
+            output::print(&format!("policy: {text}\n"))?;
+            Ok(exit::OK)
+        }
+        Err(why) => {
+            output::print(&format!("policy: not reloaded, what was in force goes on:\n{why}\n"))?;
+            Ok(exit::FOUND)
+        }
     }
 }
 

@@ -77,6 +77,7 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
         plugins: plugins.watch(),
         front_end: config.watch.clone(),
         holders: HoldersFeed::none(),
+        reloads: reloader.reloads(),
         started: When::now(),
     };
     let mut answering = JoinSet::new();

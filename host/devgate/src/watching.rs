@@ -9,6 +9,7 @@ mod process;
 
 pub(crate) use ports::{Ports, serve};
 
+use crate::reload::{InForce, Reloads};
 use devgate_kubelet::{FrontEndWatch, Phase, RegistrationStatus};
 use devgate_plugin::HoldersFeed;
 use devgate_plugin::status::{PluginStatus, Watch, When};
@@ -20,6 +21,7 @@ pub(crate) struct Watching {
     pub(crate) plugins: Watch,
     pub(crate) front_end: FrontEndWatch,
     pub(crate) holders: HoldersFeed,
+    pub(crate) reloads: Reloads,
     pub(crate) started: When,
 }
 
@@ -32,6 +34,8 @@ pub(crate) struct Report {
     pub(crate) started: When,
     /// When this was looked at.
     pub(crate) now: When,
+    /// The policy that is in force.
+    pub(crate) policy: InForce,
     /// Whether it is known who has which device. Never, where this was not asked for on the node itself.
     pub(crate) holders_known: bool,
     /// The plugins, in the policy's order.
@@ -53,6 +57,7 @@ impl Watching {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started: self.started,
             now: When::now(),
+            policy: self.reloads.in_force(),
             holders_known: holders.is_some(),
             plugins: plugins.collect(),
             kubelet: self.front_end.status(),
@@ -72,7 +77,8 @@ impl Report {
 
     /// Whether nobody needs to look.
     pub(crate) fn is_well(&self) -> bool {
-        self.plugins.iter().all(PluginStatus::is_well)
+        self.policy.refused.is_none()
+            && self.plugins.iter().all(PluginStatus::is_well)
             && self.kubelet.iter().all(|resource| resource.phase == Phase::Registered)
     }
 

@@ -1,5 +1,6 @@
 //! A policy and components that change while pods run.
 
+use anyhow::Context;
 use devgate_kubelet::standin::{Event, Pod};
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use rustix::process::Signal;
@@ -107,4 +108,42 @@ async fn a_configmaps_swap_adds_and_removes_plugins_and_a_signal_hurries_it() ->
 fn pid(host: &Host) -> anyhow::Result<rustix::process::Pid> {
     let pid = i32::try_from(host.pid()?)?;
     rustix::process::Pid::from_raw(pid).ok_or_else(|| anyhow::anyhow!("no such process"))
+}
+
+/// Who does not want to wait asks, is told everything that speaks against it, and may insist.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_that_is_asked_for_is_answered_and_may_be_forced() -> anyhow::Result<()> {
+    let host = started().await?;
+    let socket = host.dir().join("status.sock");
+    let socket = socket.to_str().context("a path")?;
+    let reload = |more: &[&str]| crate::look::look(["reload", "--status-socket", socket].iter().chain(more));
+    let status = || crate::look::look(["status", "--status-socket", socket]);
+    let said = reload(&[])?;
+    assert_eq!(
+        (said.code, said.out.as_str()),
+        (Some(0), "policy: reloaded; nothing is different\n")
+    );
+    host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench1", 1)])).await?;
+    replace(&policy(&host), &generic_policy(&KINDS[..1]));
+    let said = reload(&[])?;
+    assert_eq!(said.code, Some(5), "{}", said.err);
+    assert!(said.out.starts_with("policy: not reloaded, what was in force goes on:\nplugin bench1: is not in the policy any more, and a pod may hold device "), "{}", said.out);
+    let shown = status()?;
+    assert_eq!(shown.code, Some(5));
+    assert!(
+        shown.out.contains("policy: another one is REFUSED for "),
+        "{}",
+        shown.out
+    );
+    let said = reload(&["--force"])?;
+    assert_eq!(
+        (said.code, said.out.as_str()),
+        (Some(0), "policy: reloaded: gone bench1\n")
+    );
+    host.allocatable("devgate.dev/bench1", 0).await?;
+    let shown = status()?;
+    assert!(!shown.out.contains("REFUSED"), "{}", shown.out);
+    replace(&policy(&host), "plugins: [");
+    assert_eq!(reload(&["--force"])?.code, Some(5), "a mistake is no policy");
+    Ok(())
 }

@@ -34,6 +34,31 @@ Exit codes:
   4  no host answers on the socket, or it may not be used
   5  a plugin fails, a device is unhealthy, or a resource is not registered; what is shown says why";
 
+/// What `devgate reload --help` says last.
+pub(super) const RELOAD_HELP: &str = "\
+Examples:
+  devgate reload
+  devgate reload --force
+  kubectl exec -n devgate ds/devgate -- devgate reload
+
+Exit codes:
+  0  it is in force, or nothing is different
+  4  no host answers on the socket, or it may not be used
+  5  it was refused, and what was in force goes on; what is shown says why";
+
+/// Options of `devgate reload`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReloadArgs {
+    /// The socket of the host to ask
+    #[arg(long, value_name = "PATH", default_value = STATUS_SOCKET)]
+    pub(crate) status_socket: PathBuf,
+
+    /// Put it in force even where a pod holds a device that would go or become other hardware: such a device is unhealthy from
+    /// then on, and stays its pod's
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
 /// Options of `devgate status`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StatusArgs {

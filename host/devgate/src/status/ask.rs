@@ -1,11 +1,11 @@
-//! Asks a host over its local socket.
+//! Asks a host over its local socket, for what it does or for something.
 
 use crate::exit;
 use crate::watching::Report;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
-use hyper::{Request, header};
+use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -14,6 +14,8 @@ use tokio::net::UnixStream;
 
 /// How long a host may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a reload may take: several components compile, one after the other.
+const RELOAD_PATIENCE: Duration = Duration::from_secs(600);
 /// The largest answer: a hundred thousand devices with their reasons.
 const MOST: usize = 256 << 20;
 
@@ -23,15 +25,51 @@ const MOST: usize = 256 << 20;
 /// Where nobody answers, or says no: what that means and what to do.
 pub(super) async fn ask(socket: &Path) -> anyhow::Result<Report> {
     let wrong = |why: String| exit::with_code(exit::NODE, format!("status socket {}: {why}", socket.display()));
-    match tokio::time::timeout(PATIENCE, exchange(socket)).await {
+    let (status, body) = answered(socket, Method::GET, "/status", PATIENCE).await?;
+    if !status.is_success() {
+        return Err(wrong(refusal(status, &body)));
+    }
+    serde_json::from_slice(&body).map_err(|error| {
+        wrong(format!(
+            "the answer is not one that this devgate understands, is it of another version? {error}"
+        ))
+    })
+}
+
+/// Asks for a reload, which takes as long as components take to compile. What became of it, or why it was refused.
+///
+/// # Errors
+/// As [`ask`].
+pub(crate) async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Result<String, String>> {
+    let path = if forced { "/reload?force" } else { "/reload" };
+    let (status, body) = answered(socket, Method::POST, path, RELOAD_PATIENCE).await?;
+    let text = escape_lines(&body);
+    match status {
+        StatusCode::OK => Ok(Ok(text)),
+        StatusCode::CONFLICT => Ok(Err(text)),
+        _ => Err(exit::with_code(
+            exit::NODE,
+            format!("status socket {}: {}", socket.display(), refusal(status, &body)),
+        )),
+    }
+}
+
+async fn answered(
+    socket: &Path,
+    method: Method,
+    path: &str,
+    patience: Duration,
+) -> anyhow::Result<(StatusCode, Bytes)> {
+    let wrong = |why: String| exit::with_code(exit::NODE, format!("status socket {}: {why}", socket.display()));
+    match tokio::time::timeout(patience, exchange(socket, method, path)).await {
         Ok(answer) => answer.map_err(wrong),
         Err(_) => Err(wrong(format!(
-            "no answer within {PATIENCE:?}: devgate hangs, see its /healthz"
+            "no answer within {patience:?}: devgate hangs, see its /healthz"
         ))),
     }
 }
 
-async fn exchange(socket: &Path) -> Result<Report, String> {
+async fn exchange(socket: &Path, method: Method, path: &str) -> Result<(StatusCode, Bytes), String> {
     let stream = UnixStream::connect(socket).await.map_err(|error| match error.kind() {
         ErrorKind::NotFound => "is not there: no devgate runs here, or it runs with another --status-socket".to_owned(),
         ErrorKind::ConnectionRefused => "nobody answers: the devgate that made it has ended".to_owned(),
@@ -41,7 +79,9 @@ async fn exchange(socket: &Path) -> Result<Report, String> {
     let failed = |error: hyper::Error| format!("the answer was cut off: {error}");
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     tokio::spawn(connection);
-    let request = Request::get("/status")
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
         .header(header::HOST, "localhost")
         .body(Empty::<Bytes>::new());
     let request = request.map_err(|error| error.to_string())?;
@@ -51,11 +91,21 @@ async fn exchange(socket: &Path) -> Result<Report, String> {
     let body = body
         .map_err(|error| format!("the answer was cut off: {error}"))?
         .to_bytes();
-    if !status.is_success() {
-        let said = devgate_model::escape(String::from_utf8_lossy(&body).trim(), 256);
-        return Err(format!("{said} ({status})"));
-    }
-    serde_json::from_slice(&body).map_err(|error| {
-        format!("the answer is not one that this devgate understands, is it of another version? {error}")
-    })
+    Ok((status, body))
+}
+
+fn refusal(status: StatusCode, body: &[u8]) -> String {
+    let said = devgate_model::escape(String::from_utf8_lossy(body).trim(), 256);
+    format!("{said} ({status})")
+}
+
+/// Lines of text as a terminal may show them.
+fn escape_lines(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let lines: Vec<_> = text
+        .trim()
+        .lines()
+        .map(|line| devgate_model::escape(line, 1_024))
+        .collect();
+    lines.join("\n")
 }

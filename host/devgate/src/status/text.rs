@@ -17,6 +17,15 @@ pub(super) fn of(report: &Report) -> String {
         report.version,
         short(report.started.ago(report.now))
     );
+    if let Some(refused) = &report.policy.refused {
+        let _ = writeln!(
+            text,
+            "policy: another one is REFUSED for {}; the one of {} ago is in force:\n  {}",
+            short(refused.since.ago(report.now)),
+            short(report.policy.since.ago(report.now)),
+            refused.why.replace('\n', "\n  ")
+        );
+    }
     for plugin in &report.plugins {
         block(&mut text, plugin, report);
     }

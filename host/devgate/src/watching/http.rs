@@ -1,4 +1,5 @@
-//! The answers, over whatever connection. Only GET; small requests; nothing is ever changed.
+//! The answers, over whatever connection. Only GET, and small requests; but for a reload, which root may ask for over the local
+//! socket, nothing is ever changed.
 
 use super::{Report, Watching, metrics, page, probes};
 use bytes::Bytes;
@@ -16,6 +17,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 /// How long a connection may last, whatever it does.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The same for whoever may ask for a reload, which waits for components to compile.
+const LOCAL_PATIENCE: Duration = Duration::from_secs(600);
 /// How long a request may take to arrive.
 const HEADER_PATIENCE: Duration = Duration::from_secs(5);
 /// The most bytes of a request's head.
@@ -51,10 +54,21 @@ where
         .max_buf_size(MOST_HEAD)
         .keep_alive(false);
     // Whoever is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
-    let _ = tokio::time::timeout(PATIENCE, builder.serve_connection(TokioIo::new(connection), service)).await;
+    let patience = match audience {
+        Audience::Local => LOCAL_PATIENCE,
+        _ => PATIENCE,
+    };
+    let _ = tokio::time::timeout(patience, builder.serve_connection(TokioIo::new(connection), service)).await;
 }
 
 async fn respond(request: Request<Incoming>, watching: Watching, audience: Audience) -> Response<Full<Bytes>> {
+    if request.method() == Method::POST && audience == Audience::Local && request.uri().path() == "/reload" {
+        let forced = request.uri().query() == Some("force");
+        return match watching.reloads.ask(forced).await {
+            Ok(text) => said(StatusCode::OK, &format!("{text}\n")),
+            Err(why) => said(StatusCode::CONFLICT, &format!("{why}\n")),
+        };
+    }
     if request.method() != Method::GET {
         return said(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n");
     }

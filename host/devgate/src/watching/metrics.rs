@@ -46,7 +46,12 @@ fn host(report: &Report) -> Vec<MetricFamily> {
     open.into_iter().for_each(|n| add(&mut files, &[], float(n)));
     let mut processor = counter("process_cpu_seconds_total", "Processor time of the host.");
     add(&mut processor, &[], process::processor());
-    vec![build, start, memory, files, processor]
+    let mut refused = gauge(
+        "devgate_policy_refused",
+        "1 while another policy is refused and the one before it is in force, else 0.",
+    );
+    add(&mut refused, &[], f64::from(u8::from(report.policy.refused.is_some())));
+    vec![build, start, memory, files, processor, refused]
 }
 
 fn plugins(report: &Report) -> Vec<MetricFamily> {

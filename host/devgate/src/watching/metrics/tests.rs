@@ -91,6 +91,10 @@ pub(crate) fn one() -> Report {
         version: "0.1.0".into(),
         started: at(0),
         now: at(60),
+        policy: crate::reload::InForce {
+            since: at(2),
+            refused: None,
+        },
         holders_known: true,
         plugins: vec![plugin],
         kubelet: vec![RegistrationStatus {
