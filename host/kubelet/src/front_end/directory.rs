@@ -11,8 +11,9 @@ use tokio_stream::StreamExt as _;
 
 use crate::api::KUBELET_SOCKET;
 
-/// How long to wait before the end of the directory is believed.
-const SECOND_LOOK: Duration = Duration::from_millis(50);
+/// How many more looks must find the directory deleted before its end is believed, and how long to wait before each.
+const MORE_LOOKS: u32 = 3;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Which file a name stands for. Inode numbers are used again at once on some file systems, so the time belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +63,8 @@ pub(crate) async fn watch(dir: PathBuf, poll: Duration, use_inotify: bool, out: 
     let mut warned = !use_inotify;
     loop {
         match directory_id(&dir) {
-            // Once more: where the path leads to it, it may just be on its way out, and is not found then.
-            Ok(None) if matches!(again(&dir, poll).await, Ok(None)) => return Deleted,
+            // Where the path leads to it, it may just be on its way out, and is not found then.
+            Ok(None) if stays_deleted(&dir).await => return Deleted,
             Ok(None) => events = None,
             Ok(Some(id)) => {
                 // A directory that was made anew needs a new watch, too.
@@ -96,10 +97,15 @@ pub(crate) async fn watch(dir: PathBuf, poll: Duration, use_inotify: bool, out: 
     }
 }
 
-/// The same look a moment later.
-async fn again(dir: &Path, poll: Duration) -> io::Result<Option<(u64, u64)>> {
-    tokio::time::sleep(poll.min(SECOND_LOOK)).await;
-    directory_id(dir)
+/// Whether each of some more looks finds it deleted, a moment apart: through a mount, it is for ever.
+async fn stays_deleted(dir: &Path) -> bool {
+    for _ in 0..MORE_LOOKS {
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+        if !matches!(directory_id(dir), Ok(None)) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Device and inode of the directory, or nothing where it was deleted.
