@@ -83,7 +83,11 @@ impl Setup {
     /// When something needed has not been built, or the processes cannot be started.
     pub async fn start(self) -> anyhow::Result<Host> {
         let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
-        let kubelet = StandIn::new(StandInConfig::new(dir.path().join("plugins"))).await?;
+        let config = StandInConfig {
+            pod_resources_dir: Some(dir.path().join("pods")),
+            ..StandInConfig::new(dir.path().join("plugins"))
+        };
+        let kubelet = StandIn::new(config).await?;
         self.start_in(dir, kubelet)
     }
 
@@ -169,6 +173,7 @@ impl Host {
             ])
             .args([Path::new("--state-dir"), &root.join("state")])
             .args([Path::new("--status-socket"), &root.join("status.sock")])
+            .args([Path::new("--pod-resources-dir"), &root.join("pods")])
             .args(&self.more)
             .args(["--log-format", "json", "--log", &self.log_filter])
             .stdin(Stdio::null())

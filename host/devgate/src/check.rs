@@ -5,6 +5,7 @@ mod dangers;
 mod finding;
 mod grants;
 mod overlaps;
+mod pods;
 mod running;
 mod text;
 
@@ -92,6 +93,7 @@ fn report(args: &CheckArgs) -> anyhow::Result<Report> {
     if args.run {
         running::look(components, &policy, &node, &mut plugins)?;
     }
+    pods::look(&node, &args.pod_resources_dir, &mut plugins);
     Ok(Report::new(args, &node, plugins))
 }
 

@@ -127,6 +127,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/device-plugins")]
     pub(crate) kubelet_dir: PathBuf,
 
+    /// The kubelet's directory with the socket that tells which pods have which devices
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/pod-resources")]
+    pub(crate) pod_resources_dir: PathBuf,
+
+    /// How often to ask it, in milliseconds; what was handed out counts as given for three times as long, whoever is seen to
+    /// have it. For tests
+    #[arg(long, value_name = "MS", default_value_t = 10_000, hide = true)]
+    pub(crate) pod_resources_every: u32,
+
     /// The node's root, with sys and dev in it; or a recorded node's file
     #[arg(long, value_name = "PATH", default_value = "/")]
     pub(crate) node_root: PathBuf,

@@ -61,13 +61,6 @@ impl Loader for SandboxLoader {
                 _ => LoadFailure::Guest(text),
             }
         })?;
-        if loaded.profile().lifecycle {
-            return Err(LoadFailure::Guest(format!(
-                "plugin {}: component exports lifecycle, which is not served by this version yet: its devices would be handed out without its prepare\n  file: {}",
-                policy.name,
-                file.display()
-            )));
-        }
         Ok(Arc::new(loaded))
     }
 

@@ -6,7 +6,7 @@ use crate::reload::Reloader;
 use crate::watching::{self, Ports, Watching};
 use crate::{exit, logging, policy, recorded};
 use anyhow::Context;
-use devgate_kubelet::{FrontEndConfig, FrontEndError};
+use devgate_kubelet::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_plugin::status::When;
 use devgate_plugin::{HoldersFeed, Inline, Loader, Memory, Plugins, Surroundings};
@@ -69,6 +69,7 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
         loader,
         inline: Inline::new(workers),
         memory: memory.clone(),
+        holders: follow_pods(args),
     };
     let mut plugins = Plugins::start(policy, around);
     let mut reloader = Reloader::new(args, policy)?;
@@ -76,7 +77,7 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
     let watching = Watching {
         plugins: plugins.watch(),
         front_end: config.watch.clone(),
-        holders: HoldersFeed::none(),
+        holders: plugins.holders().clone(),
         reloads: reloader.reloads(),
         started: When::now(),
     };
@@ -111,6 +112,18 @@ fn ended(error: FrontEndError) -> anyhow::Error {
             exit::with_code(exit::NODE, error.to_string())
         }
     }
+}
+
+/// Asks the kubelet from now on which pods have which devices.
+fn follow_pods(args: &RunArgs) -> HoldersFeed {
+    let every = Duration::from_millis(args.pod_resources_every.into());
+    let config = PodResourcesConfig {
+        every,
+        ..PodResourcesConfig::new(args.pod_resources_dir.clone(), args.kubelet_dir.clone())
+    };
+    let (source, feed) = devgate_plugin::holders();
+    tokio::spawn(pod_resources::follow(config, source));
+    feed.with_grace(every * 3)
 }
 
 /// A token that the first SIGTERM or SIGINT cancels. The second one ends the process at once.

@@ -72,6 +72,8 @@ pub struct FrontEndConfig {
     /// The longest that `Allocate` may take, behind the plugin's own deadline. The kubelet has no deadline and admits no
     /// other pod meanwhile. 10 s.
     pub allocate_timeout: Duration,
+    /// The longest that `PreStartContainer` may take. 25 s: the kubelet gives up after 30.
+    pub start_timeout: Duration,
     /// The longest that `GetPreferredAllocation` may take before it answers with no opinion. 1 s.
     pub choose_timeout: Duration,
     /// How long calls in flight may take to finish at shutdown. 5 s.
@@ -100,6 +102,7 @@ impl FrontEndConfig {
             retry_most: Duration::from_secs(30),
             retry_refused: Duration::from_secs(300),
             allocate_timeout: Duration::from_secs(10),
+            start_timeout: Duration::from_secs(25),
             choose_timeout: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             preferred_allocation: true,
@@ -108,9 +111,9 @@ impl FrontEndConfig {
         }
     }
 
-    fn options(&self) -> api::DevicePluginOptions {
+    fn options(&self, offer: &dyn Offer) -> api::DevicePluginOptions {
         api::DevicePluginOptions {
-            pre_start_required: false,
+            pre_start_required: offer.starts(),
             get_preferred_allocation_available: self.preferred_allocation,
         }
     }

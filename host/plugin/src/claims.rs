@@ -209,19 +209,40 @@ impl Ledger {
         Ok(new)
     }
 
-    /// The ids of a plugin that were handed out.
+    /// The ids of a plugin that were handed out, those from before the host started among them.
     pub(crate) fn held(&self, place: Place) -> BTreeSet<UnitId> {
-        self.lock()
-            .get(place.0)
-            .map(|entry| entry.held.keys().cloned().collect())
-            .unwrap_or_default()
+        let plugins = self.lock();
+        let Some(entry) = plugins.get(place.0) else {
+            return BTreeSet::new();
+        };
+        let remembered = entry
+            .claims
+            .iter()
+            .filter(|claim| claim.remembered && !entry.lost.contains_key(&claim.id));
+        let held = entry.held.keys().chain(remembered.map(|claim| &claim.id));
+        held.cloned().collect()
+    }
+
+    /// Nobody has these any more, whenever they were handed out.
+    pub(crate) fn free(&self, place: Place, ids: &[UnitId]) {
+        if let Some(entry) = self.lock().get_mut(place.0) {
+            for id in ids {
+                let claim = entry.by_id.get(id).and_then(|n| entry.claims.get_mut(*n));
+                if let Some(claim) = claim {
+                    claim.remembered = false;
+                }
+            }
+        }
+        self.let_go(place, ids);
     }
 
     /// Takes back what [`Ledger::hold`] returned.
     pub(crate) fn let_go(&self, place: Place, ids: &[UnitId]) {
         let mut plugins = self.lock();
         let Some(entry) = plugins.get_mut(place.0) else { return };
-        entry.held.retain(|id, _| !ids.contains(id));
+        for id in ids {
+            entry.held.remove(id);
+        }
         settle(&mut plugins);
         drop(plugins);
         self.changed.send_modify(|n| *n += 1);

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
+/// How long after an allocation a look may not show who has it.
+const GRACE: Duration = Duration::from_secs(30);
+
 /// A container that has a device. Names are as they were told: any text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Holder {
@@ -44,6 +47,7 @@ pub fn holders() -> (HoldersSource, HoldersFeed) {
     let feed = HoldersFeed {
         newest: sender.subscribe(),
         asked: Arc::clone(&asked),
+        grace: GRACE,
     };
     (HoldersSource { asked, sender }, feed)
 }
@@ -71,6 +75,7 @@ impl HoldersSource {
 pub struct HoldersFeed {
     newest: watch::Receiver<Option<Arc<Holders>>>,
     asked: Arc<Notify>,
+    grace: Duration,
 }
 
 impl HoldersFeed {
@@ -78,6 +83,17 @@ impl HoldersFeed {
     #[must_use]
     pub fn none() -> Self {
         holders().1
+    }
+
+    /// The same with another time, instead of 30 s, in which what was handed out is not taken for free, whatever is seen.
+    #[must_use]
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
+    }
+
+    /// How long what was handed out is not taken for free.
+    pub(crate) fn grace(&self) -> Duration {
+        self.grace
     }
 
     /// What was seen last, if anything.
@@ -92,10 +108,15 @@ impl HoldersFeed {
         self.newest.clone()
     }
 
+    /// Asks for another look, and does not wait for it.
+    pub(crate) fn ask(&self) {
+        self.asked.notify_one();
+    }
+
     /// A look that begins from now on, if there is one within `patience`.
     pub async fn look(&self, patience: Duration) -> Option<Arc<Holders>> {
         let (now, mut newest) = (Instant::now(), self.newest.clone());
-        self.asked.notify_one();
+        self.ask();
         let fresh = newest.wait_for(|holders| holders.as_ref().is_some_and(|holders| holders.begun >= now));
         tokio::time::timeout(patience, fresh).await.ok()?.ok()?.clone()
     }

@@ -36,6 +36,8 @@ mod registry;
 mod reply;
 mod resource;
 mod survey;
+mod tenancy;
+mod turns;
 mod watcher;
 
 pub use calls::Inline;

@@ -5,6 +5,7 @@
 //! answer: if they belong to something else now, the id is unhealthy and says so, and the kubelet starts no container with it.
 
 mod file;
+mod forget;
 mod record;
 mod save;
 
@@ -13,9 +14,10 @@ use crate::inventory::{PoolRecord, UnitRecord};
 use devgate_model::{ResourceName, escape};
 use file::File;
 use record::HandedOut;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
 
 /// The most ids that are remembered: more than the kubelet takes of a resource. Beyond it, nothing new is.
 const MOST_REMEMBERED: usize = 32_768;
@@ -29,8 +31,8 @@ struct Inner {
     known: Mutex<Known>,
     /// The turn to write: one at a time, however long the disk takes.
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// Which id had a device when the host started, by its place in the tree. What is handed out since then the ledger knows.
-    had: HashMap<String, Key>,
+    /// Counts ids that were forgotten.
+    forgotten: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -40,6 +42,10 @@ struct Known {
     version: u64,
     /// The newest version that is in the file.
     saved: u64,
+    /// Which id had a device when the host started, by its place in the tree. What is handed out since then the ledger knows.
+    had: HashMap<String, Key>,
+    /// The ids that a plugin looks after.
+    claimed: BTreeSet<Key>,
 }
 
 /// Resource and id.
@@ -85,12 +91,14 @@ impl Memory {
             handed_out,
             version: 0,
             saved: 0,
+            had,
+            claimed: BTreeSet::new(),
         };
         Self(Arc::new(Inner {
             file,
             known: Mutex::new(known),
             turn: Arc::default(),
-            had,
+            forgotten: watch::Sender::new(0),
         }))
     }
 
@@ -114,7 +122,8 @@ impl Memory {
         shares: bool,
     ) -> Option<String> {
         let (key, now) = (key(resource, unit), HandedOut::of(unit, &pool.shared_nodes, shares));
-        if let Some(difference) = self.lock().handed_out.get(&key).and_then(|then| then.difference(&now)) {
+        let known = self.lock();
+        if let Some(difference) = known.handed_out.get(&key).and_then(|then| then.difference(&now)) {
             return Some(difference);
         }
         if shares {
@@ -122,7 +131,7 @@ impl Memory {
         }
         let other = now
             .places()
-            .filter_map(|place| self.0.had.get(place))
+            .filter_map(|place| known.had.get(place))
             .find(|other| **other != key);
         let (resource, id) = other?;
         Some(format!(
@@ -133,7 +142,7 @@ impl Memory {
     }
 
     /// Notes that these units are handed out. Returns what has to be saved, if anything is not: the same devices are handed
-    /// out again and again, and that costs nothing.
+    /// out again and again, and that costs nothing. `unreleased` where a component is to release them.
     #[must_use]
     pub(crate) fn note(
         &self,
@@ -141,16 +150,26 @@ impl Memory {
         shared_nodes: &[GrantedNode],
         units: &[Arc<UnitRecord>],
         shares: bool,
+        unreleased: bool,
     ) -> Option<save::Unsaved> {
         let mut known = self.lock();
         for unit in units {
-            let (key, now) = (key(resource, unit), HandedOut::of(unit, shared_nodes, shares));
+            let key = key(resource, unit);
+            let now = HandedOut::of(unit, shared_nodes, shares).to_release(unreleased);
+            known.claimed.insert(key.clone());
             let room = known.handed_out.len() < MOST_REMEMBERED || known.handed_out.contains_key(&key);
             if room && known.handed_out.get(&key) != Some(&now) {
                 known.handed_out.insert(key, now);
                 known.version += 1;
             }
         }
+        drop(known);
+        self.unsaved()
+    }
+
+    /// What is to be saved, if anything is not.
+    fn unsaved(&self) -> Option<save::Unsaved> {
+        let known = self.lock();
         let unsaved = known.saved < known.version && self.0.file.is_some();
         unsaved.then(|| save::Unsaved::new(self.clone(), known.version))
     }

@@ -28,6 +28,22 @@ pub trait Offer: Send + Sync + 'static {
     /// front end bounds the whole.
     fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>>;
 
+    /// Takes back what an answer of [`Offer::allocate`] would have given that reached nobody.
+    fn take_back<'a>(&'a self, _ids: &'a [String]) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    /// Whether [`Offer::start`] is to be called before a container starts.
+    fn starts(&self) -> bool {
+        false
+    }
+
+    /// Before each start of a container that was given these devices: whether they are there and what they were, and what
+    /// their component does at that moment.
+    fn start<'a>(&'a self, _ids: &'a [String]) -> BoxFuture<'a, Result<(), AllocateError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Which `size` of `available` to take, among them all of `must_include`; empty where that cannot be done.
     fn choose<'a>(
         &'a self,

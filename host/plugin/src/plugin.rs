@@ -21,6 +21,7 @@ use crate::health::UnitHealth;
 use crate::inventory::{Inventory, Rejection, UnitRecord};
 use crate::plugins::Shared;
 use crate::resource::{Core, Resource};
+use crate::tenancy;
 use crate::watcher::{Asked, Interest};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_model::{CallError, ResourceName, UnitId};
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use swap::{Candidate, Turn};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 /// The longest wait between two attempts of a plugin that keeps failing.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
@@ -96,6 +98,10 @@ pub(crate) struct Plugin {
     candidate: Option<Candidate>,
     /// Resources that are going away, and since when they are offered empty.
     farewell: BTreeMap<ResourceName, Instant>,
+    /// How often something was forgotten that was handed out, when that was taken into account last.
+    forgotten: u64,
+    /// Lets go of what no pod has any more, as long as the plugin is there.
+    _sweep: JoinSet<()>,
 }
 
 struct Failing {
@@ -115,6 +121,8 @@ impl Plugin {
         let (wake, captures) = (Arc::clone(&core.wake), Arc::clone(&calls.means.captures));
         let interest = Interest::new(&calls.grants.policy, &Inventory::default(), wake, captures);
         shared.watcher.register(place, interest);
+        let mut sweep = JoinSet::new();
+        sweep.spawn(tenancy::sweep(Arc::clone(&core), shared.around.holders.clone()));
         Self {
             core,
             calls,
@@ -132,6 +140,8 @@ impl Plugin {
             commands,
             candidate: None,
             farewell: BTreeMap::new(),
+            forgotten: 0,
+            _sweep: sweep,
         }
     }
 
@@ -304,6 +314,7 @@ impl Plugin {
             self.shared.watcher.register(self.core.place, interest);
             self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
         }
+        self.core.tenancy.meet(&self.inventory);
         let ids: HashSet<_> = self.inventory.units().map(|unit| unit.id.clone()).collect();
         self.health.retain(|id, _| ids.contains(id));
         self.core

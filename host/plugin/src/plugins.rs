@@ -6,12 +6,14 @@ use crate::ailments::Ailments;
 use crate::calls::{Calls, Inline};
 use crate::claims::{Ledger, Place};
 use crate::grants::Grants;
+use crate::holders::HoldersFeed;
 use crate::means::Means;
 use crate::memory::Memory;
 use crate::offer::Offers;
 use crate::plugin::{Command, Loader, Plugin};
 use crate::registry::Registry;
 use crate::status::Watch;
+use crate::tenancy::forget_orphans;
 use crate::watcher::Watcher;
 use devgate_model::PluginName;
 use devgate_node::Node;
@@ -37,6 +39,8 @@ pub struct Surroundings {
     pub inline: Inline,
     /// What was handed out, also before the host started.
     pub memory: Memory,
+    /// Who has which device, as far as somebody knows.
+    pub holders: HoldersFeed,
 }
 
 /// What all plugins of a host share. Cheap to clone.
@@ -61,7 +65,7 @@ pub struct Plugins {
     /// Tasks end with their place when they were told to leave.
     tasks: JoinSet<Place>,
     leaving: BTreeSet<Place>,
-    /// What is saved besides.
+    /// What is saved and forgotten besides.
     keepers: JoinSet<()>,
 }
 
@@ -79,6 +83,7 @@ impl Plugins {
         let watcher = Watcher::new(around.node.clone());
         let ailments = Ailments::open(around.memory.dir(), around.node.boot_id());
         let keep = ailments.clone().keep();
+        let orphans = forget_orphans(around.memory.clone(), around.holders.clone());
         let mut plugins = Self {
             shared: Shared {
                 ailments,
@@ -96,6 +101,7 @@ impl Plugins {
             keepers: JoinSet::new(),
         };
         plugins.keepers.spawn(keep);
+        plugins.keepers.spawn(orphans);
         for policy in policy.plugins.values() {
             let calls = plugins.calls(policy, None);
             let place = plugins.next_place();
@@ -152,6 +158,12 @@ impl Plugins {
     #[must_use]
     pub fn watch(&self) -> Watch {
         self.shared.watch.clone()
+    }
+
+    /// Who has which device, as far as somebody knows.
+    #[must_use]
+    pub fn holders(&self) -> &HoldersFeed {
+        &self.shared.around.holders
     }
 
     /// What is offered now, and a way to be told when there is more.

@@ -1,5 +1,10 @@
 //! One resource of one plugin: what front ends see, and the path of an allocation.
 
+mod handover;
+mod replica;
+
+pub(crate) use replica::{REPLICA, replica_id, replica_ids, split_replica};
+
 use crate::call::Moment;
 use crate::calls::{self, Calls};
 use crate::choose::{Layout, Overruled, Request};
@@ -10,17 +15,17 @@ use crate::memory::Memory;
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
 use crate::reply;
 use crate::status::{Board, audit};
+use crate::tenancy::Tenancy;
 use crate::watcher::{Asked, Wake};
 use devgate_model::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use devgate_policy::Prepare;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 /// What looking at disks and iommu groups may take, which reads more than a node.
 const LOOK_PATIENCE: Duration = Duration::from_secs(1);
-/// Separates a unit's id from the number of one of its replicas.
-const REPLICA: &str = "::";
 
 /// The most ids that are chosen from on a thread that serves others.
 const CHOSEN_HERE: usize = 256;
@@ -31,6 +36,8 @@ pub(crate) struct Core {
     pub(crate) place: Place,
     pub(crate) ledger: Ledger,
     pub(crate) memory: Memory,
+    /// What pods have or may have.
+    pub(crate) tenancy: Tenancy,
     /// Replaced as a whole when the policy or the component is reloaded: whoever works on something takes it once.
     calls: RwLock<Arc<Calls>>,
     /// Asked when somebody found that there is something to look at.
@@ -46,6 +53,7 @@ impl Core {
             name,
             place,
             ledger,
+            tenancy: Tenancy::new(memory.clone()),
             memory,
             calls: RwLock::new(calls),
             wake: Arc::default(),
@@ -73,7 +81,6 @@ pub(crate) struct Resource {
     name: ResourceName,
     devices: watch::Sender<Arc<DeviceList>>,
     snapshot: RwLock<Arc<Snapshot>>,
-    being_given: BeingGiven,
     overruled: Overruled,
 }
 
@@ -94,7 +101,6 @@ impl Resource {
             name,
             devices: watch::Sender::new(Arc::default()),
             snapshot: RwLock::default(),
-            being_given: BeingGiven::default(),
             overruled: Overruled::default(),
         }
     }
@@ -149,20 +155,18 @@ impl Resource {
 
     async fn give(&self, ids: &[String]) -> Result<Arc<Reply>, AllocateError> {
         let ids = self.unit_ids(ids)?;
-        let _turn = self.being_given.turn(&ids).await;
+        let _turn = self.core.tenancy.turns.turn(&ids).await;
         // Both once, so that the whole is done under one policy.
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
         let units = self.look_up(&snapshot, &ids)?;
         self.look_again(&calls, &snapshot, &units).await?;
         let hold = self.hold(&calls, &snapshot, &units)?;
-        let reply = self.ask_component(&calls, &snapshot, &units).await?;
-        let shares = calls.grants.policy.shares_hardware;
-        let shared_nodes = &snapshot.pool.shared_nodes;
-        if let Some(unsaved) = self.core.memory.note(&self.name, shared_nodes, &units, shares)
-            && let Err(problem) = unsaved.save().await
-        {
-            self.not_saved(&problem);
+        if calls.has_lifecycle() && !units.is_empty() {
+            return self.hand_over(&calls, &snapshot, &units, hold).await;
         }
+        let reply = self.ask_component(&calls, &snapshot, &units).await?;
+        self.note(&calls, &snapshot, &units).await;
+        self.core.tenancy.given(&self.name, &snapshot.pool, &units, false);
         hold.keep();
         Ok(Arc::new(reply))
     }
@@ -201,6 +205,16 @@ impl Resource {
     }
 
     fn look_up(&self, snapshot: &Snapshot, ids: &[UnitId]) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
+        self.look_up_but(snapshot, ids, |_| false)
+    }
+
+    /// The same, whatever is wrong with those that are `ignored`.
+    fn look_up_but(
+        &self,
+        snapshot: &Snapshot,
+        ids: &[UnitId],
+        ignored: impl Fn(&UnitId) -> bool,
+    ) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
         let mut units = Vec::with_capacity(ids.len());
         for id in ids {
             let found = snapshot
@@ -215,7 +229,7 @@ impl Resource {
                 );
                 return Err(AllocateError::Unknown(message));
             };
-            if let Some(reason) = unhealthy {
+            if let Some(reason) = unhealthy.as_ref().filter(|_| !ignored(id)) {
                 return Err(self.refused(&format!("device {id} is unhealthy: {reason}")));
             }
             units.push(Arc::clone(unit));
@@ -278,23 +292,16 @@ impl Resource {
         reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| self.refused(&reason))
     }
 
-    /// A full disk must not keep pods from their devices: what is lost is that the next start notices when these ids mean
-    /// other hardware.
-    fn not_saved(&self, problem: &std::io::Error) {
-        let plugin = self.core.name();
-        tracing::error!(
-            plugin,
-            family = "host",
-            "plugin {plugin}: what was handed out could not be saved: {problem}; look at the state directory (--state-dir)"
-        );
-    }
-
     fn refused(&self, reason: &str) -> AllocateError {
         AllocateError::Refused(format!("plugin {}: resource {}: {reason}", self.core.name(), self.name))
     }
 
     fn failed(&self, error: &CallError) -> AllocateError {
-        let message = format!("plugin {}: allocate {error}", self.core.name());
+        self.failed_at("allocate", error)
+    }
+
+    fn failed_at(&self, call: &str, error: &CallError) -> AllocateError {
+        let message = format!("plugin {}: {call} {error}", self.core.name());
         match error {
             CallError::Failed(failure) if failure.kind == FailureKind::Busy => AllocateError::Busy(message),
             CallError::Failed(_) => AllocateError::Refused(message),
@@ -321,6 +328,18 @@ impl Offer for Resource {
         })
     }
 
+    fn take_back<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, ()> {
+        Box::pin(self.undo(ids))
+    }
+
+    fn starts(&self) -> bool {
+        self.core.calls().grants.policy.prepare == Prepare::Start
+    }
+
+    fn start<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<(), AllocateError>> {
+        Box::pin(self.make_ready(ids))
+    }
+
     fn choose<'a>(
         &'a self,
         available: &'a [String],
@@ -343,34 +362,6 @@ fn problem_of(grants: &Grants, shared: &[GrantedNode], units: &[Arc<UnitRecord>]
     Some(format!("shared {problem}"))
 }
 
-/// The ids of one unit's replicas, or its own where there is only one.
-pub(crate) fn replica_ids(id: &UnitId, replicas: u32) -> impl Iterator<Item = String> + '_ {
-    (0..replicas.max(1)).map(move |n| replica_id(id, replicas, n))
-}
-
-/// The id of one of a unit's replicas, or its own where there is only one.
-pub(crate) fn replica_id(id: &UnitId, replicas: u32, number: u32) -> String {
-    if replicas > 1 {
-        format!("{id}{REPLICA}{number}")
-    } else {
-        id.to_string()
-    }
-}
-
-/// The unit's id and the number of its replica, where there can be such a replica.
-pub(crate) fn split_replica(id: &str, replicas: u32) -> Option<(&str, u32)> {
-    match id.rsplit_once(REPLICA) {
-        None => (replicas <= 1).then_some((id, 0)),
-        Some((base, number)) => {
-            let known = number
-                .parse()
-                .ok()
-                .filter(|n: &u32| *n < replicas && n.to_string() == number);
-            Some((base, known.filter(|_| replicas > 1)?))
-        }
-    }
-}
-
 /// Ids that are marked as handed out, until it is known whether they were: an allocation may fail, and its caller may go
 /// away in the middle of it.
 struct Hold<'a> {
@@ -390,50 +381,5 @@ impl Drop for Hold<'_> {
             self.core.ledger.let_go(self.core.place, &self.ids);
             self.core.wake.ask(Asked::HEALTH);
         }
-    }
-}
-
-/// The ids that are being handed out: allocations of different ones run side by side, those that overlap in turn.
-#[derive(Default)]
-struct BeingGiven {
-    ids: Mutex<HashSet<UnitId>>,
-    done: Notify,
-}
-
-/// A turn; ends when dropped.
-struct Turn<'a> {
-    given: &'a BeingGiven,
-    ids: &'a [UnitId],
-}
-
-impl BeingGiven {
-    async fn turn<'a>(&'a self, ids: &'a [UnitId]) -> Turn<'a> {
-        loop {
-            let done = self.done.notified();
-            if self.try_take(ids) {
-                return Turn { given: self, ids };
-            }
-            done.await;
-        }
-    }
-
-    fn try_take(&self, ids: &[UnitId]) -> bool {
-        let mut taken = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        if ids.iter().any(|id| taken.contains(id)) {
-            return false;
-        }
-        taken.extend(ids.iter().cloned());
-        true
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut taken = self.given.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        for id in self.ids {
-            taken.remove(id);
-        }
-        drop(taken);
-        self.given.done.notify_waiters();
     }
 }

@@ -4,6 +4,7 @@ use crate::call::{CallHost, Reads};
 use crate::calls::Inline;
 use crate::component::{Answer, Capabilities, Component, Cost, Profile};
 use crate::grants::Grants;
+use crate::holders::HoldersFeed;
 use crate::means::Means;
 use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader};
@@ -307,6 +308,7 @@ pub(crate) fn around(node: &Node, loader: Arc<dyn Loader>, memory: &Memory) -> S
         loader,
         inline: inline(),
         memory: memory.clone(),
+        holders: HoldersFeed::none(),
     }
 }
 

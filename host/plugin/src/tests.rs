@@ -15,6 +15,7 @@ mod offers;
 mod reading;
 mod reload;
 mod survey;
+mod tenancy;
 mod vfio;
 
 use crate::memory::Memory;

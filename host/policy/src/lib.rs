@@ -62,7 +62,7 @@ pub use host_nodes::HostNodes;
 pub use kernel_log::KernelPattern;
 pub use nodes::{NodeGrant, NodeOffer};
 pub use parse::parse;
-pub use plugin::{Origin, Placement, PluginPolicy};
+pub use plugin::{Origin, Placement, PluginPolicy, Prepare};
 pub use resources::{ResourceGrant, ResourcePattern};
 pub use schema::schema;
 pub use selector::{DeviceFacts, Selector, Use};

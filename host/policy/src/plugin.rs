@@ -51,6 +51,16 @@ pub enum Placement {
     Spread,
 }
 
+/// When a component makes units ready for a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prepare {
+    /// When they are allocated, before the answer.
+    #[default]
+    Allocate,
+    /// Before each start of a container that has them.
+    Start,
+}
+
 /// All that the policy says about one plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginPolicy {
@@ -84,6 +94,9 @@ pub struct PluginPolicy {
     pub replicas: u32,
     /// Which units a container gets where it may get several.
     pub placement: Placement,
+    /// When the component's `prepare` is called. With [`Prepare::Start`] the hardware is looked at then as well, whether there is
+    /// such a function or not.
+    pub prepare: Prepare,
     /// Units that match one of these are offered, and no others; all where there is none.
     pub only: Vec<Filter>,
     /// Units that match one of these are not offered.
@@ -160,6 +173,10 @@ impl PluginPolicy {
         fields.flag("shares-hardware", &mut shares_hardware, report);
         let mut replicas = 1;
         fields.number("replicas", &mut replicas, report);
+        let prepare = match fields.word("prepare", report) {
+            Some("start") => Prepare::Start,
+            _ => Prepare::Allocate,
+        };
         let placement = match fields.word("placement", report) {
             Some("spread") => Placement::Spread,
             Some(_) => Placement::Packed,
@@ -192,6 +209,7 @@ impl PluginPolicy {
             shares_hardware,
             replicas,
             placement,
+            prepare,
             only: only.unwrap_or_default(),
             except: except.unwrap_or_default(),
             rename: rename.unwrap_or_default(),

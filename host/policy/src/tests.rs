@@ -86,6 +86,7 @@ plugins:
     shares-hardware: true
     replicas: 4
     placement: packed
+    prepare: start
     only: [{id: "a*", resource: v.com/raw, device: "0000:*", property: {mode: [a, b]}}]
     except: [{id: a1}]
     rename: [{resource: v.com/raw, id: "*", device: "*", property: {mode: a}, to: v.com/af-a}]

@@ -25,6 +25,7 @@ mod offers;
 mod page;
 mod reload;
 mod small_node;
+mod tenancy;
 mod threats;
 mod wat_component;
 mod watching;

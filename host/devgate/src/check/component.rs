@@ -24,6 +24,9 @@ pub(super) struct ComponentFacts {
     /// Whether `imports` is known.
     #[serde(skip)]
     known: bool,
+    /// Whether it wants to release what no pod has any more.
+    #[serde(skip)]
+    pub(super) lifecycle: bool,
 }
 
 pub(super) fn look(components: Option<&Path>, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> ComponentFacts {
@@ -36,6 +39,7 @@ pub(super) fn look(components: Option<&Path>, policy: &PluginPolicy, findings: &
         contract: None,
         imports: Vec::new(),
         known: false,
+        lifecycle: false,
     };
     let at = Some(&policy.origin);
     let bytes = match read_component(components, policy) {
@@ -101,6 +105,7 @@ fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy
             }
         }
     }
+    facts.lifecycle = contents.profile.as_ref().is_ok_and(|profile| profile.lifecycle);
     if let Err(refusal) = contents.profile {
         findings.push(Finding::error(
             "component-exports",

@@ -115,6 +115,10 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 
+    /// The kubelet's directory with the socket that tells which pods have which devices
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/pod-resources")]
+    pub(crate) pod_resources_dir: PathBuf,
+
     /// Load each component and ask it once for its devices and their health, as `explain` does
     #[arg(long)]
     pub(crate) run: bool,

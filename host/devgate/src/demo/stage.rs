@@ -49,9 +49,12 @@ impl Stage {
         }])?;
         let kubelet_dir = dir.path().join("device-plugins");
         let state_dir = dir.path().join("state");
-        let kubelet = StandIn::new(StandInConfig::new(kubelet_dir.clone()))
-            .await
-            .context("start the kubelet stand-in")?;
+        let pod_resources_dir = dir.path().join("pod-resources");
+        let config = StandInConfig {
+            pod_resources_dir: Some(pod_resources_dir.clone()),
+            ..StandInConfig::new(kubelet_dir.clone())
+        };
+        let kubelet = StandIn::new(config).await.context("start the kubelet stand-in")?;
         let program = std::env::current_exe().context("find devgate's own program")?;
         let mut host = Command::new(program)
             .arg("run")
@@ -64,6 +67,7 @@ impl Stage {
             ])
             .args([Path::new("--state-dir"), &state_dir])
             .args([Path::new("--status-socket"), &dir.path().join("status.sock")])
+            .args([Path::new("--pod-resources-dir"), &pod_resources_dir])
             .args(["--log-format", "json", "--log", "info"])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())

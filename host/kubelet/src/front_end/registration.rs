@@ -169,11 +169,12 @@ impl Registration {
         loop {
             self.config.watch.phase(&self.resource, Phase::Registering);
             let kubelet_socket = self.config.kubelet_dir.join(KUBELET_SOCKET);
+            let offer = std::sync::Arc::clone(&self.offer.borrow());
             let call = register(
                 &kubelet_socket,
                 &self.resource,
                 incarnation.file_name(),
-                self.config.options(),
+                self.config.options(&*offer),
                 self.config.register_timeout,
             );
             let (shutdown, sight) = (self.shutdown.clone(), self.sight.clone());

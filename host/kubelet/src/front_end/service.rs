@@ -46,17 +46,22 @@ impl Service {
         let mut response = api::AllocateResponse {
             container_responses: Vec::with_capacity(request.container_requests.len()),
         };
+        let mut given = Vec::new();
         for container in request.container_requests {
-            let mut ids = container.devices_ids;
-            // The kubelet sends a set in random order; the same set gives the same answer.
-            ids.sort_unstable();
-            ids.dedup();
+            let ids = as_set(container.devices_ids);
             let answer = if ids.is_empty() {
                 api::ContainerAllocateResponse::default()
             } else {
-                let reply = offer.allocate(&ids).await.map_err(|error| answer::status(&error))?;
-                answer::container_response(&self.resource, &reply, self.config.cdi)
+                match offer.allocate(&ids).await {
+                    Ok(reply) => answer::container_response(&self.resource, &reply, self.config.cdi),
+                    Err(error) => {
+                        // The call fails as a whole: what its other containers would have got reaches nobody.
+                        offer.take_back(&as_set(given)).await;
+                        return Err(answer::status(&error));
+                    }
+                }
             };
+            given.extend(ids);
             response.container_responses.push(answer);
         }
         Ok(response)
@@ -91,7 +96,7 @@ impl DevicePlugin for Service {
         &self,
         _request: Request<api::Empty>,
     ) -> Result<Response<api::DevicePluginOptions>, Status> {
-        Ok(Response::new(self.config.options()))
+        Ok(Response::new(self.config.options(&*self.offer())))
     }
 
     type ListAndWatchStream = ListStream;
@@ -138,10 +143,34 @@ impl DevicePlugin for Service {
 
     async fn pre_start_container(
         &self,
-        _request: Request<api::PreStartContainerRequest>,
+        request: Request<api::PreStartContainerRequest>,
     ) -> Result<Response<api::PreStartContainerResponse>, Status> {
-        Ok(Response::new(api::PreStartContainerResponse {}))
+        let offer = self.offer();
+        // One that was not asked for is nobody's business.
+        if !offer.starts() {
+            return Ok(Response::new(api::PreStartContainerResponse {}));
+        }
+        let (bound, _counted) = (self.config.start_timeout, self.calls.count());
+        let ids = as_set(request.into_inner().devices_ids);
+        let result = match tokio::time::timeout(bound, offer.start(&ids)).await {
+            Ok(result) => result.map_err(|error| answer::status(&error)),
+            Err(_) => Err(Status::deadline_exceeded(format!(
+                "{}: no answer within {bound:?}",
+                self.resource
+            ))),
+        };
+        if let Err(status) = &result {
+            tracing::warn!(resource = %self.resource, code = ?status.code(), "not started: {}", status.message());
+        }
+        result.map(|()| Response::new(api::PreStartContainerResponse {}))
     }
+}
+
+/// The kubelet sends a set in random order; the same set gives the same answer.
+fn as_set(mut ids: Vec<String>) -> Vec<String> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 /// One stream of lists: the newest at once, then every newer one that the kubelet takes in time; ends with its server.

@@ -135,6 +135,25 @@ async fn c33_every_kind_of_failure_has_its_code_and_reaches_the_pod() {
     pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
 }
 
+/// A call for several containers, which no kubelet makes yet: what the first would have got reaches nobody.
+#[tokio::test]
+async fn c34_what_a_call_gave_before_it_failed_is_taken_back() {
+    let gpu = Fake::new(GPU, &["gpu-0", "gpu-1", "gpu-2"]);
+    let pair = Pair::new(&[&gpu]).await;
+    let mut client = pair.client(GPU).await;
+    let request = allocate_request(&[&["gpu-2", "gpu-0"], &[], &["gpu-1"], &["gpu-9"]]);
+    let status = client.allocate(request).await.unwrap_err();
+    assert!(status.message().contains("gpu-9"), "{status}");
+    let ids = ["gpu-0", "gpu-1", "gpu-2"].map(str::to_owned).to_vec();
+    assert_eq!(gpu.told(), [("taken back", ids)]);
+    client
+        .allocate(allocate_request(&[&["gpu-0"], &["gpu-1"]]))
+        .await
+        .unwrap();
+    assert_eq!(gpu.told().len(), 1);
+    pair.host.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn c34_a_failed_preparation_fails_the_call_and_leaves_only_the_new_list() {
     let fake = Fake::new(GPU, &["a", "b"]);

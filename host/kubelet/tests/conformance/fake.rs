@@ -1,7 +1,7 @@
 //! A scripted resource: its devices change, and its allocations are delayed, failed and counted, as the test says.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use devgate_model::ResourceName;
@@ -19,6 +19,10 @@ pub(crate) struct Fake {
     choice: Mutex<Choice>,
     /// Added to every reply.
     extra: Mutex<Reply>,
+    /// Whether it wants to know of each start of a container.
+    starts: AtomicBool,
+    /// What it was told of: starts, and answers that reached nobody.
+    told: Mutex<Vec<(&'static str, Vec<String>)>>,
 }
 
 #[derive(Clone)]
@@ -42,6 +46,8 @@ impl Fake {
             inside: AtomicUsize::new(0),
             choice: Mutex::new(Choice::Last),
             extra: Mutex::default(),
+            starts: AtomicBool::new(false),
+            told: Mutex::default(),
         };
         fake.set(ids.iter().map(|id| device(id)).collect());
         Arc::new(fake)
@@ -71,6 +77,16 @@ impl Fake {
 
     pub(crate) fn add(&self, extra: Reply) {
         *self.extra.lock().unwrap() = extra;
+    }
+
+    /// Wants to know of each start from now on.
+    pub(crate) fn want_starts(&self) {
+        self.starts.store(true, Ordering::SeqCst);
+    }
+
+    /// What it was told of, in order, each with its ids.
+    pub(crate) fn told(&self) -> Vec<(&'static str, Vec<String>)> {
+        self.told.lock().unwrap().clone()
     }
 
     /// The ids of each allocation, in the order of the calls.
@@ -130,6 +146,22 @@ impl Offer for Fake {
             self.gate.acquire().await.unwrap().forget();
             self.inside.fetch_sub(1, Ordering::SeqCst);
             self.reply(ids)
+        })
+    }
+
+    fn take_back<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.told.lock().unwrap().push(("taken back", ids.to_vec())) })
+    }
+
+    fn starts(&self) -> bool {
+        self.starts.load(Ordering::SeqCst)
+    }
+
+    fn start<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<(), AllocateError>> {
+        Box::pin(async move {
+            self.told.lock().unwrap().push(("started", ids.to_vec()));
+            self.gate.acquire().await.unwrap().forget();
+            self.failure.lock().unwrap().clone().map_or(Ok(()), Err)
         })
     }
 

@@ -1,9 +1,11 @@
-//! Lines 45 to 47: GetPreferredAllocation and PreStartContainer.
+//! Lines 45 to 48: GetPreferredAllocation and PreStartContainer.
 
 use std::time::{Duration, Instant};
 
 use devgate_kubelet::api;
 use devgate_kubelet::standin::Pod;
+
+use devgate_plugin::offer::AllocateError;
 
 use crate::fake::{Choice, Fake};
 use crate::harness::{GPU, LONG, Pair};
@@ -124,4 +126,29 @@ async fn c47_choosing_again_gives_the_same_in_whatever_order_it_is_asked() {
     let first = preferred(&pair, request(&["a", "b", "c"], &["b"], 2)).await;
     assert_eq!(preferred(&pair, request(&["c", "b", "a"], &["b"], 2)).await, first);
     assert!(fake.calls().is_empty(), "and has no effects");
+}
+
+#[tokio::test]
+async fn c48_each_start_of_a_container_is_told_with_the_same_ids() {
+    let gpu = Fake::new(GPU, &["gpu-0", "gpu-1"]);
+    gpu.want_starts();
+    let short = |config: &mut devgate_kubelet::FrontEndConfig| config.start_timeout = Duration::from_millis(300);
+    let pair = Pair::with(&[&gpu], short, |_| {}).await;
+    pair.kubelet.admit(&Pod::new("train", &[(GPU, 2)])).await.unwrap();
+    assert_eq!(gpu.told(), []);
+    for _ in 0..2 {
+        pair.kubelet.start_container("train", "main").await.unwrap();
+    }
+    let start = ("started", vec!["gpu-0".to_owned(), "gpu-1".to_owned()]);
+    assert_eq!(gpu.told(), [start.clone(), start]);
+    gpu.fail(Some(AllocateError::Refused("gpu-1 is unhealthy: gone".to_owned())));
+    let error = pair.kubelet.start_container("train", "main").await.unwrap_err();
+    insta::assert_snapshot!(error, @"rpc error: code = FailedPrecondition desc = gpu-1 is unhealthy: gone");
+    gpu.fail(None);
+    gpu.close_gate();
+    let error = pair.kubelet.start_container("train", "main").await.unwrap_err();
+    insta::assert_snapshot!(error, @"rpc error: code = DeadlineExceeded desc = vendor.com/gpu: no answer within 300ms");
+    gpu.open_gate();
+    pair.kubelet.start_container("train", "main").await.unwrap();
+    pair.host.stop().await.unwrap();
 }

@@ -8,10 +8,6 @@ use std::fmt;
 /// Which of a component's functions a call is about. Those that carry a ticket are never under way at the same time for one
 /// plugin, and may store its blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(
-    dead_code,
-    reason = "units are prepared and released by whoever knows which pods have them"
-)]
 pub(crate) enum Moment {
     Enumerate(Ticket),
     Health(Ticket),

@@ -16,6 +16,9 @@ pub(super) struct HandedOut {
     /// Whether the policy let its resource share hardware.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) shares: bool,
+    /// Whether a component has to release it before anybody else gets it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) unreleased: bool,
 }
 
 /// One node as it was handed out.
@@ -58,7 +61,19 @@ impl HandedOut {
             nodes: own.chain(shared).collect(),
             backing: unit.backing.iter().map(|device| device.location().to_owned()).collect(),
             shares,
+            unreleased: false,
         }
+    }
+
+    /// The same, with whether a component has to release it.
+    pub(super) fn to_release(self, unreleased: bool) -> Self {
+        Self { unreleased, ..self }
+    }
+
+    /// Whether it is made of the same devices.
+    pub(super) fn has_same_backing(&self, unit: &UnitRecord) -> bool {
+        let now: BTreeSet<_> = unit.backing.iter().map(|device| device.location()).collect();
+        self.backing.iter().map(String::as_str).collect::<BTreeSet<_>>() == now
     }
 
     /// The places of what the unit has for itself: what it is made of, and what its own nodes belong to; for a node that

@@ -21,6 +21,7 @@ impl Plugin {
         if !ready || (self.resources.is_empty() && self.failing.is_some()) {
             return;
         }
+        self.follow_memory();
         let outcomes = self.outcomes();
         self.log_outcomes(&outcomes);
         let settling = |(id, health): (&UnitId, &UnitHealth)| Some((id.clone(), health.settling()?));
@@ -61,9 +62,20 @@ impl Plugin {
         self.shown = outcomes;
     }
 
+    /// What was forgotten does not stand against anybody any more.
+    fn follow_memory(&mut self) {
+        let forgotten = self.core.memory.times_forgotten();
+        if std::mem::replace(&mut self.forgotten, forgotten) != forgotten {
+            let (policy, memory) = (Arc::clone(self.policy()), &self.core.memory);
+            self.drifted = self.inventory.drifted(&policy, memory);
+            let claims = self.inventory.claims(&policy, memory);
+            self.core.ledger.report(self.core.place, claims);
+        }
+    }
+
     /// Why each unit may not be handed out, if so: what is certain before what was said.
     fn outcomes(&self) -> HashMap<UnitId, Option<Arc<str>>> {
-        let lost = self.core.ledger.lost(self.core.place);
+        let (lost, tenancy) = (self.core.ledger.lost(self.core.place), self.core.tenancy.problems());
         let stale = self
             .failing
             .as_ref()
@@ -74,7 +86,8 @@ impl Plugin {
                 .map(|lost| &lost.reason)
                 .or_else(|| self.problems.get(id))
                 .or_else(|| self.strayed.get(id))
-                .or_else(|| self.drifted.get(id));
+                .or_else(|| self.drifted.get(id))
+                .or_else(|| tenancy.get(id));
             match host.or(stale.map(|failing| &failing.reason)) {
                 Some(reason) => Some(Arc::clone(reason)),
                 None => {

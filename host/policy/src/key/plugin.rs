@@ -107,6 +107,12 @@ pub(crate) const PLUGIN: Section = Section {
             "Which units a container gets where it may get several: `packed` leaves whole groups of near devices free for those who need many, `spread` takes from the emptiest group and the least used hardware.",
         ),
         key(
+            "prepare",
+            Kind::OneOf(&["allocate", "start"]),
+            Means("`allocate`"),
+            "When the component's `prepare` is called: when units are allocated, or before each start of a container that has them, where nothing may be written to hardware (`control`). With `start`, the host looks at the hardware at that moment too, also for a component without `prepare`; while devgate is away, containers of these resources do not start.",
+        ),
+        key(
             "only",
             Kind::Many(&FILTER),
             Means("everything"),

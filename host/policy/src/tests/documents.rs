@@ -121,6 +121,7 @@ fn the_schema_refuses_what_is_wrong_by_its_form() {
         "replicas: many",
         "shares-hardware: \"yes\"",
         "placement: near",
+        "prepare: later",
         "dangerous: [everything]",
         "files: [proc/x]",
         "host-nodes: {shared: [x]}",

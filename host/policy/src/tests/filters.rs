@@ -1,7 +1,7 @@
 //! Which units are offered, and under which name.
 
 use super::{plugin, read, with};
-use crate::{Placed, Placement, PluginPolicy, UnitFacts};
+use crate::{Placed, Placement, PluginPolicy, Prepare, UnitFacts};
 use devgate_model::ResourceName;
 use proptest::prelude::*;
 
@@ -109,6 +109,17 @@ fn the_first_rename_that_matches_counts() {
 fn what_is_left_out_is_not_renamed() {
     let policy = plugin("except: [{resource: v.com/raw}]\nrename: [{resource: v.com/raw, to: v.com/x}]");
     assert_eq!(place(&policy, "a", "v.com/raw", "d", "m"), "left policy.yaml:7");
+}
+
+#[test]
+fn units_are_made_ready_when_they_are_allocated_unless_the_policy_says_otherwise() {
+    for (lines, prepare) in [
+        ("replicas: 1", Prepare::Allocate),
+        ("prepare: allocate", Prepare::Allocate),
+        ("prepare: start", Prepare::Start),
+    ] {
+        assert_eq!(plugin(lines).prepare, prepare, "{lines}");
+    }
 }
 
 #[test]

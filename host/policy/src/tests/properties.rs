@@ -96,7 +96,7 @@ proptest! {
 
     #[test]
     fn no_yaml_value_in_any_place_panics(
-        key in prop_oneof![Just("hardware"), Just("host-nodes"), Just("containers"), Just("limits"), Just("health"), Just("resources"), Just("component"), Just("config"), Just("replicas"), Just("files"), Just("kernel-log"), Just("control"), Just("dangerous"), Just("only"), Just("rename"), Just("placement")],
+        key in prop_oneof![Just("hardware"), Just("host-nodes"), Just("containers"), Just("limits"), Just("health"), Just("resources"), Just("component"), Just("config"), Just("replicas"), Just("files"), Just("kernel-log"), Just("control"), Just("dangerous"), Just("only"), Just("rename"), Just("placement"), Just("prepare")],
         inner in prop_oneof![Just("subsystem"), Just("vendor"), Just("nodes"), Just("env"), Just("exclusive"), Just("cpu"), Just("memory"), Just("file"), Just("attributes"), Just("mounts"), Just("cdi"), Just("annotations"), Just("property"), Just("to"), Just("values"), Just("container-path")],
         value in "[a-z0-9{}\\[\\]*?./\\\\-]{0,20}",
     ) {

@@ -5,7 +5,7 @@ use anyhow::{Context, ensure};
 use devgate_node::Node;
 use devgate_plugin::component::Component;
 use devgate_plugin::offer::{DeviceList, Offer};
-use devgate_plugin::{Inline, LoadFailure, Loader, Memory, Plugins, Surroundings};
+use devgate_plugin::{HoldersFeed, Inline, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest};
 use std::fmt::Write;
@@ -69,6 +69,7 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
         loader,
         inline: Inline::new(2),
         memory: Memory::forgetful(),
+        holders: HoldersFeed::none(),
     };
     let plugins = Plugins::start(&policy, around);
     let ready = |list: &Arc<DeviceList>| {

@@ -1,0 +1,134 @@
+//! From one container to the next, where the component has a part in it.
+
+use super::{Hold, Resource, Snapshot};
+use crate::calls::Calls;
+use crate::inventory::UnitRecord;
+use crate::offer::{AllocateError, Reply};
+use crate::tenancy::{Failed, Work};
+use crate::watcher::Asked;
+use devgate_model::{CallError, FailureKind, UnitId};
+use devgate_policy::Prepare;
+use std::sync::Arc;
+
+impl Resource {
+    /// The path of an allocation whose component has a life cycle, under the turn: `release` of what is not clean, `prepare`,
+    /// then `allocate`. What fails after `prepare` is undone by `release`; whoever goes away in the middle of it leaves units
+    /// that count as handed out until they are seen to be free.
+    pub(super) async fn hand_over(
+        &self,
+        calls: &Calls,
+        snapshot: &Snapshot,
+        units: &[Arc<UnitRecord>],
+        hold: Hold<'_>,
+    ) -> Result<Arc<Reply>, AllocateError> {
+        let tenancy = &self.core.tenancy;
+        let dirty: Vec<_> = units.iter().filter(|unit| tenancy.has(&unit.id)).cloned().collect();
+        self.release(calls, snapshot, &dirty).await?;
+        // On disk before anything is done to them: after a restart they are what they are now.
+        self.note(calls, snapshot, units).await;
+        tenancy.given(&self.name, &snapshot.pool, units, true);
+        hold.keep();
+        let asked = snapshot.pool.asked(&self.name);
+        if calls.grants.policy.prepare == Prepare::Allocate
+            && let Err(error) = calls.work(Work::Prepare, asked, units).await
+        {
+            // Another time it may work at once, so that nothing is wrong with the units.
+            let busy = matches!(&error, CallError::Failed(failure) if failure.kind == FailureKind::Busy);
+            if self.release(calls, snapshot, units).await.is_ok() {
+                match busy {
+                    true => self.core.free(&self.name, &ids_of(units)),
+                    false => drop(self.core.not_ready(&ids_of(units), Failed::Prepare, &error)),
+                }
+            }
+            return Err(self.failed_at("prepare", &error));
+        }
+        match self.ask_component(calls, snapshot, units).await {
+            Ok(reply) => Ok(Arc::new(reply)),
+            Err(error) => {
+                if self.release(calls, snapshot, units).await.is_ok() {
+                    self.core.free(&self.name, &ids_of(units));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Remembers across restarts that these are handed out.
+    pub(super) async fn note(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) {
+        let (shared_nodes, shares) = (&snapshot.pool.shared_nodes, calls.grants.policy.shares_hardware);
+        let memory = &self.core.memory;
+        if let Some(unsaved) = memory.note(&self.name, shared_nodes, units, shares, calls.has_lifecycle())
+            && let Err(problem) = unsaved.save().await
+        {
+            self.not_saved(&problem);
+        }
+    }
+
+    /// A full disk must not keep pods from their devices: what is lost is that the next start notices when these ids mean
+    /// other hardware.
+    fn not_saved(&self, problem: &std::io::Error) {
+        let plugin = self.core.name();
+        tracing::error!(
+            plugin,
+            family = "host",
+            "plugin {plugin}: what was handed out could not be saved: {problem}; look at the state directory (--state-dir)"
+        );
+    }
+
+    async fn release(
+        &self,
+        calls: &Calls,
+        snapshot: &Snapshot,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<(), AllocateError> {
+        let asked = snapshot.pool.asked(&self.name);
+        let released = calls.work(Work::Release, asked, units).await;
+        released.map_err(|error| {
+            self.core.not_ready(&ids_of(units), Failed::Release, &error);
+            self.failed_at("release", &error)
+        })
+    }
+
+    /// Takes back what an answer would have given that nobody got: only what nobody had before.
+    pub(super) async fn undo(&self, ids: &[String]) {
+        let Ok(ids) = self.unit_ids(ids) else { return };
+        let _turn = self.core.tenancy.turns.turn(&ids).await;
+        let (calls, snapshot) = (self.core.calls(), self.snapshot());
+        let first = |unit: &&Arc<UnitRecord>| ids.contains(&unit.id) && self.core.tenancy.is_first(&unit.id);
+        let units: Vec<_> = snapshot.pool.units.iter().filter(first).cloned().collect();
+        if self.release(&calls, &snapshot, &units).await.is_ok() {
+            self.core.free(&self.name, &ids_of(&units));
+        }
+    }
+
+    /// Before a container starts that has these: are they there, and what they were? Then `prepare`, where there is one.
+    pub(super) async fn make_ready(&self, ids: &[String]) -> Result<(), AllocateError> {
+        let ids = self.unit_ids(ids)?;
+        let tenancy = &self.core.tenancy;
+        let _turn = tenancy.turns.turn(&ids).await;
+        let (calls, snapshot) = (self.core.calls(), self.snapshot());
+        // What failed here before is no reason not to try again.
+        let units = self.look_up_but(&snapshot, &ids, |id| tenancy.failed_to_start(id))?;
+        if let Some(id) = ids.iter().find(|id| !tenancy.has(id)) {
+            return Err(self.refused(&format!("device {id} was not allocated to any container")));
+        }
+        self.look_again(&calls, &snapshot, &units).await?;
+        let asked = snapshot.pool.asked(&self.name);
+        match calls.work(Work::Start, asked, &units).await {
+            Ok(()) => {
+                if tenancy.succeed(&ids) {
+                    self.core.wake.ask(Asked::HEALTH);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.core.not_ready(&ids, Failed::Start, &error);
+                Err(self.failed_at("prepare", &error))
+            }
+        }
+    }
+}
+
+fn ids_of(units: &[Arc<UnitRecord>]) -> Vec<UnitId> {
+    units.iter().map(|unit| unit.id.clone()).collect()
+}
