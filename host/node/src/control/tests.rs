@@ -111,7 +111,7 @@ fn what_is_written_is_there_and_nothing_is_made() {
 fn what_nobody_may_write_is_not_written() {
     let node = Node::recorded(
         "test",
-        "P: /devices/x/y\nE: SUBSYSTEM=pci\nA: readonly=x\nA: free=x\nO: /sys/devices/x/y/readonly=0 0444\n",
+        "P: /devices/x/y\nE: SUBSYSTEM=pci\nA: readonly=x\nA: free=x\n\nO: /sys/devices/x/y/readonly=0 0444\n",
     );
     let node = match node {
         Ok(node) => node,
