@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 const KIND: Kind = Kind { class: 0, count: 2 };
 const RESOURCE: &str = "devgate.dev/bench0";
@@ -217,6 +217,38 @@ async fn the_port_has_probes_numbers_and_the_page_and_never_who_has_what() -> an
     .await?;
     assert!(other.starts_with("HTTP/1.1 405 "), "{other}");
     assert!(get(&host, "/../etc/passwd").await?.starts_with("HTTP/1.1 404 "));
+    Ok(())
+}
+
+/// Over a forwarded port (`ssh -L`) the local socket is as near to a browser as a port is.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_local_socket_answers_no_page_of_somebody_elses() -> anyhow::Result<()> {
+    let host = started().await?;
+    let ask = async |request: &str| -> anyhow::Result<String> {
+        let mut stream = UnixStream::connect(socket(&host)).await?;
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer)
+    };
+    let reload = "POST /reload HTTP/1.1\r\nContent-Length: 0\r\n";
+    for (request, code) in [
+        (
+            "GET /status HTTP/1.1\r\nHost: evil.example:9464\r\n\r\n".to_owned(),
+            403,
+        ),
+        ("GET /status HTTP/1.1\r\n\r\n".to_owned(), 403),
+        ("GET /status HTTP/1.1\r\nHost: localhost:9464\r\n\r\n".to_owned(), 200),
+        (format!("{reload}Host: evil.example\r\n\r\n"), 403),
+        (
+            format!("{reload}Host: localhost:9464\r\nOrigin: https://evil.example\r\n\r\n"),
+            403,
+        ),
+        (format!("{reload}Host: localhost\r\n\r\n"), 200),
+    ] {
+        let answer = ask(&request).await?;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{request}{answer}");
+    }
     Ok(())
 }
 

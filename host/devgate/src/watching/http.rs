@@ -12,8 +12,10 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
 
 /// How long a connection may last, whatever it does.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -21,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LOCAL_PATIENCE: Duration = Duration::from_secs(600);
 /// How long a request may take to arrive.
 const HEADER_PATIENCE: Duration = Duration::from_secs(5);
+/// The same where anybody can connect.
+const NETWORK_HEADER_PATIENCE: Duration = Duration::from_secs(1);
 /// The most bytes of a request's head.
 const MOST_HEAD: usize = 8 * 1024;
 
@@ -38,19 +42,22 @@ pub(crate) enum Audience {
     Stranger,
 }
 
-/// Answers one connection, for a bounded time.
-pub(super) async fn answer<C>(connection: C, watching: Watching, audience: Audience)
+/// Answers one connection, for a bounded time. `work` is leave to make an answer.
+pub(super) async fn answer<C>(connection: C, watching: Watching, audience: Audience, work: Arc<Semaphore>)
 where
     C: AsyncRead + AsyncWrite + Unpin,
 {
     let service = service_fn(|request| {
-        let watching = watching.clone();
-        async move { Ok::<_, Infallible>(respond(request, watching, audience).await) }
+        let (watching, work) = (watching.clone(), Arc::clone(&work));
+        async move { Ok::<_, Infallible>(respond(request, watching, audience, work).await) }
     });
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_PATIENCE)
+        .header_read_timeout(match audience {
+            Audience::Network => NETWORK_HEADER_PATIENCE,
+            _ => HEADER_PATIENCE,
+        })
         .max_buf_size(MOST_HEAD)
         .keep_alive(false);
     // Whoever is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
@@ -61,8 +68,23 @@ where
     let _ = tokio::time::timeout(patience, builder.serve_connection(TokioIo::new(connection), service)).await;
 }
 
-async fn respond(request: Request<Incoming>, watching: Watching, audience: Audience) -> Response<Full<Bytes>> {
+async fn respond(
+    request: Request<Incoming>,
+    watching: Watching,
+    audience: Audience,
+    work: Arc<Semaphore>,
+) -> Response<Full<Bytes>> {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    if matches!(audience, Audience::Loopback | Audience::Local) && !is_loopback_name(host) {
+        // A page of somebody else's may have got a name that means this machine, to read this in a visitor's browser. Over a
+        // forwarded port that reaches the local socket, too.
+        return said(StatusCode::FORBIDDEN, "this is only answered as localhost\n");
+    }
     if request.method() == Method::POST && audience == Audience::Local && request.uri().path() == "/reload" {
+        if request.headers().contains_key(header::ORIGIN) {
+            // A browser sends it with every POST, also to another site than the page's; `devgate reload` does not.
+            return said(StatusCode::FORBIDDEN, "no web page may ask for a reload\n");
+        }
         let forced = request.uri().query() == Some("force");
         return match watching.reloads.ask(forced).await {
             Ok(text) => said(StatusCode::OK, &format!("{text}\n")),
@@ -78,15 +100,19 @@ async fn respond(request: Request<Incoming>, watching: Watching, audience: Audie
             "only root and the user that devgate runs as may ask\n",
         );
     }
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    if audience == Audience::Loopback && !is_loopback_name(host) {
-        // A page of somebody else's may have got a name that means this machine, to read this in a visitor's browser.
-        return said(StatusCode::FORBIDDEN, "this is only answered as localhost\n");
-    }
+    // However many connections come and go, so many answers are made at once.
+    let Ok(permit) = work.acquire_owned().await else {
+        return said(StatusCode::SERVICE_UNAVAILABLE, "the host ends\n");
+    };
     let path = request.uri().path().to_owned();
     // To gather and to write what there is of ten thousand devices takes milliseconds, in which others must be served.
-    let made = tokio::task::spawn_blocking(move || make(&path, &watching, audience)).await;
-    made.unwrap_or_else(|_| said(StatusCode::INTERNAL_SERVER_ERROR, "it could not be written\n"))
+    let made = tokio::task::spawn_blocking(move || {
+        let made = make(&path, &watching, audience);
+        drop(permit);
+        made
+    });
+    made.await
+        .unwrap_or_else(|_| said(StatusCode::INTERNAL_SERVER_ERROR, "it could not be written\n"))
 }
 
 fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<Bytes>> {

@@ -2,6 +2,7 @@
 
 mod local;
 mod network;
+mod places;
 
 use super::Watching;
 use crate::cli::WatchArgs;
@@ -9,8 +10,8 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// The most connections at once, on each of the two. More wait to be accepted.
-const MOST_CONNECTIONS: usize = 32;
+/// Answers that are made at once, on each of the two.
+const ANSWERS: usize = 4;
 
 /// What was opened.
 pub(crate) struct Ports {
@@ -57,6 +58,6 @@ pub(crate) async fn serve(ports: Ports, watching: Watching) {
     tokio::join!(on_network, on_socket);
 }
 
-fn room() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(MOST_CONNECTIONS))
+fn work() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(ANSWERS))
 }

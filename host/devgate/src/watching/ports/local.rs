@@ -1,11 +1,12 @@
 //! The socket on which root, and the user that the host runs as, may know who has what.
 
-use super::room;
+use super::places::Places;
+use super::work;
 use crate::watching::Watching;
 use crate::watching::http::{Audience, answer};
 use std::fs::{DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +28,21 @@ impl Socket {
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
         }
-        if UnixStream::connect(path).await.is_ok() {
-            return Err(io::Error::new(ErrorKind::AddrInUse, "another process answers there"));
+        match UnixStream::connect(path).await {
+            Ok(_) => return Err(io::Error::new(ErrorKind::AddrInUse, "another process answers there")),
+            // Nothing is there, or nobody listens: what the connection to a plain file says as well.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {}
+            // Somebody listens who has more to do than he can (EAGAIN), or it cannot be known.
+            Err(error) => {
+                let why = format!("it cannot be seen whether another process answers there: {error}");
+                return Err(io::Error::new(ErrorKind::AddrInUse, why));
+            }
+        }
+        if std::fs::symlink_metadata(path).is_ok_and(|there| !there.file_type().is_socket()) {
+            return Err(io::Error::new(
+                ErrorKind::AlreadyExists,
+                "there is something that is no socket",
+            ));
         }
         // Made under another name, so that it is never there with other permissions than it should have.
         let mut new = path.as_os_str().to_owned();
@@ -49,11 +63,8 @@ impl Socket {
     /// Answers those who may ask, until it is dropped.
     pub(super) async fn serve(self, watching: &Watching) {
         let own = rustix::process::geteuid().as_raw();
-        let room = room();
+        let (work, mut places) = (work(), Places::new());
         loop {
-            let Ok(place) = Arc::clone(&room).acquire_owned().await else {
-                return;
-            };
             let Ok((connection, _)) = self.listener.accept().await else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
@@ -64,11 +75,8 @@ impl Socket {
             } else {
                 Audience::Stranger
             };
-            let watching = watching.clone();
-            tokio::spawn(async move {
-                answer(connection, watching, audience).await;
-                drop(place);
-            });
+            let answered = tokio::spawn(answer(connection, watching.clone(), audience, Arc::clone(&work)));
+            places.take(peer, answered.abort_handle());
         }
     }
 }
@@ -116,5 +124,33 @@ mod tests {
         let second = Socket::open(&path).await.unwrap();
         drop(second);
         assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_host_that_is_too_busy_to_accept_keeps_its_socket() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("status.sock");
+        let busy = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&busy, 0).unwrap();
+        let mut waiting = Vec::new();
+        let full = loop {
+            match UnixStream::connect(&path).await {
+                Ok(stream) => waiting.push(stream),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(full.kind(), ErrorKind::WouldBlock);
+        let before = identity(&path);
+        assert!(Socket::open(&path).await.is_err());
+        assert_eq!(identity(&path), before);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_socket_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("precious");
+        std::fs::write(&path, "precious").unwrap();
+        assert!(Socket::open(&path).await.is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     }
 }

@@ -1,13 +1,14 @@
 //! The port for probes and metrics.
 
-use super::room;
+use super::places::Places;
+use super::work;
 use crate::exit;
 use crate::watching::Watching;
 use crate::watching::http::{Audience, answer};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 /// How long to wait after a connection could not be accepted, as when there are no descriptors left.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -31,19 +32,53 @@ pub(super) async fn serve(listener: TcpListener, watching: &Watching) {
         Ok(address) if address.ip().is_loopback() => Audience::Loopback,
         _ => Audience::Network,
     };
-    let room = room();
+    let work = work();
+    accept(listener, |connection| {
+        answer(connection, watching.clone(), audience, Arc::clone(&work))
+    })
+    .await;
+}
+
+/// Accepts whoever comes, until it is dropped.
+async fn accept<F: Future<Output = ()> + Send + 'static>(listener: TcpListener, answer: impl Fn(TcpStream) -> F) {
+    let mut places = Places::new();
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else {
-            return;
-        };
-        let Ok((connection, _)) = listener.accept().await else {
+        let Ok((connection, peer)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        let watching = watching.clone();
-        tokio::spawn(async move {
-            answer(connection, watching, audience).await;
-            drop(place);
-        });
+        let answered = tokio::spawn(answer(connection));
+        places.take(peer.ip().to_canonical(), answered.abort_handle());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn those_who_connect_and_say_nothing_keep_nobody_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        // Waits for as long as it takes: only somebody else's coming ends it.
+        let echo = |mut connection: TcpStream| async move {
+            if let Ok(byte) = connection.read_u8().await {
+                let _ = connection.write_u8(byte).await;
+            }
+        };
+        let serving = tokio::spawn(accept(listener, echo));
+        let mut idle = Vec::new();
+        for _ in 0..100 {
+            idle.push(TcpStream::connect(address).await.unwrap());
+        }
+        let ask = async {
+            let mut probe = TcpStream::connect(address).await?;
+            probe.write_u8(7).await?;
+            probe.read_u8().await
+        };
+        let answer = tokio::time::timeout(Duration::from_secs(30), ask).await;
+        assert_eq!(answer.unwrap().unwrap(), 7);
+        serving.abort();
     }
 }
