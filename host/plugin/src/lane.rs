@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How long work waits for what is before it.
@@ -23,6 +23,8 @@ struct Queue {
     waiting: VecDeque<Job>,
     /// Which thread takes the next job, if one does; those before it have something that takes long.
     thread: Option<u64>,
+    /// When it took the job that it has; nothing as long as it has not begun.
+    took: Option<Instant>,
     threads: u64,
 }
 
@@ -56,16 +58,30 @@ impl Lane {
             }
         }
         let ended = |answer: Result<T, _>| answer.map_err(|_| Unanswered::Panicked);
-        if let Ok(answer) = tokio::time::timeout(MOMENT.min(patience), &mut answered).await {
-            return ended(answer);
+        let end = tokio::time::Instant::now() + patience;
+        // Whoever takes its place in the thread may take long as well.
+        while started.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
+            let moment = (tokio::time::Instant::now() + MOMENT).min(end);
+            if let Ok(answer) = tokio::time::timeout_at(moment, &mut answered).await {
+                return ended(answer);
+            }
+            if moment == end {
+                break;
+            }
+            self.go_on();
         }
-        // Not begun: something before it takes long.
-        if started.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
-            self.start(&mut self.queue());
-        }
-        match tokio::time::timeout(patience.saturating_sub(MOMENT), answered).await {
+        match tokio::time::timeout_at(end, answered).await {
             Ok(answer) => ended(answer),
             Err(_) => Err(Unanswered::Hangs),
+        }
+    }
+
+    /// Starts another thread if something waits and what is before it takes long. One that has not begun yet is enough.
+    fn go_on(&self) {
+        let mut queue = self.queue();
+        let hangs = queue.took.is_some_and(|took| took.elapsed() >= MOMENT);
+        if !queue.waiting.is_empty() && (hangs || queue.thread.is_none()) {
+            self.start(&mut queue);
         }
     }
 
@@ -77,7 +93,7 @@ impl Lane {
     fn start(&self, queue: &mut Queue) {
         queue.threads += 1;
         let number = queue.threads;
-        queue.thread = Some(number);
+        (queue.thread, queue.took) = (Some(number), None);
         let lane = self.clone();
         tokio::task::spawn_blocking(move || lane.work(number));
     }
@@ -89,9 +105,10 @@ impl Lane {
                 return;
             }
             let Some(job) = queue.waiting.pop_front() else {
-                queue.thread = None;
+                (queue.thread, queue.took) = (None, None);
                 return;
             };
+            queue.took = Some(Instant::now());
             drop(queue);
             // Its own end says that it panicked; the others' work is none the worse.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
@@ -141,6 +158,26 @@ mod tests {
         release.send(()).unwrap();
         assert_eq!(hanging.await.unwrap(), Ok(Ok(())));
         assert_eq!(lane.run(LONG, || 7).await, Ok(7));
+    }
+
+    /// All of them wait behind the first, so that the thread that is started for one takes another, which hangs as well.
+    #[tokio::test]
+    async fn nobody_waits_for_any_number_that_hang() {
+        let lane = Lane::default();
+        let (release, held) = mpsc::channel::<()>();
+        let held = Arc::new(Mutex::new(held));
+        let mut hanging = tokio::task::JoinSet::new();
+        for _ in 0..16 {
+            let (lane, held) = (lane.clone(), Arc::clone(&held));
+            // All wait for the lock, or for the one word that does not come.
+            let hang = move || held.lock().is_ok_and(|held| held.recv_timeout(LONG).is_ok());
+            hanging.spawn(async move { lane.run(LONG * 2, hang).await });
+        }
+        tokio::task::yield_now().await;
+        assert_eq!(lane.run(LONG / 2, || 7).await, Ok(7));
+        assert!(hanging.try_join_next().is_none());
+        (0..16).for_each(|_| release.send(()).unwrap());
+        assert_eq!(hanging.join_all().await, [Ok(true); 16]);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
