@@ -70,12 +70,13 @@ impl Pace {
         self.hardware.did(HARDWARE, began, now);
     }
 
-    /// Notes that units' health has been asked for, which looks at the hardware as well.
+    /// Notes that units' health has been asked for, which looks at the hardware as well. What the component took for it is
+    /// not what a look costs: a slow one must not make the host see later what is gone.
     pub(super) fn did_health(&mut self, began: Instant, now: Instant) {
         self.hardware = Turn::default();
         self.health = Turn::default();
         self.health.did(HEALTH, began, now);
-        self.did_hardware(began, now);
+        self.did_hardware(now, now);
     }
 
     /// Notes that units have been asked for.
@@ -152,5 +153,17 @@ mod tests {
         assert_eq!(pace.due(), None);
         pace.ask(Asked::HEALTH, start);
         assert_eq!(pace.due(), Some(start + ms(100)));
+    }
+
+    #[test]
+    fn a_component_that_takes_long_does_not_put_off_looks_at_the_hardware() {
+        let start = Instant::now();
+        let mut pace = Pace::new();
+        pace.did_health(start, start + ms(2_000));
+        pace.ask(Asked::HARDWARE, start + ms(2_001));
+        assert_eq!(pace.due(), Some(start + ms(2_050)));
+        pace.did_health(start, start + ms(2_000));
+        pace.ask(Asked::HEALTH, start + ms(2_001));
+        assert_eq!(pace.due(), Some(start + ms(22_000)), "asking it again is");
     }
 }
