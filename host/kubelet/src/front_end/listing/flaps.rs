@@ -1,8 +1,10 @@
 //! Devices that come and go: shown unhealthy for longer and longer, so that a list goes out ever less often.
 //!
 //! Only good news waits. What is not healthy, or not there, is shown so in the next list; what is healthy again has to stay so
-//! for some time before that is believed: not at all the first time, then for twice as long each time. So a device that flaps
-//! costs two lists a minute in the end, and no list ever says of a dead device that it is healthy.
+//! for some time before that is believed: not at all the first time, then for twice as long each time, up to 30 s. Whatever it
+//! does meanwhile, it is shown healthy again 30 s after it stopped being shown so, or as soon after that as it is: what fails for
+//! a moment every few seconds is of use in between. So a device that flaps is shown healthy twice a minute in the end, which
+//! costs four lists, and no list ever says of a dead device that it is healthy.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +15,10 @@ use tokio::time::Instant;
 
 /// The first wait that is one, in pauses between two lists; each one after it is twice as long.
 const FIRST_WAIT: u32 = 2;
-/// The longest wait in pauses between two lists, and how long a device must be the same for its past to be forgotten: with
-/// 500 ms, one minute.
-const LONGEST_WAIT: u32 = 120;
+/// The longest wait in pauses between two lists: with 500 ms, 30 s.
+const LONGEST_WAIT: u32 = 60;
+/// How long a device must be the same for its past to be forgotten, likewise: one minute. More than the longest wait.
+const CALM: u32 = 120;
 
 /// What is known of devices that were not healthy lately.
 pub(super) struct Flaps {
@@ -32,6 +35,8 @@ struct Flap {
     healthy: bool,
     /// When it became healthy, or stopped being it.
     since: Instant,
+    /// When it stopped being shown healthy the last time.
+    hidden: Instant,
 }
 
 /// A list to show.
@@ -54,9 +59,10 @@ impl Flaps {
     /// What is shown of a list at `now`.
     pub(super) fn show(&mut self, list: &Arc<DeviceList>, now: Instant) -> Shown {
         self.note(list, now);
+        let longest = self.pause.saturating_mul(LONGEST_WAIT);
         let held = |device: &Device| {
             let flap = self.known.get(&device.id).filter(|flap| flap.healthy)?;
-            let until = flap.since + flap.wait;
+            let until = (flap.since + flap.wait).min(flap.hidden + longest);
             (now < until).then_some((flap.wait, until))
         };
         let until = list.devices.iter().filter_map(held).map(|(_, until)| until).min();
@@ -80,7 +86,7 @@ impl Flaps {
 
     /// Notes what has changed since the list that was shown last.
     fn note(&mut self, list: &DeviceList, now: Instant) {
-        let calm = self.pause.saturating_mul(LONGEST_WAIT);
+        let calm = self.pause.saturating_mul(CALM);
         self.known.retain(|_, flap| now.duration_since(flap.since) < calm);
         let is_healthy = |id: &str| {
             let found = list.devices.binary_search_by(|device| device.id.as_str().cmp(id));
@@ -96,14 +102,19 @@ impl Flaps {
         let was_shown = self.shown.devices.iter().filter(|device| device.unhealthy.is_none());
         for lost in was_shown.filter(|device| !is_healthy(&device.id)) {
             let first = self.pause.saturating_mul(FIRST_WAIT);
+            let longest = self.pause.saturating_mul(LONGEST_WAIT);
             let flap = Flap {
                 wait: Duration::ZERO,
                 healthy: false,
                 since: now,
+                hidden: now,
             };
             self.known
                 .entry(lost.id.clone())
-                .and_modify(|flap| flap.wait = (flap.wait * 2).clamp(first, calm))
+                .and_modify(|flap| {
+                    flap.wait = (flap.wait * 2).clamp(first, longest);
+                    flap.hidden = now;
+                })
                 .or_insert(flap);
         }
     }
