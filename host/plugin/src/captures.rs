@@ -7,7 +7,7 @@ use devgate_node::KernelLine;
 use devgate_policy::KernelPattern;
 use std::collections::VecDeque;
 use std::fmt::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The most events that are kept for one plugin, and the most bytes of their captures.
@@ -90,16 +90,24 @@ impl Captures {
     /// is missing.
     pub(crate) fn replace(&self, patterns: &[KernelPattern]) {
         let mut kept = self.lock();
-        if kept.patterns == patterns {
-            return;
+        if !kept.has(patterns) {
+            *kept = kept.anew(patterns);
         }
-        *kept = Kept {
-            patterns: patterns.to_vec(),
-            off: kept.off.take(),
-            lost: kept.last.map(|last| (last, AFTER_ALL)),
-            last: kept.last,
-            ..Kept::default()
-        };
+    }
+
+    /// What a call on trial under these patterns sees: the same as it would after [`Captures::replace`], which is not done yet.
+    pub(crate) fn on_trial(self: &Arc<Self>, patterns: &[KernelPattern]) -> Arc<Self> {
+        let kept = self.lock();
+        if kept.has(patterns) {
+            return Arc::clone(self);
+        }
+        let mut anew = kept.anew(patterns);
+        // It has not been read for these patterns because they are not in force.
+        anew.off = anew.off.filter(|why| why != NOBODY);
+        Arc::new(Self {
+            era: self.era.clone(),
+            kept: Mutex::new(anew),
+        })
     }
 
     /// Takes a line, unless it has been taken already; whether a pattern captured something.
@@ -209,6 +217,25 @@ enum Since {
 }
 
 impl Kept {
+    /// Whether these are its patterns, wherever the policy has them.
+    fn has(&self, patterns: &[KernelPattern]) -> bool {
+        self.patterns
+            .iter()
+            .map(KernelPattern::as_str)
+            .eq(patterns.iter().map(KernelPattern::as_str))
+    }
+
+    /// The same with other patterns, which have captured nothing yet.
+    fn anew(&self, patterns: &[KernelPattern]) -> Self {
+        Self {
+            patterns: patterns.to_vec(),
+            off: self.off.clone(),
+            lost: self.last.map(|last| (last, AFTER_ALL)),
+            last: self.last,
+            ..Self::default()
+        }
+    }
+
     fn captured(&self, line: &KernelLine) -> Vec<LogEvent> {
         let patterns = (0_u32..).zip(&self.patterns);
         let event = |(pattern, regex): (u32, &KernelPattern)| {

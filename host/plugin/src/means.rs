@@ -40,10 +40,11 @@ impl Means {
         self.place.get().copied()
     }
 
-    /// The same, but what is stored is a copy's and ends with it.
-    pub(crate) fn on_trial(&self) -> Self {
+    /// The same, but what is stored is a copy's and ends with it, and what was captured is what `policy` will see once it is in
+    /// force: an event says by number which of its patterns matched.
+    pub(crate) fn on_trial(&self, policy: &PluginPolicy) -> Self {
         Self {
-            captures: Arc::clone(&self.captures),
+            captures: self.captures.on_trial(&policy.kernel_log),
             blob: self.blob.copy(),
             ledger: self.ledger.clone(),
             place: self.place.clone(),

@@ -12,7 +12,7 @@ const MOST_EVENTS: u32 = 4_096;
 impl CallHost {
     /// The same as [`CallHost::during`] for a call that may come to nothing: what it stores is a copy's.
     pub(crate) fn on_trial(&mut self, moment: impl FnOnce(Ticket) -> Moment) {
-        self.means = Arc::new(self.means.on_trial());
+        self.means = Arc::new(self.means.on_trial(&self.grants.policy));
         self.during(moment(self.ticket()));
     }
 

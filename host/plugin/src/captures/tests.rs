@@ -183,6 +183,55 @@ fn other_patterns_start_anew_and_say_so() {
     assert!(captures.take(&line(7, "never")));
 }
 
+/// A reload that moves lines of the policy, or names another file, changes no pattern.
+#[test]
+fn patterns_that_only_moved_are_the_same() {
+    let captures = Arc::new(on(BOOT));
+    captures.take(&xid(5, 13));
+    let texts = xids()
+        .iter()
+        .map(|one| format!("'{}'", one.as_str()))
+        .collect::<Vec<_>>();
+    let moved = plugin_policy(&policy_of(&format!(
+        "    # Here.\n\n    kernel-log:\n    - {}\n",
+        texts.join("\n    - ")
+    )));
+    assert_ne!(moved.kernel_log, xids(), "they are elsewhere");
+    captures.replace(&moved.kernel_log);
+    assert_eq!(codes(&captures.since("", 10).unwrap()), ["13"]);
+    assert_eq!(
+        codes(&captures.on_trial(&moved.kernel_log).since("", 10).unwrap()),
+        ["13"]
+    );
+}
+
+#[test]
+fn a_trial_sees_what_its_own_patterns_will() {
+    let captures = Arc::new(on(BOOT));
+    captures.take(&xid(5, 13));
+    let cursor = captures.since("", 10).unwrap().cursor;
+    captures.take(&xid(6, 79));
+    let other = patterns("'^(never)'");
+    let trial = captures.on_trial(&other).since(&cursor, 10).unwrap();
+    assert_eq!(
+        (codes(&trial).len(), trial.gap),
+        (0, true),
+        "nothing by another's numbers"
+    );
+    assert_eq!(
+        codes(&captures.since(&cursor, 10).unwrap()),
+        ["79"],
+        "nothing is lost by a trial"
+    );
+    captures.replace(&other);
+    assert_eq!(captures.since(&cursor, 10).unwrap(), trial, "and then it is so");
+    // Nobody reads a log that is not asked for yet; one that cannot be read cannot be after the reload either.
+    let none = Arc::new(Captures::new(vec![], None));
+    assert_eq!(none.on_trial(&xids()).since("", 10).unwrap().events, []);
+    none.is_off("refused");
+    assert!(none.on_trial(&xids()).since("", 10).is_err());
+}
+
 #[test]
 fn a_log_that_is_not_read_is_no_empty_log() {
     let captures = Captures::new(xids(), Some(BOOT.to_owned()));
