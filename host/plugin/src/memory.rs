@@ -155,7 +155,7 @@ impl Memory {
         let mut known = self.lock();
         for unit in units {
             let key = key(resource, unit);
-            let now = HandedOut::of(unit, shared_nodes, shares).to_release(unreleased);
+            let now = HandedOut::of(unit, shared_nodes, shares).with_release(unreleased);
             known.claimed.insert(key.clone());
             let room = known.handed_out.len() < MOST_REMEMBERED || known.handed_out.contains_key(&key);
             if room && known.handed_out.get(&key) != Some(&now) {

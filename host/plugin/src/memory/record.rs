@@ -66,7 +66,7 @@ impl HandedOut {
     }
 
     /// The same, with whether a component has to release it.
-    pub(super) fn to_release(self, unreleased: bool) -> Self {
+    pub(super) fn with_release(self, unreleased: bool) -> Self {
         Self { unreleased, ..self }
     }
 

@@ -29,10 +29,10 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
             let Some(_turn) = core.tenancy.turns.try_turn(&ids) else {
                 continue;
             };
-            if let Some((tenant, failed)) = core.tenancy.still_troubled(&due) {
-                if core.release(&tenant, Some(failed)).await {
-                    core.free(&tenant.resource, &ids);
-                }
+            if let Some((tenant, failed)) = core.tenancy.still_troubled(&due)
+                && core.release(&tenant, Some(failed)).await
+            {
+                core.free(&tenant.resource, &ids);
             }
         }
         let mut first = core.tenancy.next_first_look(looked_for);

@@ -96,7 +96,7 @@ impl Script {
         let lines = self.0.lock().unwrap();
         match lines.fails.iter().find(|(of, _)| *of == name) {
             None => Ok(()),
-            Some((_, kind)) => Err(CallError::Failed(Failure::new(kind.clone(), "it does not answer"))),
+            Some((_, kind)) => Err(CallError::Failed(Failure::new(*kind, "it does not answer"))),
         }
     }
 
