@@ -1,16 +1,21 @@
 //! One small blob for each plugin that survives restarts: a file of the state directory, replaced as a whole.
 
-use devgate_model::PluginName;
+use devgate_model::{CallError, HostFault, PluginName};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 
 /// The largest blob, in bytes, as the contract says.
 pub(crate) const MOST_BYTES: usize = 64 << 10;
+/// How long a turn is waited for. Calls end by themselves long before, as their deadlines do.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked whether a write has ended.
+const LOOK: Duration = Duration::from_millis(10);
 /// Beneath the state directory.
 const DIRECTORY: &str = "state";
 /// What is written first, then renamed.
@@ -86,17 +91,46 @@ impl Blob {
         }))
     }
 
-    /// Waits until no other call that may store is under way.
-    pub(crate) async fn turn(&self) -> Turn {
-        let held = Arc::clone(&self.0.turn).lock_owned().await;
-        Turn {
-            ticket: self.ticket(),
-            _held: held,
-        }
+    /// Waits until no other call that may store is under way, and nothing is being written, but not forever: a disk may hang.
+    pub(crate) async fn turn(&self) -> Result<Turn, CallError> {
+        self.turn_within(PATIENCE).await
+    }
+
+    async fn turn_within(&self, patience: Duration) -> Result<Turn, CallError> {
+        let turn = async {
+            let held = Arc::clone(&self.0.turn).lock_owned().await;
+            loop {
+                // Not waited for on this thread, which serves others.
+                if let Some(ticket) = self.try_ticket() {
+                    return Turn { ticket, _held: held };
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let turn = tokio::time::timeout(patience, turn).await;
+        turn.map_err(|_| {
+            let message =
+                format!("its state has not been written within {patience:?}: the state directory's disk hangs");
+            CallError::Host(HostFault(message))
+        })
     }
 
     /// A turn where nobody else asks for one.
     pub(crate) fn ticket(&self) -> Ticket {
+        let writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.next(&writing)
+    }
+
+    fn try_ticket(&self) -> Option<Ticket> {
+        match self.0.writing.try_lock() {
+            Ok(writing) => Some(self.next(&writing)),
+            Err(TryLockError::Poisoned(writing)) => Some(self.next(&writing.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// While nothing is written: what an older call began to write is there, or never will be.
+    fn next(&self, _: &MutexGuard<'_, ()>) -> Ticket {
         Ticket(self.0.newest.fetch_add(1, Ordering::AcqRel) + 1)
     }
 
@@ -127,7 +161,11 @@ impl Blob {
             return Ok(());
         }
         if let Some(file) = &self.0.file {
-            write(file, bytes).map_err(NotStored::Disk)?;
+            write(file, bytes).map_err(|error| {
+                // It may be in place all the same: only the disk knows.
+                *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                NotStored::Disk(error)
+            })?;
         }
         *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes.into());
         Ok(())
@@ -228,12 +266,12 @@ mod tests {
     #[tokio::test]
     async fn a_call_that_took_too_long_stores_nothing() {
         let blob = Blob::new(None, &name("gpus"));
-        let late = blob.turn().await;
+        let late = blob.turn().await.unwrap();
         let ticket = late.ticket();
         blob.store(ticket, b"in time").unwrap();
         // Nobody waits for it any more.
         drop(late);
-        let next = blob.turn().await;
+        let next = blob.turn().await.unwrap();
         assert!(matches!(blob.store(ticket, b"late"), Err(NotStored::Late)));
         blob.store(next.ticket(), b"next").unwrap();
         assert_eq!(*blob.load().unwrap(), *b"next");
@@ -242,12 +280,48 @@ mod tests {
     #[tokio::test]
     async fn turns_come_one_after_another() {
         let blob = Blob::new(None, &name("gpus"));
-        let first = blob.turn().await;
+        let first = blob.turn().await.unwrap();
         assert!(blob.0.turn.try_lock().is_err());
         let waiting = blob.clone();
-        let second = tokio::spawn(async move { waiting.turn().await.ticket() });
+        let second = tokio::spawn(async move { waiting.turn().await.unwrap().ticket() });
         let ticket = first.ticket();
         drop(first);
         assert_ne!(second.await.unwrap(), ticket);
+    }
+
+    #[tokio::test]
+    async fn no_turn_begins_while_something_is_written() {
+        let blob = Blob::new(None, &name("gpus"));
+        let ticket = blob.ticket();
+        let writing = blob.0.writing.lock().unwrap();
+        assert_eq!(blob.try_ticket(), None);
+        assert_eq!(blob.0.newest.load(Ordering::Acquire), ticket.0);
+        drop(writing);
+        assert_ne!(blob.turn().await.unwrap().ticket(), ticket);
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_never_ends_is_not_waited_for_forever() {
+        let blob = Blob::new(None, &name("gpus"));
+        let _hangs = blob.turn().await.unwrap();
+        let Err(error) = blob.turn_within(LOOK).await else {
+            panic!("two turns")
+        };
+        assert!(
+            error.to_string().contains("the state directory's disk hangs"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_may_or_may_not_have_been_stored_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let blob = Blob::new(Some(dir.path()), &name("gpus"));
+        blob.store(blob.ticket(), b"one").unwrap();
+        // The new content's own name is taken, by what no file is written to.
+        fs::create_dir(dir.path().join("state/gpus.new")).unwrap();
+        assert!(matches!(blob.store(blob.ticket(), b"two"), Err(NotStored::Disk(_))));
+        fs::write(dir.path().join("state/gpus"), b"three").unwrap();
+        assert_eq!(*blob.load().unwrap(), *b"three");
     }
 }

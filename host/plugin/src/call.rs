@@ -5,8 +5,10 @@ mod files;
 mod kept;
 mod moment;
 mod served;
+mod waited;
 
 pub(crate) use moment::Moment;
+pub(crate) use waited::{Waited, Waits};
 
 use crate::component::{Answered, Denied};
 use crate::grants::{GrantedMount, GrantedNode, Grants, least};
@@ -50,6 +52,7 @@ pub(crate) struct CallHost {
     moment: Moment,
     /// The units that the call is about, where it may write to them.
     lent: Lent,
+    waited: Waited,
     started: Instant,
     devices: Vec<DevicePath>,
     device_numbers: HashMap<DevicePath, u32>,
@@ -79,6 +82,7 @@ impl CallHost {
             // The least that there is, until somebody says more.
             moment: Moment::Choose,
             lent: Lent::default(),
+            waited: Waited::here(),
             started: Instant::now(),
             devices: Vec::new(),
             device_numbers: HashMap::new(),
@@ -89,6 +93,12 @@ impl CallHost {
             bytes_read: 0,
             every_line: false,
         }
+    }
+
+    /// The same, for a call that somebody waits for who may give up.
+    pub(crate) fn while_waited(mut self, waited: Waited) -> Self {
+        self.waited = waited;
+        self
     }
 
     /// The handle of a device in this call.

@@ -1,6 +1,6 @@
 //! How a plugin's component is called: on which thread, for how long, and what a call that never returns costs.
 
-use crate::call::{CallHost, Reads};
+use crate::call::{CallHost, Reads, Waits};
 use crate::component::{Answer, Component};
 use crate::grants::Grants;
 use crate::lane::{Lane, Unanswered};
@@ -133,15 +133,14 @@ impl Calls {
             Arc::clone(&self.means),
             Arc::clone(&self.config),
         );
+        // Ends with this future: what still runs then does so for nobody.
+        let waits = Waits::default();
+        let waited = waits.for_call();
         let host = move || {
             let (grants, means) = (Arc::clone(&grants), Arc::clone(&means));
-            Box::new(CallHost::new(
-                grants,
-                means,
-                Arc::clone(&limits),
-                Arc::clone(&config),
-                Reads::Here,
-            ))
+            let (limits, config) = (Arc::clone(&limits), Arc::clone(&config));
+            let host = CallHost::new(grants, means, limits, config, Reads::Here);
+            Box::new(host.while_waited(waited.clone()))
         };
         self.block(patience, move || work(&host)).await
     }

@@ -4,7 +4,9 @@
 
 mod writes;
 
-pub(crate) use writes::HeldByOther;
+#[cfg(test)]
+pub(crate) use writes::Writing;
+pub(crate) use writes::{HeldByOther, Intent, NotWritten};
 
 use devgate_model::{NodeNumber, UnitId};
 use devgate_node::DevicePath;
@@ -195,7 +197,7 @@ impl Ledger {
             {
                 return Err(NotHeld::Changed);
             }
-            if self.writes.reach(place, &unit.id, &unit.backing) {
+            if self.writes.reach(&unit.backing) {
                 return Err(NotHeld::Changed);
             }
         }

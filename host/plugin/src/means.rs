@@ -16,6 +16,8 @@ pub(crate) struct Means {
     pub(crate) blob: Blob,
     /// What others have.
     pub(crate) ledger: Ledger,
+    /// What was handed out, whoever looks after it now.
+    pub(crate) memory: Memory,
     place: OnceLock<Place>,
 }
 
@@ -25,6 +27,7 @@ impl Means {
             captures: Arc::new(Captures::new(policy.kernel_log.clone(), node.boot_id())),
             blob: Blob::new(memory.dir(), &policy.name),
             ledger,
+            memory: memory.clone(),
             place: OnceLock::new(),
         }
     }
@@ -47,6 +50,7 @@ impl Means {
             captures: self.captures.on_trial(&policy.kernel_log),
             blob: self.blob.copy(),
             ledger: self.ledger.clone(),
+            memory: self.memory.clone(),
             place: self.place.clone(),
         }
     }
@@ -60,6 +64,7 @@ impl Means {
             captures: Arc::new(captures),
             blob: Blob::new(None, &policy.name),
             ledger: Ledger::new([policy.name.to_string()]),
+            memory: Memory::forgetful(),
             place: Place(0).into(),
         }
     }

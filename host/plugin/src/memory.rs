@@ -6,6 +6,7 @@
 
 mod file;
 mod forget;
+mod reach;
 mod record;
 mod save;
 

@@ -255,7 +255,7 @@ impl Plugin {
         self.matched().await?;
         let component = Arc::clone(component);
         let before = self.inventory.clone();
-        let turn = self.calls.means.blob.turn().await;
+        let turn = self.calls.means.blob.turn().await?;
         let moment = Moment::Enumerate(turn.ticket());
         let call = self.calls.call(component, move |component, mut host| {
             host.during(moment);

@@ -1,13 +1,15 @@
 //! Writing an attribute: what the policy names, of what the call is about, and of nothing that somebody else has.
 
-use super::{CallHost, Moment, check_holder, failure};
-use crate::claims::HeldByOther;
-use crate::component::Answered;
-use crate::grants::Grants;
+use super::{CallHost, Moment, Waited, failure};
+use crate::claims::{HeldByOther, Intent, NotWritten};
+use crate::component::{Answered, LogLevel};
+use crate::grants::{Grants, Line};
 use crate::means::Means;
+use crate::status::RefusalKind;
 use devgate_model::{DeviceHandle, Failure, FailureKind, UnitId, escape};
 use devgate_node::{DevicePath, ReadError};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// The units that a call is about, and what they are made of.
 #[derive(Debug, Clone, Default)]
@@ -16,12 +18,24 @@ pub(super) struct Lent {
     backing: BTreeSet<DevicePath>,
 }
 
+/// What a component asks to be written.
+#[derive(Clone)]
+struct Attempt {
+    moment: Moment,
+    lent: Lent,
+    device: DevicePath,
+    path: String,
+    value: String,
+}
+
 /// Why an attribute was not written.
 enum Refused {
     /// By the policy, or by what a component may ever write.
     Denied(String),
     /// Somebody else has something that it would act on.
     Held(HeldByOther),
+    /// Nobody waits for the call any more.
+    Late,
     /// The node cannot say what it would act on, or the kernel does not take it.
     Read(ReadError),
 }
@@ -43,31 +57,23 @@ impl CallHost {
             escape(path, 80),
             escape(device.name(), 80)
         );
-        let written = match self.may_write(&device, path, value) {
+        let attempt = Attempt {
+            moment: self.moment,
+            lent: self.lent.clone(),
+            device,
+            path: path.to_owned(),
+            value: value.to_owned(),
+        };
+        let written = match self.may_write(&attempt) {
             Err(refused) => Err(refused),
             Ok(()) => {
-                let (means, lent, name) = (self.means.clone(), self.lent.clone(), device.clone());
-                let (path, value) = (path.to_owned(), value.to_owned());
-                self.ask(move |grants| write(grants, &means, lent, &name, &path, &value))?
+                let (means, waited, attempt) = (self.means.clone(), self.waited.clone(), attempt.clone());
+                self.ask(move |grants| attempt.write(grants, &means, &waited))?
             }
         };
-        let problem = match &written {
-            Ok(()) => None,
-            Err(Refused::Denied(why)) => Some(why.clone()),
-            Err(Refused::Held(other)) => Some(format!(
-                "it would act on {}, and {} of plugin {} is given to a container",
-                other.device.name(),
-                other.id,
-                other.plugin
-            )),
-            Err(Refused::Read(error)) => Some(error.to_string()),
-        };
-        self.audit(&device, path, value, problem.as_deref());
         let Err(refused) = written else { return Ok(()) };
-        let why = problem.unwrap_or_default();
-        if !matches!(refused, Refused::Read(_)) {
-            self.refused(&what, &why);
-        }
+        let why = refused.to_string();
+        self.refused_write(&attempt, &what, &why, &refused);
         Err(match refused {
             Refused::Denied(_) if self.is_no_moment() => {
                 Failure::new(FailureKind::Unsupported, format!("{what}: {why}"))
@@ -78,9 +84,54 @@ impl CallHost {
                 let why = "a container has another device that it would act on";
                 Failure::new(FailureKind::Busy, format!("{what}: {why}"))
             }
+            Refused::Late => Failure::new(FailureKind::Busy, format!("{what}: {why}")),
             Refused::Read(error) => failure(&what, &error),
         }
         .into())
+    }
+
+    /// Counts what was not written, and tells the admin and the audit log: of each attribute and reason once, and again after
+    /// a while. What the kernel refused has its lines already.
+    fn refused_write(&self, attempt: &Attempt, what: &str, why: &str, refused: &Refused) {
+        let plugin = self.grants.policy.name.as_str();
+        let said = format!("the component asked for {what}: {why}");
+        let line = format!("plugin {plugin}: {said}");
+        self.grants.board.refuses(RefusalKind::Control, &line);
+        if matches!(refused, Refused::Read(_)) {
+            return;
+        }
+        if let Some(heard) = &self.grants.heard {
+            heard.line(Line {
+                level: LogLevel::Warn,
+                refusal: true,
+                text: said,
+            });
+        }
+        let Some(left_out) = self.grants.told.again(&format!("control {} {why}", attempt.path)) else {
+            return;
+        };
+        let Attempt {
+            moment,
+            device,
+            path,
+            value,
+            ..
+        } = attempt;
+        tracing::warn!(
+            target: "audit",
+            event = "control-write",
+            family = "refused",
+            plugin,
+            %moment,
+            device = device.location(),
+            attribute = escape(path, 160),
+            value = escape(value, 160),
+            ids = attempt.lent.ids(),
+            written = false,
+            reason = why,
+            left_out,
+            "{line}"
+        );
     }
 
     /// Whether nothing is written in calls of this kind at all.
@@ -88,7 +139,7 @@ impl CallHost {
         !matches!(self.moment, Moment::Prepare | Moment::Release(_))
     }
 
-    fn may_write(&self, device: &DevicePath, path: &str, value: &str) -> Result<(), Refused> {
+    fn may_write(&self, attempt: &Attempt) -> Result<(), Refused> {
         let denied = |why: &str| Err(Refused::Denied(why.to_owned()));
         if self.is_no_moment() {
             return denied(&match self.moment {
@@ -97,7 +148,7 @@ impl CallHost {
             });
         }
         let control = &self.grants.policy.control;
-        let named: Vec<_> = control.iter().filter(|entry| entry.attribute == path).collect();
+        let named: Vec<_> = control.iter().filter(|entry| entry.attribute == attempt.path).collect();
         if named.is_empty() {
             return denied("the policy's control does not name that attribute");
         }
@@ -105,49 +156,87 @@ impl CallHost {
         if now.is_empty() {
             return denied(&format!("the policy's control does not name it for {}", self.moment));
         }
-        if !now.iter().any(|entry| entry.values.iter().any(|named| named == value)) {
+        if !now.iter().any(|entry| entry.values.contains(&attempt.value)) {
             return denied("the policy's control does not name that value");
         }
-        if !self.lent.backing.contains(device) {
+        if !attempt.lent.backing.contains(&attempt.device) {
             return denied("no unit that this call is about is made of that device");
         }
         Ok(())
     }
+}
 
-    /// One line for each write and each attempt, for whoever keeps them.
-    fn audit(&self, device: &DevicePath, path: &str, value: &str, problem: Option<&str>) {
-        let ids: Vec<_> = self.lent.ids.iter().map(UnitId::as_str).collect();
-        tracing::info!(
-            target: "audit",
-            event = "control-write",
-            plugin = self.grants.policy.name.as_str(),
-            moment = %self.moment,
-            device = device.location(),
-            attribute = escape(path, 160),
-            value = escape(value, 160),
-            ids = ids.join(","),
-            written = problem.is_none(),
-            reason = problem.unwrap_or_default(),
-        );
+impl Attempt {
+    /// One write, while nobody else gets what it may act on. The audit log has a line before, as it may never come back, and one
+    /// after, whoever still waits.
+    fn write(self, grants: &Grants, means: &Means, waited: &Waited) -> Result<(), Refused> {
+        let holder = grants.node.holder(&self.device, &self.path).map_err(Refused::Read)?;
+        if holder != self.device {
+            // What it would act on is what acts with that one, and another unit may be made of that one.
+            let why = "it is in the directory of another device, and is written through that one alone";
+            return Err(Refused::Denied(why.to_owned()));
+        }
+        let devices = grants.node.acts_on(&self.device).map_err(Refused::Read)?;
+        let place = means
+            .place()
+            .ok_or_else(|| Refused::Denied("the plugin does not run yet".to_owned()))?;
+        let writing = means.ledger.begin_write(Intent {
+            place,
+            ids: self.lent.ids.clone(),
+            own: &self.lent.backing,
+            devices,
+            waited,
+            memory: &means.memory,
+        });
+        let _writing = writing.map_err(|not| match not {
+            NotWritten::Held(other) => Refused::Held(other),
+            NotWritten::Late => Refused::Late,
+        })?;
+        let plugin = grants.policy.name.as_str();
+        let (path, value) = (escape(&self.path, 160), escape(&self.value, 160));
+        let said = |outcome: &str, written: Option<bool>, reason: &str| {
+            tracing::info!(
+                target: "audit",
+                event = "control-write",
+                plugin,
+                moment = %self.moment,
+                device = self.device.location(),
+                attribute = path,
+                value,
+                ids = self.lent.ids(),
+                outcome,
+                written,
+                reason,
+            );
+        };
+        said("begins", None, "");
+        let written = grants
+            .node
+            .write_attribute(&self.device, &self.path, self.value.as_bytes());
+        match &written {
+            Ok(()) => said("written", Some(true), ""),
+            Err(error) => said("failed", Some(false), &error.to_string()),
+        }
+        written.map_err(Refused::Read)
     }
 }
 
-/// One write, while nobody else gets what it may act on.
-fn write(
-    grants: &Grants,
-    means: &Means,
-    lent: Lent,
-    device: &DevicePath,
-    path: &str,
-    value: &str,
-) -> Result<(), Refused> {
-    check_holder(grants, device, path).map_err(Refused::Read)?;
-    let reach = grants.node.acts_on(device).map_err(Refused::Read)?;
-    let place = means
-        .place()
-        .ok_or_else(|| Refused::Denied("the plugin does not run yet".to_owned()))?;
-    let writing = means.ledger.begin_write(place, lent.ids, reach);
-    let _writing = writing.map_err(Refused::Held)?;
-    let written = grants.node.write_attribute(device, path, value.as_bytes());
-    written.map_err(Refused::Read)
+impl Lent {
+    fn ids(&self) -> String {
+        let ids: Vec<_> = self.ids.iter().map(UnitId::as_str).collect();
+        ids.join(",")
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(why) => f.write_str(why),
+            Self::Held(HeldByOther { of, id, device }) => {
+                write!(f, "it would act on {device}, and {id} of {of} is given to a container")
+            }
+            Self::Late => f.write_str("nobody waits for this call any more"),
+            Self::Read(error) => write!(f, "{error}"),
+        }
+    }
 }

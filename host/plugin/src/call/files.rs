@@ -111,8 +111,15 @@ impl CallHost {
         }
         let line = format!("plugin {plugin}: the component asked for {what}: {why}");
         self.grants.board.refuses(RefusalKind::Capability, &line);
-        if self.grants.told.first_time(&line) {
-            tracing::warn!(plugin, family = "refused", "{line}");
+        match self.grants.told.first_time(&line) {
+            Some(0) => tracing::warn!(plugin, family = "refused", "{line}"),
+            Some(left_out) => tracing::warn!(
+                plugin,
+                family = "refused",
+                left_out,
+                "{line}; before it {left_out} other refusals were not logged"
+            ),
+            None => {}
         }
     }
 }

@@ -65,7 +65,7 @@ impl CallHost {
         let line = format!(
             "plugin {plugin}: its state could not be {what}: {error}; look at the state directory (--state-dir)"
         );
-        if self.grants.told.first_time(&line) {
+        if self.grants.told.first_time(&line).is_some() {
             tracing::error!(plugin, family = "host", "{line}");
         }
         Failure::new(FailureKind::Io, format!("state: could not be {what}"))

@@ -1,7 +1,9 @@
 //! Writing to hardware that others may be touched by: never while one of them is held, and none is handed out meanwhile.
 
 use super::{Ledger, Place};
-use devgate_model::UnitId;
+use crate::call::Waited;
+use crate::memory::Memory;
+use devgate_model::{UnitId, escape};
 use devgate_node::DevicePath;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,13 +25,38 @@ pub(crate) struct Writing {
     area: Arc<Area>,
 }
 
+/// A write that is to begin.
+pub(crate) struct Intent<'a> {
+    /// Whose.
+    pub(crate) place: Place,
+    /// The units that it is about, and what they are made of.
+    pub(crate) ids: BTreeSet<UnitId>,
+    pub(crate) own: &'a BTreeSet<DevicePath>,
+    /// What it may act on.
+    pub(crate) devices: Vec<DevicePath>,
+    /// Who waits for it.
+    pub(crate) waited: &'a Waited,
+    /// What was handed out.
+    pub(crate) memory: &'a Memory,
+}
+
+/// Why nothing is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotWritten {
+    /// Somebody else's unit is among what the write would act on.
+    Held(HeldByOther),
+    /// Nobody waits for the call any more: what it is about may be somebody else's by now.
+    Late,
+}
+
 /// Somebody else's unit that a write would act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeldByOther {
-    pub(crate) plugin: String,
-    pub(crate) id: UnitId,
-    /// The part of it that the write would act on.
-    pub(crate) device: DevicePath,
+    /// `plugin x` or, where no plugin has it now, `resource y`.
+    pub(crate) of: String,
+    pub(crate) id: String,
+    /// The name of the part of it that the write would act on.
+    pub(crate) device: String,
 }
 
 impl Area {
@@ -51,41 +78,53 @@ impl Writes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a unit may be touched by a write that is under way and not about it.
-    pub(super) fn reach(&self, place: Place, id: &UnitId, backing: &[DevicePath]) -> bool {
-        let others = |area: &&Arc<Area>| !area.is_about(place, id);
-        self.lock()
-            .iter()
-            .filter(others)
-            .any(|area| area.reaches(backing).is_some())
+    /// Whether a unit may be touched by a write that is under way, be it about that very unit: whoever waited for one that
+    /// hangs has given up, or he would not ask for the unit.
+    pub(super) fn reach(&self, backing: &[DevicePath]) -> bool {
+        self.lock().iter().any(|area| area.reaches(backing).is_some())
     }
 }
 
 impl Ledger {
-    /// Begins a write that is about these units of a plugin and may act on these devices; refused if a unit that somebody else
-    /// holds is among what it acts on. Until it is over, no such unit is held.
-    pub(crate) fn begin_write(
-        &self,
-        place: Place,
-        ids: BTreeSet<UnitId>,
-        devices: Vec<DevicePath>,
-    ) -> Result<Writing, HeldByOther> {
+    /// Begins a write; refused if a unit that somebody else holds is among what it may act on. Until it is over, no unit among
+    /// that is handed out.
+    pub(crate) fn begin_write(&self, intent: Intent<'_>) -> Result<Writing, NotWritten> {
+        let Intent {
+            place,
+            ids,
+            own,
+            devices,
+            waited,
+            memory,
+        } = intent;
         let area = Arc::new(Area { place, ids, devices });
-        // Held while the write is noted: what is handed out before counts, what would be after sees the note.
+        // Held while the write is noted: what is handed out before counts, what would be after sees the note. Who gives up
+        // waiting and hands the unit out does so before, and is seen here, or after.
         let plugins = self.lock();
+        if waited.is_over() {
+            return Err(NotWritten::Late);
+        }
         for (n, entry) in plugins.iter().enumerate() {
             // What was handed out before the host started may still be in a pod, whoever has not said otherwise.
             let remembered = entry.claims.iter().filter(|claim| claim.remembered);
             let held = entry.held.values().chain(remembered);
             for claim in held.filter(|claim| !area.is_about(Place(n), &claim.id)) {
                 if let Some(device) = area.reaches(&claim.backing) {
-                    return Err(HeldByOther {
-                        plugin: entry.name.clone(),
-                        id: claim.id.clone(),
-                        device: device.clone(),
-                    });
+                    return Err(NotWritten::Held(HeldByOther {
+                        of: format!("plugin {}", entry.name),
+                        id: claim.id.to_string(),
+                        device: device.name().to_owned(),
+                    }));
                 }
             }
+        }
+        if let Some(reached) = memory.reached_by(&area.devices, &area.ids, own) {
+            let device = reached.place.rsplit('/').next().unwrap_or_default();
+            return Err(NotWritten::Held(HeldByOther {
+                of: format!("resource {}", escape(&reached.resource, 80)),
+                id: escape(&reached.id, 80),
+                device: escape(device, 80),
+            }));
         }
         let writes = self.writes.clone();
         writes.lock().push(Arc::clone(&area));

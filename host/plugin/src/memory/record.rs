@@ -76,6 +76,11 @@ impl HandedOut {
         self.backing.iter().map(String::as_str).collect::<BTreeSet<_>>() == now
     }
 
+    /// The places of what it is made of.
+    pub(super) fn backing(&self) -> impl Iterator<Item = &str> {
+        self.backing.iter().map(String::as_str)
+    }
+
     /// The places of what the unit has for itself: what it is made of, and what its own nodes belong to; for a node that
     /// belongs to nothing in the tree, its path.
     pub(super) fn places(&self) -> impl Iterator<Item = &str> {

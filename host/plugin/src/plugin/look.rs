@@ -25,7 +25,7 @@ impl Plugin {
             .map(|(name, pool)| (name.clone(), pool.clone()));
         let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
         let (asked, component, grants) = (pools.clone(), Arc::clone(component), Arc::clone(&self.calls.grants));
-        let turn = self.calls.means.blob.turn().await;
+        let turn = self.calls.means.blob.turn().await?;
         let moment = Moment::Health(turn.ticket());
         let work = move |host: &dyn Fn() -> Box<CallHost>| {
             let problems = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();

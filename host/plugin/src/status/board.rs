@@ -165,6 +165,12 @@ impl Board {
         self.noted().refusals.note(kind, text, When(SystemTime::now()))
     }
 
+    /// How many refusals of each kind there were.
+    #[cfg(test)]
+    pub(crate) fn refused(&self) -> BTreeMap<RefusalKind, u64> {
+        self.noted().refusals.counts()
+    }
+
     /// An allocation ended.
     pub(crate) fn allocated(&self, error: Option<&AllocateError>) -> AllocationEnd {
         let end = match error {

@@ -1,14 +1,16 @@
 //! Writing attributes: what the policy names, of what the call is about, and of nothing that somebody else has.
 
-use crate::call::{CallHost, Moment};
-use crate::claims::{Claim, Ledger, NotHeld, Place};
+use crate::call::{CallHost, Moment, Waited, Waits};
+use crate::claims::{Claim, Intent, Ledger, NotHeld, NotWritten, Place, Writing};
 use crate::component::{Answered, Capabilities, Denied};
 use crate::grants::Grants;
 use crate::means::Means;
+use crate::memory::Memory;
+use crate::status::RefusalKind;
 use crate::testing::*;
 use devgate_model::{FailureKind, UnitId};
 use devgate_node::{DevicePath, Node};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Behind one bridge: two functions that only a reset of their bus resets. Behind another: one with a reset of its own, and a
@@ -69,6 +71,7 @@ const POLICY: &str = r#"    hardware: [{subsystem: pci, vendor: "0x1234", use: o
       - {attribute: alias, values: ["1"], moment: release}
       - {attribute: nothing, values: ["1"], moment: release}
       - {attribute: "0000:02:00.0/reset", values: ["1"], moment: release}
+      - {attribute: "0000:01:00.0/mode", values: ["1"], moment: release}
 "#;
 
 struct World {
@@ -182,6 +185,8 @@ fn nothing_else_is_written_and_it_is_said_why() {
         kind(world.release("0000:00:02.0", "alias", "1")),
         kind(world.release("0000:00:02.0", "nothing", "1")),
         kind(world.release("0000:00:02.0", "0000:02:00.0/reset", "1")),
+        // Granted as well, and all the same: what a write acts on is asked of the device that the handle is.
+        kind(world.release("0000:00:01.0", "0000:01:00.0/mode", "1")),
         kind(world.release(gpu, "../0000:01:00.1/reset", "1")),
     ]
     .into_iter()
@@ -200,7 +205,8 @@ fn nothing_else_is_written_and_it_is_said_why() {
     Denied: writing "1" to reset of 0000:01:00.0: no unit that this call is about is made of that device
     Invalid: writing "1" to alias of 0000:00:02.0: invalid: a link, or one on the way
     NotFound: writing "1" to nothing of 0000:00:02.0: not found
-    Denied: writing "1" to 0000:02:00.0/reset of 0000:00:02.0: denied: the policy does not grant the device that has it
+    Denied: writing "1" to 0000:02:00.0/reset of 0000:00:02.0: it is in the directory of another device, and is written through that one alone
+    Denied: writing "1" to 0000:01:00.0/mode of 0000:00:01.0: it is in the directory of another device, and is written through that one alone
     Denied: writing "1" to ../0000:01:00.1/reset of 0000:01:00.0: the policy's control does not name that attribute
     "#);
     assert_eq!(
@@ -263,20 +269,99 @@ fn a_unit_is_written_to_while_it_is_held() {
     assert_eq!(world.release("0000:01:00.0", "reset", "1"), Ok(()));
 }
 
+fn begin(world: &World, ids: &BTreeSet<UnitId>, waited: &Waited, memory: &Memory) -> Result<Writing, NotWritten> {
+    let gpu = world.device("0000:01:00.0");
+    world.ledger.begin_write(Intent {
+        place: Place(0),
+        ids: ids.clone(),
+        own: &BTreeSet::from([gpu.clone()]),
+        devices: world.node.acts_on(&gpu).unwrap(),
+        waited,
+        memory,
+    })
+}
+
 #[test]
 fn while_something_is_written_nobody_gets_what_it_acts_on() {
     let world = World::new();
-    let gpu = world.device("0000:01:00.0");
-    let reach = world.node.acts_on(&gpu).unwrap();
     let ids = BTreeSet::from([id("ours")]);
-    let writing = world
-        .ledger
-        .begin_write(Place(0), ids, reach)
-        .map_err(|_| "held")
-        .unwrap();
+    let writing = begin(&world, &ids, &Waited::here(), &Memory::forgetful()).unwrap();
     assert_eq!(world.give("0000:01:00.1"), Err(NotHeld::Changed));
     assert_eq!(world.give("0000:00:02.0"), Ok(vec![id("theirs")]));
     world.ledger.let_go(Place(1), &[id("theirs")]);
+    // Not even the unit that it is about: the write hangs, or the call has not ended.
+    let mut own = world.claim("0000:01:00.0");
+    own.id = id("ours");
+    world.ledger.report(Place(0), vec![own.clone()]);
+    assert_eq!(world.ledger.hold(Place(0), vec![own.clone()]), Err(NotHeld::Changed));
     drop(writing);
+    assert_eq!(world.ledger.hold(Place(0), vec![own]), Ok(vec![id("ours")]));
+    world.ledger.let_go(Place(0), &[id("ours")]);
+    world.ledger.report(Place(0), vec![]);
     assert_eq!(world.give("0000:01:00.1"), Ok(vec![id("theirs")]));
+}
+
+#[test]
+fn what_nobody_waits_for_any_more_is_not_written() {
+    let world = World::new();
+    let waits = Waits::default();
+    let mut host = world.host().while_waited(waits.for_call());
+    host.during(Moment::Prepare);
+    let gpu = world.device("0000:01:00.0");
+    host.lends(&id("0000:01:00.0"), std::slice::from_ref(&gpu));
+    let target = host.hold_device(gpu);
+    assert_eq!(host.control_write(target, "reset", "1"), Ok(()));
+    drop(waits);
+    let (kind, message) = kind(host.control_write(target, "reset", "1"));
+    assert_eq!(kind, FailureKind::Busy);
+    assert!(message.contains("nobody waits for this call any more"), "{message}");
+}
+
+/// A plugin that could not be loaded, or that has left, claims nothing, and its pods run on.
+#[test]
+fn what_was_handed_out_counts_as_held_whoever_looks_after_it() {
+    let world = World::new();
+    let ids = BTreeSet::from([id("ours")]);
+    let handed_out = |id: &str, name: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let place = world.device(name).location().to_owned();
+        let unit = serde_json::json!({"nodes": [], "backing": [place]});
+        let handed_out = serde_json::json!({"version": 1, "handed_out": {"other.com/x": {id: unit}}});
+        std::fs::write(dir.path().join("handed-out.json"), handed_out.to_string()).unwrap();
+        Memory::open(dir.path()).unwrap()
+    };
+    let try_with = |memory: &Memory| begin(&world, &ids, &Waited::here(), memory).map(drop);
+    let refused = try_with(&handed_out("theirs", "0000:01:00.1")).unwrap_err();
+    assert!(
+        matches!(&refused, NotWritten::Held(other) if other.of == "resource other.com/x"),
+        "{refused:?}"
+    );
+    // The bridge above, which has it beneath.
+    try_with(&handed_out("theirs", "0000:00:01.0")).unwrap_err();
+    // The same id, made of something else as well as of what the call is about.
+    try_with(&handed_out("ours", "0000:01:00.1")).unwrap_err();
+    try_with(&handed_out("ours", "0000:01:00.0")).unwrap();
+    try_with(&handed_out("theirs", "0000:00:02.0")).unwrap();
+    try_with(&Memory::forgetful()).unwrap();
+}
+
+#[test]
+fn what_is_not_written_is_counted_as_such() {
+    let world = World::new();
+    let policy = plugin_policy(&policy_of(POLICY));
+    let grants = Arc::new(Grants::new(world.node.clone(), policy));
+    let mut host = host_with(Arc::clone(&grants), Arc::new(Means::none(&grants.policy)));
+    host.during(Moment::Release(host.ticket()));
+    let gpu = world.device("0000:00:02.0");
+    host.lends(&id("gpu"), std::slice::from_ref(&gpu));
+    let target = host.hold_device(gpu);
+    for path in ["vendor", "vendor", "nothing"] {
+        host.control_write(target, path, "1").unwrap_err();
+    }
+    let noted = grants.board.refused();
+    assert_eq!(
+        noted,
+        BTreeMap::from([(RefusalKind::Control, 3)]),
+        "what the kernel refuses, too"
+    );
 }
