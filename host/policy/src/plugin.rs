@@ -183,6 +183,9 @@ impl PluginPolicy {
             None if replicas > 1 => Placement::Spread,
             None => Placement::Packed,
         };
+        if let Some(item) = fields.get("control") {
+            refuse_shared_control(&item, shares_hardware, replicas, report);
+        }
         let only = fields.get("only").map(|item| Filter::read_list(&item, &place, report));
         let except = fields
             .get("except")
@@ -219,6 +222,20 @@ impl PluginPolicy {
             written: entry.node.to_json().to_string().into(),
         })
     }
+}
+
+/// What is written acts on all who have the device, and whoever is prepared or released is one of them: the others' pods would
+/// find it reset under them.
+fn refuse_shared_control(control: &Item<'_>, shares_hardware: bool, replicas: u32, report: &mut Report) {
+    let shared = match (shares_hardware, replicas) {
+        (true, _) => "\"shares-hardware: true\"",
+        (false, 2..) => "several \"replicas\"",
+        _ => return,
+    };
+    control.error(
+        report,
+        format!("must not be there with {shared}: several containers have the same device, and what one of them has written acts on all"),
+    );
 }
 
 fn read_config(item: &Item<'_>, report: &mut Report) -> serde_json::Value {

@@ -83,8 +83,8 @@ plugins:
       mounts:
         lib: {source: /opt/vendor/lib, target: /opt/vendor/lib}
         socket: {source: /run/vendor, target: /run/vendor, writable: true, unchecked: true}
-    shares-hardware: true
-    replicas: 4
+    shares-hardware: false
+    replicas: 1
     placement: packed
     prepare: start
     only: [{id: "a*", resource: v.com/raw, device: "0000:*", property: {mode: [a, b]}}]

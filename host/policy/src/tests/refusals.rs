@@ -1,7 +1,7 @@
 //! What is wrong in the parts of a plugin that grant more than devices: the messages, and for every limit the last that is
 //! obeyed and the first that is not.
 
-use super::{read, with};
+use super::{plugin, read, with};
 
 /// The messages for a plugin with these lines; the first of them is line 7.
 fn messages(lines: &str) -> String {
@@ -283,6 +283,16 @@ fn kernel_patterns_with_mistakes_are_refused() {
         "#);
     let patterns = |n| list("kernel-log", n, |n| format!("'^v{n} (x)'"));
     assert!(ok(&patterns(64)) && !ok(&patterns(65)));
+}
+
+#[test]
+fn what_several_containers_have_is_not_written_to() {
+    let control = "control: [{attribute: reset, values: a, moment: release}]";
+    insta::assert_snapshot!(messages(&format!("{control}\nreplicas: 2")), @r#"policy.yaml:7:14: "control" in plugin "p" must not be there with several "replicas": several containers have the same device, and what one of them has written acts on all"#);
+    insta::assert_snapshot!(messages(&format!("{control}\nshares-hardware: true")), @r#"policy.yaml:7:14: "control" in plugin "p" must not be there with "shares-hardware: true": several containers have the same device, and what one of them has written acts on all"#);
+    for one in ["replicas: 1", "shares-hardware: false"] {
+        plugin(&format!("{control}\n{one}"));
+    }
 }
 
 #[test]
