@@ -3,10 +3,10 @@
 use crate::line::{Said, Slot, meaning};
 use crate::machine::Machine;
 use crate::xid::{self, Action, FALLEN, Severity};
-use devgate_sdk::ErrorKind;
 use devgate_sdk::kernel_log::Event;
+use devgate_sdk::{Error, ErrorKind};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Says which boot this is, where the policy lets it be read.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -15,6 +15,8 @@ const BATCH: u32 = 500;
 const BATCHES: usize = 4;
 /// GPUs that are remembered. A node has some sixteen; places in a line could be made up.
 const MOST_GPUS: usize = 256;
+/// Resources that are remembered to know of lost lines: as many as a plugin may offer.
+const MOST_RESOURCES: usize = 16;
 /// How long after its first line the last of three comes, in microseconds.
 const SOON: u64 = 1_000_000;
 /// The format's version.
@@ -46,8 +48,10 @@ pub(crate) struct Faults {
     boot: String,
     cursor: String,
     gpus: BTreeMap<Slot, Fault>,
-    /// Whether lines were lost since the last look: a GPU may have failed unnoticed.
+    /// Whether lines were lost, so that a GPU of this look's resource may have failed unnoticed.
     pub(crate) gap: bool,
+    /// The resources that know already of the last lines that were lost; nothing where none were.
+    told: Option<BTreeSet<String>>,
     /// What an admin should know about.
     pub(crate) notes: Vec<String>,
     /// The GPU that a line has just begun to tell of, and when.
@@ -56,7 +60,9 @@ pub(crate) struct Faults {
 
 impl Faults {
     /// Everything that is known after a look at what is new in the log.
-    pub(crate) fn look(machine: &impl Machine, words: &BTreeMap<u32, Action>) -> Self {
+    ///
+    /// Each resource is looked at by a call of its own: lines that were lost count once for each, whichever comes first.
+    pub(crate) fn look(machine: &impl Machine, words: &BTreeMap<u32, Action>, resource: &str) -> Self {
         let stored = machine.load();
         let mut faults = match &stored {
             Ok(blob) => Self::parse(blob),
@@ -65,11 +71,23 @@ impl Faults {
                 ..Self::default()
             },
         };
-        let new_boot = faults.boot_now(machine);
-        faults.read(machine, words, new_boot);
-        let blob = faults.blob();
-        if stored.is_ok_and(|stored| stored != blob)
-            && let Err(error) = machine.store(&blob)
+        let before = faults.known();
+        let boot = faults.boot_now(machine);
+        let news = faults.read(machine, words, matches!(boot, Ok(true)));
+        if let (Err(error), false) = (boot, faults.gpus.is_empty()) {
+            faults.notes.push(format!(
+                "a restart of the node will not be noticed, and makes no GPU good: {} (files: {BOOT_ID})",
+                error.message
+            ));
+        }
+        faults.gap = faults.told.as_ref().is_some_and(|told| !told.contains(resource));
+        if let Some(told) = faults.told.as_mut().filter(|told| told.len() < MOST_RESOURCES) {
+            told.insert(resource.to_owned());
+        }
+        // The cursor alone moves with every line of the kernel's, and from an older one on there is nothing more to see.
+        if stored.is_ok()
+            && (news || faults.known() != before)
+            && let Err(error) = machine.store(&faults.blob())
         {
             faults.notes.push(error.message);
         }
@@ -82,40 +100,48 @@ impl Faults {
     }
 
     /// Notes which boot this is; another one than before has made all GPUs good.
-    fn boot_now(&mut self, machine: &impl Machine) -> bool {
-        let Ok(boot) = machine.text(BOOT_ID) else { return false };
+    fn boot_now(&mut self, machine: &impl Machine) -> Result<bool, Error> {
+        let boot = machine.text(BOOT_ID)?;
         let new = !self.boot.is_empty() && self.boot != boot;
         if new {
             self.gpus.clear();
+            self.told = None;
         }
         self.boot = boot;
-        new
+        Ok(new)
     }
 
-    fn read(&mut self, machine: &impl Machine, words: &BTreeMap<u32, Action>, new_boot: bool) {
+    /// Whether there was anything new, but for lines that say nothing of GPUs.
+    fn read(&mut self, machine: &impl Machine, words: &BTreeMap<u32, Action>, new_boot: bool) -> bool {
+        let mut news = self.cursor.is_empty();
         for _ in 0..BATCHES {
             let batch = match machine.log_since(&self.cursor, BATCH) {
                 Ok(batch) => batch,
                 // Of another version of the host, say: from the start, then.
                 Err(error) if error.kind == ErrorKind::Invalid && !self.cursor.is_empty() => {
                     self.cursor.clear();
-                    self.gap = true;
+                    self.told = Some(BTreeSet::new());
+                    news = true;
                     continue;
                 }
                 Err(error) => {
                     self.notes.push(error.message);
-                    return;
+                    return news;
                 }
             };
             // The lines of another boot are gone with what they told of.
-            self.gap |= batch.gap && !new_boot;
+            if batch.gap && !new_boot {
+                self.told = Some(BTreeSet::new());
+            }
+            news |= batch.gap || !batch.events.is_empty();
             self.cursor = batch.cursor;
             let last = batch.events.len() < usize::try_from(BATCH).unwrap_or(usize::MAX);
             batch.events.iter().for_each(|event| self.take(event, words));
             if last {
-                return;
+                break;
             }
         }
+        news
     }
 
     fn take(&mut self, event: &Event, words: &BTreeMap<u32, Action>) {
@@ -187,6 +213,11 @@ impl Faults {
         }
     }
 
+    /// All that is kept, but for where in the log it comes from.
+    fn known(&self) -> impl PartialEq + use<> {
+        (self.boot.clone(), self.gpus.clone(), self.named, self.told.clone())
+    }
+
     fn blob(&self) -> Vec<u8> {
         let gpu = |(slot, fault): (&Slot, &Fault)| {
             let severity = fault.severity.map(|severity| match severity {
@@ -204,6 +235,7 @@ impl Faults {
         let named = self.named.map(|(slot, time)| json!([slot.to_string(), time]));
         let all = json!({
             "version": VERSION, "boot": self.boot, "cursor": self.cursor, "gpus": gpus, "named": named,
+            "gap-told": self.told,
         });
         all.to_string().into_bytes()
     }
@@ -231,7 +263,10 @@ impl Faults {
             Some((Slot::parse(slot)?, fault))
         };
         let gpus = value["gpus"].as_object();
+        let told = value["gap-told"].as_array();
+        let text_of = |name: &Value| name.as_str().map(str::to_owned);
         Self {
+            told: told.map(|told| told.iter().filter_map(text_of).collect()),
             boot: text("boot"),
             cursor: text("cursor"),
             gpus: gpus

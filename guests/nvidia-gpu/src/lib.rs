@@ -40,9 +40,9 @@ impl Plugin for NvidiaGpu {
         Ok(vec![pool])
     }
 
-    fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
+    fn health(resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
         let config = config::parse(&devgate_sdk::config::json())?;
-        let faults = Faults::look(&Host, &config.xid);
+        let faults = Faults::look(&Host, &config.xid, &resource);
         for note in &faults.notes {
             log::warn(note);
         }

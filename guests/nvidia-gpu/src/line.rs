@@ -12,8 +12,10 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// From `PCI:0000:05:00`, `0000:05:00`, `0000:05:00.0` or `05:00`; domains have four digits or eight.
+    /// From `PCI:0000:05:00`, `0000:05:00`, `0000:05:00.0` or `05:00`; domains have four digits or eight. In MIG mode the driver
+    /// adds the instance (`PCI:0000:05:00 GPU-I:01 GPU-CI:00`), which makes it no other GPU.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.split_once(" GPU-").map_or(text, |(slot, _)| slot);
         let text = text.strip_prefix("PCI:").unwrap_or(text);
         let text = text.split_once('.').map_or(text, |(slot, _)| slot);
         let mut parts = text.rsplit(':');
@@ -105,6 +107,8 @@ mod tests {
             "1b:00",
             "00000000:1b:00",
             "PCI:0000:1b:00.0",
+            "PCI:0000:1b:00 GPU-I:01",
+            "PCI:0000:1b:00 GPU-I:01 GPU-CI:00",
         ] {
             assert_eq!(Slot::parse(text), Some(same), "{text}");
         }

@@ -95,7 +95,7 @@ pub(crate) mod fake {
     use super::*;
     use devgate_sdk::ErrorKind;
     use devgate_sdk::kernel_log::Event;
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::collections::BTreeMap;
 
     pub(crate) const UUID: &str = "GPU-5e0a7f2c-1b3d-4c58-9a6e-0d2f4b6c8e10";
@@ -113,6 +113,10 @@ pub(crate) mod fake {
         /// Why the log cannot be read, if so.
         pub(crate) no_log: bool,
         pub(crate) blob: RefCell<Vec<u8>>,
+        /// How often it was stored.
+        pub(crate) stored: Cell<usize>,
+        /// Lines that no pattern captures anything of.
+        pub(crate) passes: Cell<usize>,
         /// The paths of `files` that were asked for.
         pub(crate) read: RefCell<Vec<String>>,
     }
@@ -246,13 +250,16 @@ pub(crate) mod fake {
             }
             let from = match cursor {
                 "" => self.lost,
-                cursor => cursor.parse().map_err(|_| Error::invalid("no cursor"))?,
+                cursor => {
+                    let number = cursor.split('+').next().unwrap_or_default();
+                    number.parse().map_err(|_| Error::invalid("no cursor"))?
+                }
             };
             let log = self.log.borrow();
             let most = usize::try_from(most).unwrap();
             let events: Vec<_> = log.iter().skip(from.max(self.lost)).take(most).cloned().collect();
             Ok(Batch {
-                cursor: (from.max(self.lost) + events.len()).to_string(),
+                cursor: format!("{}+{}", from.max(self.lost) + events.len(), self.passes.get()),
                 gap: from < self.lost,
                 events,
             })
@@ -263,6 +270,7 @@ pub(crate) mod fake {
         }
 
         fn store(&self, blob: &[u8]) -> Result<(), Error> {
+            self.stored.set(self.stored.get() + 1);
             *self.blob.borrow_mut() = blob.to_vec();
             Ok(())
         }

@@ -392,6 +392,24 @@ async fn an_xid_takes_its_gpu_away_until_it_is_made_good() -> anyhow::Result<()>
     Ok(())
 }
 
+/// In MIG mode the driver writes the instance behind the place; the GPU is the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_xid_of_an_instance_is_its_gpus() -> anyhow::Result<()> {
+    let both = (
+        10_000_000,
+        "NVRM: Xid (PCI:0000:1b:00 GPU-I:01 GPU-CI:00): 119, pid=1234, name=train, Timeout waiting for RPC from GSP",
+    );
+    let instance = (
+        10_000_001,
+        "NVRM: Xid (PCI:0000:1f:00 GPU-I:02): 95, pid=1234, name=train, Uncontained error",
+    );
+    let host = started(&policy(), &saying(NODE, &[both, instance])).await?;
+    host.allocatable(GPU, 6).await?;
+    let expected = [FIRST_UUID, SECOND_UUID].map(str::to_owned);
+    assert_eq!(listed(&host, false), BTreeSet::from(expected));
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_policy_says_what_an_xid_asks_for() -> anyhow::Result<()> {
     let contained = (

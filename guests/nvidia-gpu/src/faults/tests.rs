@@ -4,6 +4,8 @@ use crate::health::{self, Known};
 use crate::machine::fake::{Fake, FakeFunction, GPU, UUID};
 use devgate_sdk::Verdict;
 
+const RESOURCE: &str = "nvidia.com/gpu";
+
 /// As the driver writes [`GPU`] in a line.
 const SLOT: &str = "0000:1b:00";
 
@@ -16,7 +18,7 @@ fn config(words: &[(u32, Action)]) -> Config {
 
 /// What one call of `health` says, in a fresh instance: nothing lasts but what was stored.
 fn verdict(fake: &Fake, config: &Config) -> String {
-    let faults = Faults::look(fake, &config.xid);
+    let faults = Faults::look(fake, &config.xid, RESOURCE);
     let known = Known {
         uuid: Some(UUID),
         minor: Some("0"),
@@ -59,9 +61,12 @@ fn what_only_an_application_caused_takes_no_gpu_away() {
     }
     let fake = Fake::with_gpu();
     fake.says(&[SLOT, "94"]);
-    let faults = Faults::look(&fake, &BTreeMap::new());
+    let faults = Faults::look(&fake, &BTreeMap::new(), RESOURCE);
     assert_eq!(faults.notes, ["GPU 0000:1b:00: Xid 94: contained memory error"]);
-    assert!(Faults::look(&fake, &BTreeMap::new()).notes.is_empty(), "said once");
+    assert!(
+        Faults::look(&fake, &BTreeMap::new(), RESOURCE).notes.is_empty(),
+        "said once"
+    );
 }
 
 #[test]
@@ -165,7 +170,7 @@ fn lost_lines_are_unknown_once_and_a_known_fault_stays() {
 fn a_log_that_cannot_be_read_says_nothing_against_a_gpu() {
     let mut fake = Fake::with_gpu();
     fake.no_log = true;
-    let faults = Faults::look(&fake, &BTreeMap::new());
+    let faults = Faults::look(&fake, &BTreeMap::new(), RESOURCE);
     assert_eq!(faults.notes, ["the kernel's log: nobody reads it"]);
     assert_eq!(verdict(&fake, &Config::default()), "healthy");
 }
@@ -195,7 +200,7 @@ fn many_events_come_over_several_calls() {
     // Places that were made up fill nothing.
     let fake = Fake::with_gpu();
     (0..1_000).for_each(|n| fake.says(&[&format!("{n:04x}:1b:00"), "119"]));
-    let faults = Faults::look(&fake, &BTreeMap::new());
+    let faults = Faults::look(&fake, &BTreeMap::new(), RESOURCE);
     assert_eq!(faults.gpus.len(), MOST_GPUS);
     assert!(faults.blob().len() < 64 << 10);
 }
@@ -206,7 +211,7 @@ fn what_was_stored_is_what_is_known() {
     fake.says(&[SLOT, "149", "Fatal", ""]);
     fake.says(&["0000:1f:00", "154", "", "0x2"]);
     fake.says(&["The", "0000:2f:00.0", ""]);
-    let faults = Faults::look(&fake, &BTreeMap::new());
+    let faults = Faults::look(&fake, &BTreeMap::new(), RESOURCE);
     let again = Faults::parse(&fake.blob.borrow());
     assert_eq!(
         (again.gpus, again.cursor, again.named),
@@ -220,4 +225,65 @@ fn a_function_that_is_gone_is_said_to_be_before_its_xid() {
     fake.says(&[SLOT, "79"]);
     fake.functions[0] = FakeFunction::gpu(GPU).with("vendor", "0xffff");
     assert!(verdict(&fake, &Config::default()).contains("does not answer"));
+}
+
+#[test]
+fn lines_that_were_lost_count_once_for_each_resource() {
+    let mut fake = Fake::with_gpu();
+    fake.boots("first");
+    fake.says(&["loading"]);
+    let gap = |fake: &Fake, resource| Faults::look(fake, &BTreeMap::new(), resource).gap;
+    assert!(!gap(&fake, "a") && !gap(&fake, "b"));
+    fake.says(&[SLOT, "94"]);
+    fake.lost = 2;
+    assert!(gap(&fake, "a") && gap(&fake, "b"), "whichever is looked at first");
+    assert!(!gap(&fake, "a") && !gap(&fake, "b"));
+    fake.says(&[SLOT, "94"]);
+    fake.lost = 3;
+    assert!(gap(&fake, "b") && gap(&fake, "a"), "and again");
+    fake.says(&[SLOT, "94"]);
+    fake.lost = 4;
+    assert!(gap(&fake, "a"));
+    fake.boots("second");
+    fake.lost = 0;
+    assert!(!gap(&fake, "b"), "another boot");
+}
+
+#[test]
+fn lines_that_say_nothing_of_gpus_are_not_worth_a_write() {
+    let mut fake = Fake::with_gpu();
+    fake.boots("first");
+    let look = |fake: &Fake| Faults::look(fake, &BTreeMap::new(), RESOURCE);
+    look(&fake);
+    let stored = fake.stored.get();
+    // Each of the kernel's lines moves the cursor, whatever it says.
+    for _ in 0..10 {
+        fake.passes.set(fake.passes.get() + 1);
+        look(&fake);
+    }
+    assert_eq!(fake.stored.get(), stored);
+    fake.says(&[SLOT, "119"]);
+    look(&fake);
+    assert_eq!(fake.stored.get(), stored + 1);
+    look(&fake);
+    assert_eq!(fake.stored.get(), stored + 1);
+}
+
+#[test]
+fn where_the_boot_cannot_be_told_it_is_said_what_that_means() {
+    let mut fake = Fake::with_gpu();
+    let notes = |fake: &Fake| Faults::look(fake, &BTreeMap::new(), RESOURCE).notes;
+    assert!(notes(&fake).is_empty(), "nothing to be made good");
+    fake.says(&[SLOT, "119"]);
+    let said = notes(&fake).join("");
+    assert!(
+        said.starts_with("a restart of the node will not be noticed, and makes no GPU good: "),
+        "{said}"
+    );
+    assert!(
+        said.len() < 256 && said.contains("/proc/sys/kernel/random/boot_id"),
+        "{said}"
+    );
+    fake.boots("first");
+    assert!(notes(&fake).is_empty());
 }

@@ -9,7 +9,7 @@ const KNOWN: Known<'_> = Known {
 
 /// The verdict on the fake's GPU as text.
 fn verdict(fake: &Fake, config: &Config) -> String {
-    let faults = Faults::look(fake, &config.xid);
+    let faults = Faults::look(fake, &config.xid, "nvidia.com/gpu");
     match of(fake, config, &fake.functions[0], KNOWN, &faults) {
         Verdict::Healthy => "healthy".to_owned(),
         Verdict::Unhealthy(reason) => format!("unhealthy: {reason}"),
