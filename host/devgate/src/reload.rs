@@ -4,6 +4,7 @@ mod asked;
 mod files;
 
 pub(crate) use asked::{InForce, Refused, Reloads};
+pub(crate) use files::{Files, Stamps};
 
 use crate::cli::{ReloadArgs, RunArgs};
 use crate::status::ask;
@@ -13,7 +14,6 @@ use asked::Asked;
 use devgate_plugin::status::When;
 use devgate_plugin::{Plugins, Reloaded};
 use devgate_policy::Policy;
-use files::{Files, Stamps};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -54,10 +54,10 @@ pub(crate) struct Reloader {
 }
 
 impl Reloader {
-    /// Begins with what was read just now.
-    pub(crate) fn new(args: &RunArgs, policy: &Policy) -> anyhow::Result<Self> {
+    /// Begins with a policy that was read after its files were looked at.
+    pub(crate) fn new(args: &RunArgs, policy: &Policy, seen: Stamps) -> anyhow::Result<Self> {
         let files = Files::of(args, policy);
-        let stamps = files.look();
+        let stamps = files.look_again(seen);
         let (ask, asked) = mpsc::channel(1);
         Ok(Self {
             args: args.clone(),
@@ -121,21 +121,25 @@ impl Reloader {
     }
 
     async fn attempt(&mut self, plugins: &mut Plugins, forced: bool, quiet: bool) -> Result<String, String> {
-        let (files, paths) = (self.files.clone(), self.args.policy.clone());
+        let (files, paths) = (Files::of_policy(&self.args), self.args.policy.clone());
+        // Looked at first: what is written while it is read is seen as another one.
         let read = tokio::task::spawn_blocking(move || (files.look(), policy::read(&paths))).await;
         let Ok((stamps, read)) = read else {
             return Err(self.refuse("host fault: reading it panicked".to_owned()));
         };
-        (self.seen, self.tried) = (stamps.clone(), stamps);
         let result = match read {
             Ok(policy) => {
                 // What it names is watched from now on, whether or not it can be put in force yet.
                 self.files = Files::of(&self.args, &policy);
-                let stamps = self.files.look();
+                let stamps = self.files.look_again(stamps);
                 (self.seen, self.tried) = (stamps.clone(), stamps);
                 plugins.reload(&policy, forced).await.map_err(|error| error.to_string())
             }
-            Err(error) => Err(format!("{error:#}")),
+            Err(error) => {
+                let stamps = self.files.look_again(stamps);
+                (self.seen, self.tried) = (stamps.clone(), stamps);
+                Err(format!("{error:#}"))
+            }
         };
         match result {
             Ok(reloaded) => Ok(self.done(&reloaded, quiet)),

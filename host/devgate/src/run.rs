@@ -2,7 +2,7 @@
 
 use crate::cli::RunArgs;
 use crate::loader::SandboxLoader;
-use crate::reload::Reloader;
+use crate::reload::{Files, Reloader, Stamps};
 use crate::watching::{self, Ports, Watching};
 use crate::{exit, logging, policy, recorded};
 use anyhow::Context;
@@ -27,6 +27,7 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     // All that can be wrong with the command line and the policy is said before anything is opened or started.
+    let seen = Files::of_policy(args).look();
     let policy = policy::read(&args.policy)?;
     let audit = logging::start(&args.log)?;
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("start the runtime")?;
-    let result = runtime.block_on(serve(args, &policy, &node, &memory, workers));
+    let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, workers));
     runtime.shutdown_timeout(LAST_PATIENCE);
     if let Some(audit) = audit {
         audit.flush(LAST_PATIENCE);
@@ -46,7 +47,14 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     result
 }
 
-async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, workers: usize) -> anyhow::Result<()> {
+async fn serve(
+    args: &RunArgs,
+    policy: &Policy,
+    seen: Stamps,
+    node: &Node,
+    memory: &Memory,
+    workers: usize,
+) -> anyhow::Result<()> {
     let stop = stop_on_signal()?;
     let ports = Ports::open(&args.watch).await?;
     let engine =
@@ -72,7 +80,7 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
         holders: follow_pods(args),
     };
     let mut plugins = Plugins::start(policy, around);
-    let mut reloader = Reloader::new(args, policy)?;
+    let mut reloader = Reloader::new(args, policy, seen)?;
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
     let watching = Watching {
         plugins: plugins.watch(),
@@ -90,8 +98,7 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
         tokio::select! {
             Some(served) = serving.join_next() => {
                 served.context("serve the kubelet")?.map_err(ended)?;
-                tracing::info!("stopped");
-                return Ok(());
+                break;
             }
             why = plugins.failed() => {
                 anyhow::bail!("host fault: {why}; ending, so that a restart looks after its devices")
@@ -100,9 +107,16 @@ async fn serve(args: &RunArgs, policy: &Policy, node: &Node, memory: &Memory, wo
                 () = reloader.reload(&mut plugins, trigger) => {}
                 // What is half tried is not in force.
                 () = stop.cancelled() => {}
+                Some(served) = serving.join_next() => {
+                    served.context("serve the kubelet")?.map_err(ended)?;
+                    break;
+                }
             },
         }
     }
+    plugins.flush();
+    tracing::info!("stopped");
+    Ok(())
 }
 
 fn ended(error: FrontEndError) -> anyhow::Error {

@@ -92,12 +92,16 @@ impl Ailments {
                     since,
                     boot: self.0.boot.clone(),
                 };
-                let room = units.len() < MOST_UNITS || units.contains_key(id.as_str());
-                let new = units.get(id.as_str()).is_none_or(|before| before.reason != reason);
-                room && new && {
+                let before = units.get(id.as_str());
+                let new = before.is_none_or(|before| before.boot != ailment.boot);
+                if new || before.is_some_and(|before| before.reason != ailment.reason) {
+                    if before.is_none() && units.len() >= MOST_UNITS {
+                        forget_oldest(units);
+                    }
                     units.insert(id.to_string(), ailment);
-                    true
                 }
+                // Another reason alone, such as a temperature, is saved with whatever comes next.
+                new
             }
         };
         known.retain(|_, units| !units.is_empty());
@@ -117,11 +121,15 @@ impl Ailments {
             let written = written.unwrap_or_else(|panic| Err(io::Error::other(panic)));
             match written {
                 Ok(()) => said = false,
-                Err(error) if !std::mem::replace(&mut said, true) => tracing::error!(
-                    family = "host",
-                    "{NAME}: what is unhealthy could not be saved: {error}; look at the state directory (--state-dir)"
-                ),
-                Err(_) => {}
+                Err(_) if said => self.0.changed.notify_one(),
+                Err(error) => {
+                    said = true;
+                    self.0.changed.notify_one();
+                    tracing::error!(
+                        family = "host",
+                        "{NAME}: what is unhealthy could not be saved: {error}; look at the state directory (--state-dir)"
+                    );
+                }
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -139,11 +147,27 @@ impl Ailments {
         let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
         file.write_all(&text)?;
         file.sync_all()?;
-        fs::rename(&new, dir.join(NAME))
+        fs::rename(&new, dir.join(NAME))?;
+        fs::File::open(dir)?.sync_all()
+    }
+
+    /// Saves what is not saved yet, before the host ends. Blocks.
+    pub(crate) fn flush(&self) {
+        if let Err(error) = self.write() {
+            tracing::error!(family = "host", "{NAME}: what is unhealthy could not be saved: {error}");
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes room: what has been ill longest without being heard of is most likely gone.
+fn forget_oldest(units: &mut BTreeMap<String, Ailment>) {
+    let oldest = units.iter().min_by_key(|(_, ailment)| ailment.since);
+    if let Some(id) = oldest.map(|(id, _)| id.clone()) {
+        units.remove(&id);
     }
 }
 
@@ -220,6 +244,41 @@ mod tests {
         assert_eq!(next.of(&plugin, &id, true), None);
         // Not knowing which boot this is, is no evidence.
         assert!(Ailments::open(Some(dir.path()), None).of(&plugin, &id, true).is_some());
+    }
+
+    #[test]
+    fn what_is_found_again_in_another_boot_is_of_that_boot() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plugin, id) = names();
+        for n in [1, 2] {
+            let ailments = Ailments::open(Some(dir.path()), boot(n));
+            ailments.note(&plugin, &id, Some(("off the bus", When::now())));
+            ailments.write().unwrap();
+        }
+        assert!(
+            Ailments::open(Some(dir.path()), boot(2))
+                .of(&plugin, &id, true)
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn the_most_that_is_kept_has_room_for_what_is_new() {
+        let ailments = Ailments::open(None, None);
+        let (plugin, id) = names();
+        for n in 0..MOST_UNITS {
+            let old = UnitId::try_new(&format!("old-{n}")).unwrap();
+            let since = When(std::time::UNIX_EPOCH + Duration::from_secs(n as u64));
+            ailments.note(&plugin, &old, Some(("x", since)));
+        }
+        ailments.note(&plugin, &id, Some(("y", When::now())));
+        assert!(ailments.of(&plugin, &id, false).is_some());
+        assert_eq!(ailments.of(&plugin, &UnitId::try_new("old-0").unwrap(), false), None);
+        assert!(
+            ailments
+                .of(&plugin, &UnitId::try_new("old-1").unwrap(), false)
+                .is_some()
+        );
     }
 
     #[test]

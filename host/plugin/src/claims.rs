@@ -13,6 +13,7 @@ use devgate_node::DevicePath;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use writes::Writes;
 
@@ -74,6 +75,8 @@ pub(crate) struct Ledger {
     /// Writes to hardware that are under way.
     writes: Writes,
     changed: watch::Sender<u64>,
+    /// When the order was made.
+    arranged: Arc<Mutex<Instant>>,
 }
 
 #[derive(Default)]
@@ -81,6 +84,8 @@ struct Entry {
     name: String,
     /// Its place in the policy's order; those that are not in it any more come last, with what is still held.
     rank: usize,
+    /// Whether it is in no order any more.
+    left: bool,
     /// Whether the plugin has said what it has, or that it has nothing.
     reported: bool,
     claims: Vec<Claim>,
@@ -108,6 +113,7 @@ impl Ledger {
             plugins: Arc::new(Mutex::new(plugins)),
             writes: Writes::default(),
             changed: watch::Sender::new(0),
+            arranged: Arc::new(Mutex::new(Instant::now())),
         }
     }
 
@@ -119,6 +125,7 @@ impl Ledger {
     /// Puts the plugins into another order, new ones among them. One that is left out claims nothing any more; what it holds
     /// stays held.
     pub(crate) fn arrange(&self, order: &[(Place, String)]) {
+        *self.arranged.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let mut plugins = self.lock();
         for entry in plugins.iter_mut() {
             entry.rank = usize::MAX;
@@ -128,11 +135,13 @@ impl Ledger {
                 plugins.resize_with(place.0 + 1, Entry::default);
             }
             if let Some(entry) = plugins.get_mut(place.0) {
-                (entry.name, entry.rank) = (name.clone(), rank);
+                // One that left and is back has not said anything yet.
+                entry.reported &= !entry.left;
+                (entry.name, entry.rank, entry.left) = (name.clone(), rank, false);
             }
         }
         for entry in plugins.iter_mut().filter(|entry| entry.rank == usize::MAX) {
-            entry.reported = true;
+            (entry.reported, entry.left) = (true, true);
             entry.claims.clear();
             entry.by_id.clear();
         }
@@ -160,6 +169,16 @@ impl Ledger {
         settle(&mut plugins);
         drop(plugins);
         self.changed.send_modify(|n| *n += 1);
+    }
+
+    /// How long this order has been in force: nobody waits for ever for those before him.
+    pub(crate) fn settles_for(&self) -> Duration {
+        self.arranged.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// Whether a plugin is not in the order any more.
+    pub(crate) fn has_left(&self, place: Place) -> bool {
+        self.lock().get(place.0).is_none_or(|entry| entry.rank == usize::MAX)
     }
 
     /// Whether every plugin before this one has reported, so that what this one has can be said for good.

@@ -47,8 +47,10 @@ impl UnitHealth {
             Verdict::Healthy => State::Healthy,
             Verdict::Unhealthy(reason) => State::unhealthy(reason),
             Verdict::Unknown(_) => {
-                // What was seen before was not seen to last.
-                self.pending = None;
+                // That it is well was not seen to last. What was found wrong with it stands until it is found well.
+                if matches!(self.pending, Some((State::Healthy, _))) {
+                    self.pending = None;
+                }
                 return;
             }
         };
@@ -218,5 +220,27 @@ mod tests {
         assert_eq!(health.settling(), None);
         health.update(&Verdict::Healthy, &policy(2, 2), now + Duration::from_secs(3));
         assert_eq!(health.settling(), Some(Settling::Recovering));
+    }
+
+    #[test]
+    fn not_knowing_in_between_does_not_save_what_is_found_unhealthy() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let unknown = Verdict::Unknown("no answer".into());
+        let mut health = first(&Verdict::Healthy);
+        for second in 0..3 {
+            let verdict = if second == 1 { unknown.clone() } else { bad() };
+            health.update(&verdict, &policy(2, 2), at(second));
+        }
+        assert!(health.unhealthy().is_some());
+        for (second, verdict) in [
+            (3, Verdict::Healthy),
+            (4, unknown),
+            (5, Verdict::Healthy),
+            (6, Verdict::Healthy),
+        ] {
+            health.update(&verdict, &policy(2, 2), at(second));
+            assert!(health.unhealthy().is_some(), "that it is well must be seen to last");
+        }
     }
 }

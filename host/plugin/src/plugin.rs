@@ -10,7 +10,7 @@ mod swap;
 
 pub(crate) use load::matched;
 pub(crate) use look::verdicts;
-pub(crate) use swap::Command;
+pub(crate) use swap::{Command, try_out};
 
 use crate::call::Moment;
 use crate::calls::Calls;

@@ -19,10 +19,10 @@ use devgate_model::PluginName;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
 pub use reload::{NotReloaded, Reloaded};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 /// Commands that a plugin may have before it: the reload waits for each of them.
@@ -64,7 +64,9 @@ pub struct Plugins {
     places: usize,
     /// Tasks end with their place when they were told to leave.
     tasks: JoinSet<Place>,
-    leaving: BTreeSet<Place>,
+    leaving: BTreeMap<Place, PluginName>,
+    /// Leave to read or compile a component for a reload.
+    loads: Arc<Semaphore>,
     /// What is saved and forgotten besides.
     keepers: JoinSet<()>,
 }
@@ -97,7 +99,8 @@ impl Plugins {
             running: BTreeMap::new(),
             places: 0,
             tasks: JoinSet::new(),
-            leaving: BTreeSet::new(),
+            leaving: BTreeMap::new(),
+            loads: Arc::new(Semaphore::new(1)),
             keepers: JoinSet::new(),
         };
         plugins.keepers.spawn(keep);
@@ -146,12 +149,17 @@ impl Plugins {
         loop {
             match self.tasks.join_next().await {
                 Some(Err(error)) => return format!("a plugin's task failed: {error}"),
-                Some(Ok(place)) if self.leaving.remove(&place) => {}
+                Some(Ok(place)) if self.leaving.remove(&place).is_some() => {}
                 Some(Ok(_)) => return "a plugin's task ended".to_owned(),
                 // Without plugins there is nothing that could fail.
                 None => return std::future::pending().await,
             }
         }
+    }
+
+    /// Saves what is not saved yet, before the host ends. Blocks.
+    pub fn flush(&self) {
+        self.shared.ailments.flush();
     }
 
     /// What is known about every plugin, for whoever asks.

@@ -37,6 +37,11 @@ impl Registry {
         self.offers.send_replace(known.values().cloned().collect());
     }
 
+    /// Whether a plugin offers a resource.
+    pub(crate) fn has(&self, place: Place, name: &ResourceName) -> bool {
+        self.lock().contains_key(&(place, name.clone()))
+    }
+
     /// Takes a resource back, unless another plugin offers it by now.
     pub(crate) fn remove(&self, place: Place, name: &ResourceName) {
         let mut known = self.lock();

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 type Stamp = Option<(u64, u64, i64, i64, u64)>;
 
 /// The files as they are at one moment.
-pub(super) type Stamps = Vec<(PathBuf, Stamp)>;
+pub(crate) type Stamps = Vec<(PathBuf, Stamp)>;
 
 /// Which files to look at.
 #[derive(Debug, Clone)]
-pub(super) struct Files {
+pub(crate) struct Files {
     policy: Vec<PathBuf>,
     components: Vec<PathBuf>,
 }
@@ -29,8 +29,22 @@ impl Files {
         }
     }
 
+    /// Those that a policy is read from with these arguments, without components.
+    pub(crate) fn of_policy(args: &RunArgs) -> Self {
+        Self {
+            policy: args.policy.clone(),
+            components: Vec::new(),
+        }
+    }
+
+    /// What the policy's files were like, and what the components are like now, which nobody has read yet.
+    pub(super) fn look_again(&self, mut policy: Stamps) -> Stamps {
+        policy.extend(self.components.iter().cloned().map(stamped));
+        policy
+    }
+
     /// Looks at all of them. Links are followed: a ConfigMap's volume swaps one.
-    pub(super) fn look(&self) -> Stamps {
+    pub(crate) fn look(&self) -> Stamps {
         let mut paths: Vec<PathBuf> = Vec::new();
         for path in &self.policy {
             // What cannot be listed has no files; that it has none now is seen.
@@ -38,12 +52,13 @@ impl Files {
             paths.extend(crate::policy::files(path).unwrap_or_default());
         }
         paths.extend(self.components.iter().cloned());
-        let of = |path: PathBuf| {
-            let stamp = stamp(&path);
-            (path, stamp)
-        };
-        paths.into_iter().map(of).collect()
+        paths.into_iter().map(stamped).collect()
     }
+}
+
+fn stamped(path: PathBuf) -> (PathBuf, Stamp) {
+    let stamp = stamp(&path);
+    (path, stamp)
 }
 
 fn stamp(path: &Path) -> Stamp {
@@ -90,6 +105,26 @@ mod tests {
         assert_ne!(files.look(), replaced);
         fs::remove_file(policy.join("a.yaml")).unwrap();
         assert!(files.look().iter().all(|(path, _)| !path.ends_with("a.yaml")));
+    }
+
+    /// What was written while the policy was read is another one at the next look.
+    #[test]
+    fn what_is_written_after_the_look_is_not_taken_for_what_was_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (policy, component) = (dir.path().join("policy.yaml"), dir.path().join("p.wasm"));
+        fs::write(&policy, "one").unwrap();
+        let files = files(&policy, &component);
+        let before = Files {
+            components: Vec::new(),
+            ..files.clone()
+        }
+        .look();
+        fs::write(&policy, "three").unwrap();
+        fs::write(&component, "wasm").unwrap();
+        let seen = files.look_again(before);
+        let now = files.look();
+        assert_ne!(seen[0], now[0]);
+        assert_eq!(seen.last(), now.last(), "a component is read later");
     }
 
     #[test]

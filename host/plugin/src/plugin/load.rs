@@ -42,6 +42,7 @@ impl Plugin {
                 self.core.board.comes_by(self.policy().health.enumerate_every);
                 self.core.ledger.report(self.core.place, Vec::new());
                 self.publish();
+                self.say_farewell();
                 // Something may be there at last; what is not looked at that often costs a storm of events little.
                 let pause = self.policy().health.enumerate_every;
                 let woken = async {

@@ -17,7 +17,7 @@ impl Plugin {
     /// Offers what there is now, once the first enumeration and health check have succeeded.
     pub(super) fn publish(&mut self) {
         let core = Arc::clone(&self.core);
-        let ready = core.ledger.is_settled_before(core.place) || self.shared.born.elapsed() > ORDER_PATIENCE;
+        let ready = core.ledger.is_settled_before(core.place) || core.ledger.settles_for() > ORDER_PATIENCE;
         if !ready || (self.resources.is_empty() && self.failing.is_some()) {
             return;
         }
@@ -53,7 +53,8 @@ impl Plugin {
                 .unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
             resource.publish(snapshot, list);
             core.board.shows(name, resource.snapshot());
-            if known.is_none() {
+            // Another plugin may have offered it in between; the policy lets only one.
+            if known.is_none() || (self.policy().grants_resource(name) && !self.shared.registry.has(core.place, name)) {
                 self.resources.insert(name.clone(), Arc::clone(&resource));
                 self.shared.registry.add(core.place, name, resource);
             }

@@ -7,9 +7,10 @@ use super::{Plugin, Rejection};
 use crate::call::Moment;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
+use crate::inventory::UnitRecord;
 use crate::watcher::Interest;
-use devgate_model::{CallError, ResourceName, UnitId, Verdict};
-use std::collections::BTreeSet;
+use devgate_model::{CallError, UnitId, Verdict};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -25,6 +26,10 @@ pub(crate) enum Command {
     Try {
         calls: Arc<Calls>,
         forced: bool,
+        answer: oneshot::Sender<Result<(), String>>,
+    },
+    /// Say again whether a switch would take anything from a pod: trying takes seconds, in which devices are handed out.
+    Confirm {
         answer: oneshot::Sender<Result<(), String>>,
     },
     /// Switch to what was tried last.
@@ -44,11 +49,13 @@ pub(super) enum Turn {
 }
 
 /// What was tried, and found good.
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     calls: Arc<Calls>,
     inventory: Inventory,
     rejected: Vec<Rejection>,
-    verdicts: Vec<(ResourceName, Vec<Verdict>)>,
+    /// What was found of each unit. Others may be there by the time of the switch.
+    verdicts: Vec<(Vec<Arc<UnitRecord>>, Vec<Verdict>)>,
+    forced: bool,
 }
 
 impl Plugin {
@@ -57,18 +64,25 @@ impl Plugin {
         match command {
             Command::Try { calls, forced, answer } => {
                 self.candidate = None;
-                let result = match self.try_out(calls).await {
-                    Ok(candidate) => match self.against(&candidate) {
-                        Some(why) if !forced => Err(why),
-                        _ => {
-                            self.candidate = Some(candidate);
-                            Ok(())
-                        }
-                    },
+                let result = match try_out(calls, &self.inventory).await {
+                    Ok(candidate) => {
+                        let candidate = Candidate { forced, ..candidate };
+                        let spoken = self.against(&candidate);
+                        self.candidate = spoken.is_ok().then_some(candidate);
+                        spoken
+                    }
                     Err(error) => Err(error),
                 };
                 // Who asked may have gone away; then nothing is switched.
                 drop(answer.send(result));
+                None
+            }
+            Command::Confirm { answer } => {
+                let spoken = self
+                    .candidate
+                    .as_ref()
+                    .map_or(Ok(()), |candidate| self.against(candidate));
+                drop(answer.send(spoken));
                 None
             }
             Command::Switch => {
@@ -84,42 +98,15 @@ impl Plugin {
         }
     }
 
-    /// Enumerates and asks for health under another policy, or with another component.
-    async fn try_out(&self, calls: Arc<Calls>) -> Result<Candidate, String> {
-        let name = self.core.name();
-        let failed = |call: &str, error: &CallError| format!("plugin {name}: {call} {error}");
-        matched_now(&calls).await.map_err(|error| failed("enumerate", &error))?;
-        let mut candidate = Candidate {
-            calls: Arc::clone(&calls),
-            inventory: Inventory::default(),
-            rejected: Vec::new(),
-            verdicts: Vec::new(),
-        };
-        // Without a component it is idle.
-        let Some(component) = calls.component() else {
-            return Ok(candidate);
-        };
-        let before = self.inventory.clone();
-        let asked = calls.call(Arc::clone(&component), move |component, mut host| {
-            host.on_trial(Moment::Enumerate);
-            Inventory::ask_again(component, host, &before)
-        });
-        let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", &error))?;
-        for (resource, pool) in inventory.pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
-            let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
-            let call = calls.call(Arc::clone(&component), move |component, mut host| {
-                host.on_trial(Moment::Health);
-                verdicts(component, host, &asked, &units)
-            });
-            let verdicts = call.await.map_err(|error| failed("health", &error))?;
-            candidate.verdicts.push((resource.clone(), verdicts));
+    /// What pods would lose by a switch, if it is not forced.
+    fn against(&self, candidate: &Candidate) -> Result<(), String> {
+        match self.lost_by(candidate) {
+            Some(why) if !candidate.forced => Err(why),
+            _ => Ok(()),
         }
-        (candidate.inventory, candidate.rejected) = (inventory, rejected);
-        Ok(candidate)
     }
 
-    /// What pods would lose by a switch, if anything.
-    fn against(&self, candidate: &Candidate) -> Option<String> {
+    fn lost_by(&self, candidate: &Candidate) -> Option<String> {
         let held = self.core.ledger.held(self.core.place);
         let (before, after) = (self.policy().replicas, candidate.calls.grants.policy.replicas);
         // One replica has the unit's own id, several have numbers behind it.
@@ -155,10 +142,23 @@ impl Plugin {
         self.core.replace_calls(candidate.calls);
         self.failing = None;
         self.take_answer(candidate.inventory, candidate.rejected);
-        for (resource, verdicts) in candidate.verdicts {
-            let units = self.inventory.pools.get(&resource).map(|pool| pool.units.clone());
-            self.take_verdicts(&units.unwrap_or_default(), &verdicts);
+        // What is known of a unit is newer than the trial; only what is new to the plugin begins with what that found.
+        let offered: HashMap<_, _> = self
+            .inventory
+            .units()
+            .map(|unit| (unit.id.clone(), Arc::clone(unit)))
+            .collect();
+        for (units, verdicts) in candidate.verdicts {
+            for (unit, verdict) in units.iter().zip(verdicts) {
+                let same = offered
+                    .get(&unit.id)
+                    .is_some_and(|offered| offered.is_same_hardware(unit));
+                if same && !self.health.contains_key(&unit.id) {
+                    self.take_verdicts(std::slice::from_ref(unit), &[verdict]);
+                }
+            }
         }
+        self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
         let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
         let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
         self.shared.watcher.register(self.core.place, interest);
@@ -192,14 +192,18 @@ impl Plugin {
         let name = self.core.name().to_owned();
         let mut ledger = self.core.ledger.subscribe();
         self.shared.watcher.forget(self.core.place);
+        self.shared.watch.forget(&self.core);
         for resource in self.resources.values() {
             resource.withdraw();
         }
         tokio::time::sleep(FAREWELL).await;
-        for resource in std::mem::take(&mut self.resources).into_keys() {
-            self.shared.registry.remove(self.core.place, &resource);
+        if self.core.ledger.has_left(self.core.place) {
+            for resource in std::mem::take(&mut self.resources).into_keys() {
+                self.shared.registry.remove(self.core.place, &resource);
+            }
         }
-        while !self.core.ledger.held(self.core.place).is_empty() {
+        // One that is back in the policy looks after its own place again.
+        while self.core.ledger.has_left(self.core.place) && !self.core.ledger.held(self.core.place).is_empty() {
             if ledger.changed().await.is_err() {
                 break;
             }
@@ -209,4 +213,43 @@ impl Plugin {
             "plugin {name}: is not in the policy any more and has ended"
         );
     }
+}
+
+/// Enumerates and asks for health under another policy, or with another component, beside whatever is in force.
+///
+/// # Errors
+/// What failed: complete text.
+pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, String> {
+    let name = calls.grants.policy.name.clone();
+    let failed = |call: &str, error: &CallError| format!("plugin {name}: {call} {error}");
+    matched_now(&calls).await.map_err(|error| failed("enumerate", &error))?;
+    let mut candidate = Candidate {
+        calls: Arc::clone(&calls),
+        inventory: Inventory::default(),
+        rejected: Vec::new(),
+        verdicts: Vec::new(),
+        forced: false,
+    };
+    // Without a component it is idle.
+    let Some(component) = calls.component() else {
+        return Ok(candidate);
+    };
+    let before = before.clone();
+    let asked = calls.call(Arc::clone(&component), move |component, mut host| {
+        host.on_trial(Moment::Enumerate);
+        Inventory::ask_again(component, host, &before)
+    });
+    let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", &error))?;
+    let pools = inventory.pools.iter().filter(|(_, pool)| !pool.units.is_empty());
+    for (resource, pool) in pools {
+        let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
+        let call = calls.call(Arc::clone(&component), move |component, mut host| {
+            host.on_trial(Moment::Health);
+            verdicts(component, host, &asked, &units)
+        });
+        let verdicts = call.await.map_err(|error| failed("health", &error))?;
+        candidate.verdicts.push((pool.units.clone(), verdicts));
+    }
+    (candidate.inventory, candidate.rejected) = (inventory, rejected);
+    Ok(candidate)
 }

@@ -8,7 +8,8 @@
 use super::{Plugins, Running};
 use crate::calls::Calls;
 use crate::claims::Place;
-use crate::plugin::{Command, LoadFailure, matched};
+use crate::inventory::Inventory;
+use crate::plugin::{Command, LoadFailure, matched, try_out};
 use devgate_model::PluginName;
 use devgate_policy::{PluginPolicy, Policy};
 use std::sync::Arc;
@@ -73,6 +74,13 @@ impl Plugins {
                 problems.push(problem);
             }
         }
+        // Seconds may have passed, in which pods began.
+        if problems.is_empty() && !forced {
+            problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
+            for trial in trials.iter().filter(|trial| trial.runs) {
+                problems.extend(self.confirm(&trial.name).await.err());
+            }
+        }
         if !problems.is_empty() {
             for running in trials.iter().filter_map(|trial| self.running.get(&trial.name)) {
                 drop(running.commands.send(Command::Keep).await);
@@ -114,9 +122,13 @@ impl Plugins {
             return false;
         };
         let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::new(new.clone()));
-        let digest = tokio::task::spawn_blocking(move || loader.digest(&policy)).await;
-        // A file that is not there just now is no other component.
-        let digest = digest.ok().flatten();
+        let work = self.alone(move || loader.digest(&policy));
+        // A file that is not there just now, or cannot be read, is no other component.
+        let digest = tokio::time::timeout(PATIENCE, work)
+            .await
+            .ok()
+            .and_then(Result::ok)
+            .flatten();
         digest.is_some() && digest != component.profile().sha256
     }
 
@@ -139,17 +151,34 @@ impl Plugins {
         let late = || format!("plugin {name}: was not loaded and tried within {PATIENCE:?}");
         let load = tokio::time::timeout(PATIENCE, self.load(&trial.calls));
         load.await.map_err(|_| late())??;
-        let Some(running) = self.running.get(name).filter(|_| trial.runs) else {
-            return Ok(());
-        };
-        let (answer, answered) = oneshot::channel();
         let calls = Arc::clone(&trial.calls);
-        let command = Command::Try { calls, forced, answer };
+        if !trial.runs {
+            let tried = tokio::time::timeout(PATIENCE, try_out(calls, &Inventory::default())).await;
+            return tried.map_err(|_| late())?.map(drop);
+        }
+        self.ask(name, |answer| Command::Try { calls, forced, answer }).await
+    }
+
+    /// Whether what was tried may be switched to still.
+    async fn confirm(&self, name: &PluginName) -> Result<(), String> {
+        self.ask(name, |answer| Command::Confirm { answer }).await
+    }
+
+    /// Tells a plugin something and waits for its answer.
+    async fn ask(
+        &self,
+        name: &PluginName,
+        command: impl FnOnce(oneshot::Sender<Result<(), String>>) -> Command,
+    ) -> Result<(), String> {
+        let ended = || format!("plugin {name}: its task has ended");
+        let running = self.running.get(name).ok_or_else(ended)?;
+        let (answer, answered) = oneshot::channel();
+        let command = command(answer);
         let asked = async {
             running.commands.send(command).await.ok()?;
             answered.await.ok()
         };
-        let ended = || format!("plugin {name}: its task has ended");
+        let late = || format!("plugin {name}: did not answer within {PATIENCE:?}");
         let result = tokio::time::timeout(PATIENCE, asked).await;
         result.map_err(|_| late())?.ok_or_else(ended)?
     }
@@ -171,21 +200,42 @@ impl Plugins {
                 Err(LoadFailure::Refused(text) | LoadFailure::Guest(text) | LoadFailure::Host(text)) => Err(text),
             }
         };
+        self.alone(work).await?
+    }
+
+    /// Runs what may never return, on a thread of its own, and never beside itself: who tries again each minute must not use up the
+    /// host's threads.
+    async fn alone<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+        let Ok(leave) = Arc::clone(&self.loads).try_acquire_owned() else {
+            return Err("host fault: an earlier reload still reads or compiles a component".to_owned());
+        };
+        let work = move || {
+            let _leave = leave;
+            work()
+        };
         let done = tokio::task::spawn_blocking(work).await;
-        done.unwrap_or_else(|panic| Err(format!("host fault: loading panicked: {panic}")))
+        done.map_err(|panic| format!("host fault: loading panicked: {panic}"))
+    }
+
+    fn leaving_as(&self, name: &PluginName) -> Option<Place> {
+        let mut leaving = self.leaving.iter();
+        leaving.find(|(_, left)| *left == name).map(|(place, _)| *place)
     }
 
     async fn apply(&mut self, policy: &Policy, trials: Vec<Trial>, reloaded: &Reloaded) {
         for name in &reloaded.gone {
             if let Some(running) = self.running.remove(name) {
-                self.leaving.insert(running.place);
+                self.leaving.insert(running.place, name.clone());
                 drop(running.commands.send(Command::Leave).await);
             }
         }
         let mut order: Vec<(Place, String)> = Vec::new();
         for name in policy.plugins.keys() {
             let running = self.running.get(name).map(|running| running.place);
-            let place = running.unwrap_or_else(|| self.next_place());
+            // One that is back while pods still hold what it gave goes on where it was.
+            let place = running
+                .or_else(|| self.leaving_as(name))
+                .unwrap_or_else(|| self.next_place());
             order.push((place, name.to_string()));
         }
         self.shared.ledger.arrange(&order);

@@ -22,6 +22,12 @@ impl Watch {
         plugins.push(Arc::downgrade(core));
     }
 
+    /// One plugin less: nobody waits for it any more.
+    pub(crate) fn forget(&self, core: &Arc<Core>) {
+        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.retain(|plugin| !std::ptr::eq(plugin.as_ptr(), Arc::as_ptr(core)));
+    }
+
     /// What is known about every plugin now.
     #[must_use]
     pub fn status(&self) -> Vec<PluginStatus> {

@@ -275,3 +275,72 @@ async fn a_policy_that_matches_nothing_leaves_an_empty_list_and_wakes_again() {
     world.plugins.reload(&parse(POLICY), false).await.unwrap();
     wait(&gpus, all_healthy).await;
 }
+
+/// What a trial found of a unit is not taken for what another one is: by the switch, others may be in the list.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn verdicts_of_a_trial_stay_with_their_units() {
+    let (mut world, loader) = start_with(POLICY, vec![("fake.wasm", Fake::gpus())]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap();
+    // The new one lists the second only, and finds it ill; the first is kept for its pod.
+    let mut second = Fake::gpus();
+    second.profile.sha256 = Some([7; 32]);
+    second.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        pools[0].units.retain(|unit| unit.id == "0000:00:02.0");
+        Ok(pools)
+    });
+    second.health = Box::new(|_, units| {
+        let verdict = |unit: &devgate_model::Unit| match unit.id.as_str() {
+            "0000:00:02.0" => Verdict::Unhealthy("second".into()),
+            _ => Verdict::Unknown("not mine".into()),
+        };
+        Ok(units.iter().map(verdict).collect())
+    });
+    loader.0.lock().unwrap().insert("fake.wasm".into(), Arc::new(second));
+    world.plugins.reload(&parse(POLICY), true).await.unwrap();
+    let list = wait(&gpus, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
+    insta::assert_snapshot!(list, @r"
+    0000:00:01.0 {1} the component does not list it any more
+    0000:00:02.0 {} second
+    ");
+}
+
+/// A plugin that is new must answer, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_plugin_that_does_not_answer_is_refused() {
+    let mut broken = renamed("more.com/gpu");
+    broken.enumerate = Box::new(|_| Err(devgate_model::GuestFault::contract("broken").into()));
+    let mut world = start(POLICY, [("fake.wasm", Fake::gpus()), ("more.wasm", broken)]);
+    wait(&world.offer("fake.com/gpu").await, all_healthy).await;
+    let refused = world.plugins.reload(&with("", "", MORE), false).await.unwrap_err();
+    assert!(refused.to_string().starts_with("plugin more: enumerate "), "{refused}");
+}
+
+/// Taken out by force while a pod has something of it, and put back: it has what it had.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_that_is_back_has_what_its_pods_hold() {
+    let fakes = [("fake.wasm", Fake::gpus()), ("more.wasm", renamed("more.com/gpu"))];
+    let mut world = start(&format!("{POLICY}{MORE}"), fakes);
+    let more = world.offer("more.com/gpu").await;
+    wait(&more, all_healthy).await;
+    more.allocate(&strings(&["0000:00:03.0"])).await.unwrap();
+    assert!(world.plugins.reload(&parse(POLICY), false).await.is_err());
+    world.plugins.reload(&parse(POLICY), true).await.unwrap();
+    gone(&world, "more.com/gpu").await;
+    assert!(world.plugins.watch().late().is_empty());
+    assert!(
+        world
+            .plugins
+            .watch()
+            .status()
+            .iter()
+            .all(|plugin| plugin.name != "more"),
+        "nobody waits for it"
+    );
+    world.plugins.reload(&with("", "", MORE), false).await.unwrap();
+    let more = world.offer("more.com/gpu").await;
+    let list = wait(&more, all_healthy).await;
+    assert_eq!(list, "0000:00:03.0 {}");
+}
