@@ -63,6 +63,12 @@ impl Calls {
         }
     }
 
+    /// The same, with the leave to block of whom it may replace: a read that never returns costs the plugin, not each trial.
+    pub(crate) fn blocking_with(mut self, before: &Self) -> Self {
+        self.blocking = Arc::clone(&before.blocking);
+        self
+    }
+
     /// The component, once it is loaded.
     pub(crate) fn component(&self) -> Option<Arc<dyn Component>> {
         self.component.get().cloned()

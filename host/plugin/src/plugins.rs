@@ -123,7 +123,11 @@ impl Plugins {
             let ledger = self.shared.ledger.clone();
             Arc::new(Means::new(policy, &around.node, &around.memory, ledger))
         });
-        Arc::new(Calls::new(Arc::new(grants), means, around.inline.clone()))
+        let calls = Calls::new(Arc::new(grants), means, around.inline.clone());
+        Arc::new(match before {
+            Some(before) => calls.blocking_with(before),
+            None => calls,
+        })
     }
 
     fn next_place(&mut self) -> Place {
