@@ -5,13 +5,15 @@
 
 mod file;
 mod line;
+mod pace;
 
 use crate::exit;
 use file::Rotating;
+use line::Kind;
+use pace::Paces;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
@@ -21,10 +23,6 @@ use tracing_subscriber::layer::Context;
 const TARGET: &str = "audit";
 /// Lines that wait for the disk.
 const QUEUE: usize = 1_024;
-/// Lines at once, and then for each second: a component or a kubelet that does one thing over and over does not push everything
-/// else out of the file.
-const BURST: u32 = 500;
-const EACH_SECOND: u32 = 20;
 
 /// An open audit log.
 pub(crate) struct Audit {
@@ -33,8 +31,7 @@ pub(crate) struct Audit {
 
 struct Shared {
     queue: SyncSender<Message>,
-    pace: Mutex<Pace>,
-    left_out: AtomicU64,
+    paces: Mutex<Paces>,
 }
 
 enum Message {
@@ -58,8 +55,7 @@ impl Audit {
             .spawn(move || write(file, &lines))?;
         let shared = Shared {
             queue,
-            pace: Mutex::new(Pace::new(Instant::now())),
-            left_out: AtomicU64::new(0),
+            paces: Mutex::default(),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -106,56 +102,29 @@ pub(crate) struct AuditLayer(Arc<Shared>);
 impl<S: Subscriber> Layer<S> for AuditLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let refusal = metadata.fields().field("family").is_some() && line::is_refusal(event);
-        if metadata.target() == TARGET || refusal {
-            self.0.take(event);
+        if metadata.target() != TARGET && metadata.fields().field("family").is_none() {
+            return;
+        }
+        let kind = Kind::of(event);
+        if metadata.target() == TARGET || kind.refused {
+            self.0.take(event, &kind);
         }
     }
 }
 
 impl Shared {
-    fn take(&self, event: &Event<'_>) {
-        let free = self
-            .pace
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(Instant::now());
-        if !free {
-            self.left_out.fetch_add(1, Ordering::Relaxed);
+    fn take(&self, event: &Event<'_>, kind: &Kind) {
+        let Some(left_out) = self.paces().line(kind, Instant::now()) else {
             return;
-        }
-        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        };
         let line = Message::Line(line::of(event, left_out));
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.queue.try_send(line) {
-            self.left_out.fetch_add(left_out + 1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// So many at once, and so many each second.
-struct Pace {
-    free: u32,
-    since: Instant,
-}
-
-impl Pace {
-    fn new(now: Instant) -> Self {
-        Self {
-            free: BURST,
-            since: now,
+            self.paces().leave_out(kind, left_out + 1);
         }
     }
 
-    fn take(&mut self, now: Instant) -> bool {
-        let seconds = now.saturating_duration_since(self.since).as_secs();
-        if seconds > 0 {
-            let new = u32::try_from(seconds).unwrap_or(u32::MAX).saturating_mul(EACH_SECOND);
-            self.free = self.free.saturating_add(new).min(BURST);
-            self.since += Duration::from_secs(seconds);
-        }
-        let free = self.free > 0;
-        self.free = self.free.saturating_sub(1);
-        free
+    fn paces(&self) -> MutexGuard<'_, Paces> {
+        self.paces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -211,13 +180,34 @@ mod tests {
         assert_eq!(u64::try_from(lines.len()).unwrap() + counted, 10_001);
     }
 
+    /// Neither another plugin's lines nor what is given are pushed out by refusals.
     #[test]
-    fn the_pace_comes_back_with_time_and_no_further_than_a_burst() {
-        let now = Instant::now();
-        let mut pace = Pace::new(now);
-        let taken = |pace: &mut Pace, now| (0..10_000).filter(|_| pace.take(now)).count();
-        assert_eq!(taken(&mut pace, now), 500);
-        assert_eq!(taken(&mut pace, now + Duration::from_millis(2_900)), 40);
-        assert_eq!(taken(&mut pace, now + Duration::from_secs(3_600)), 500);
+    fn a_flood_of_one_plugins_refusals_costs_nobody_else_a_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.log");
+        let audit = Audit::open(&path).unwrap();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(audit.layer()), || {
+            for n in 0..10_000 {
+                tracing::warn!(plugin = "bad", family = "refused", n, "no");
+            }
+            audit.flush(Duration::from_secs(10));
+            tracing::info!(target: "audit", plugin = "good", event = "allocate", "theirs");
+            tracing::info!(target: "audit", plugin = "bad", event = "control-write", "its own");
+            tracing::warn!(plugin = "good", family = "refused", "no");
+        });
+        audit.flush(Duration::from_secs(10));
+        let lines = lines(&path);
+        assert!(lines.len() < 200, "{}", lines.len());
+        let last: Vec<_> = lines
+            .iter()
+            .rev()
+            .take(3)
+            .map(|line| (&line["plugin"], &line["left_out"]))
+            .collect();
+        let none = serde_json::Value::Null;
+        assert_eq!(
+            last,
+            [(&"good".into(), &none), (&"bad".into(), &none), (&"good".into(), &none)]
+        );
     }
 }

@@ -18,26 +18,51 @@ pub(super) fn of(event: &Event<'_>, left_out: u64) -> String {
         .insert("level".into(), event.metadata().level().as_str().into());
     event.record(&mut fields);
     if left_out > 0 {
-        fields.0.insert("left_out".into(), left_out.into());
+        // Whoever made the event may have left out some, too.
+        let before = fields.0.get("left_out").and_then(Value::as_u64).unwrap_or_default();
+        fields
+            .0
+            .insert("left_out".into(), before.saturating_add(left_out).into());
     }
     Value::Object(fields.0).to_string()
 }
 
-/// Whether it says that something was refused.
-pub(super) fn is_refusal(event: &Event<'_>) -> bool {
-    let mut refusal = Refusal(false);
-    event.record(&mut refusal);
-    refusal.0
+/// Whose an event is, and of what kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Kind {
+    pub(super) plugin: String,
+    pub(super) event: String,
+    /// Whether it says that something was refused.
+    pub(super) refused: bool,
 }
 
-struct Refusal(bool);
-
-impl Visit for Refusal {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.0 |= field.name() == "family" && value == "refused";
+impl Kind {
+    pub(super) fn of(event: &Event<'_>) -> Self {
+        let mut kind = Self::default();
+        event.record(&mut kind);
+        kind
     }
 
-    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+    fn put(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "plugin" => value.clone_into(&mut self.plugin),
+            "event" => value.clone_into(&mut self.event),
+            "family" => self.refused = value == "refused",
+            _ => {}
+        }
+    }
+}
+
+impl Visit for Kind {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if matches!(field.name(), "plugin" | "event" | "family") {
+            self.put(field, &format!("{value:?}"));
+        }
+    }
 }
 
 struct Fields(Map<String, Value>);

@@ -1,5 +1,5 @@
-//! The report as Prometheus reads it. Labels are names that the policy gives and words of this program: what a component says is
-//! no label, so that nobody can make more series than the policy has plugins and resources.
+//! The report as Prometheus reads it. Labels are names of plugins and resources and words of this program. A component has no
+//! say in them but where the policy's `resources` has a pattern, and then for a bounded number of names.
 
 use super::{Report, process};
 use anyhow::Context;

@@ -62,19 +62,19 @@ pub(crate) const PLUGIN: Section = Section {
             "kernel-log",
             Kind::Texts,
             Means("none"),
-            "Regular expressions for lines of the kernel's log whose captures it gets: at most 64, each with `^` at its start and a capture. Not served yet.",
+            "Regular expressions for lines of the kernel's log whose captures it gets: at most 64, each with `^` at its start and a capture.",
         ),
         key(
             "control",
             Kind::Many(&CONTROL),
             Means("none"),
-            "Attributes that it may write. Not served yet.",
+            "Attributes that it may write.",
         ),
         key(
             "state",
             Kind::Flag,
             Is("false"),
-            "Whether it may keep one small blob that survives restarts. Not served yet.",
+            "Whether it may keep one small blob that survives restarts.",
         ),
         key(
             "dangerous",
