@@ -2,8 +2,10 @@
 //! recorded nodes of any size.
 #![forbid(unsafe_code)]
 
+pub mod chaos;
 mod host;
 mod place;
+pub mod process;
 mod recording;
 
 pub use host::{Host, Line, Setup};

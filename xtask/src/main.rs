@@ -12,6 +12,7 @@ mod demo;
 mod dependencies;
 mod process;
 mod setup;
+mod soak;
 mod test;
 mod workspace;
 
@@ -53,6 +54,11 @@ enum Command {
     ///
     /// Arguments after `--` go to it: `cargo xtask bench -- --help`. Use an idle machine.
     Bench(Passed),
+    /// Builds and runs the chaos test for hours: `cargo xtask soak --seed 7 --for 2h`
+    ///
+    /// Prints a line for each calm and a summary at the end; docs/chaos.md says what is done and held. `cargo xtask test` runs
+    /// a minute of the same. All options are those of the harness: `cargo xtask soak -- --help`.
+    Soak(Direct),
 }
 
 /// What is handed on to another program.
@@ -63,6 +69,14 @@ struct Passed {
     arguments: Vec<String>,
 }
 
+/// What is handed on to another program, with or without `--` before it.
+#[derive(clap::Args)]
+struct Direct {
+    /// Handed on as they are
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Setup => setup::run(),
@@ -70,6 +84,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options),
         Command::Demo(passed) => demo::run(&passed.arguments),
         Command::Bench(passed) => bench::run(&passed.arguments),
+        Command::Soak(direct) => soak::run(&direct.arguments),
     };
     match result {
         Ok(code) => code,

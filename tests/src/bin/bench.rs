@@ -14,8 +14,6 @@ mod choose;
 mod floor;
 #[path = "bench/load.rs"]
 mod load;
-#[path = "bench/process.rs"]
-mod process;
 #[path = "bench/socket.rs"]
 mod socket;
 #[path = "bench/table.rs"]

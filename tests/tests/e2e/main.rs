@@ -10,6 +10,7 @@
 
 mod bad_components;
 mod bad_policies;
+mod chaos;
 mod check;
 mod conformance;
 mod demo;

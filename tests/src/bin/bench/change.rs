@@ -1,8 +1,8 @@
 //! From a change of the hardware to the list that says so, and how long a list may be.
 
-use crate::process::resident;
 use crate::table::{Table, median_and_p99};
 use anyhow::Context;
+use devgate_tests::process::resident;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

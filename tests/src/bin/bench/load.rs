@@ -3,8 +3,8 @@
 //! Every plugin has a component of its own: the same code, but another file with another digest, as if each came from
 //! another vendor, so that nothing can be compiled once for all of them.
 
-use crate::process::{processor_time, resident};
 use crate::table::{Table, median_and_p99};
+use devgate_tests::process::{processor_time, resident};
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use std::time::{Duration, Instant};
 

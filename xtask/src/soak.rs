@@ -1,0 +1,17 @@
+//! Hours of the kubelet from hell.
+
+use crate::workspace::{WHOLE, cargo, target};
+use crate::{components, demo, process};
+use anyhow::Result;
+use std::process::{Command, ExitCode};
+
+/// Builds the components, the program and the harness, and becomes it.
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
+    components::build()?;
+    println!("Building the harness (minutes the first time) …");
+    let programs = ["--bin", "devgate", "--bin", "soak"];
+    process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
+    let mut soak = Command::new(target()?.join("debug/soak"));
+    soak.args(arguments);
+    demo::become_it(&mut soak)
+}
