@@ -26,12 +26,7 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
-    // All that can be wrong with the command line and the policy is said before anything is opened or started.
-    let seen = Files::of_policy(args).look();
-    let policy = policy::read(&args.policy)?;
-    let audit = logging::start(&args.log)?;
-    let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
-    let memory = Memory::open(&args.state_dir).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    // First of all: whoever runs as process 1 ignores a signal that it has not asked for.
     let workers = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4));
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
@@ -39,7 +34,21 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("start the runtime")?;
-    let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, workers));
+    let stop = {
+        let _inside = runtime.enter();
+        stop_on_signal()?
+    };
+    // All that can be wrong with the command line and the policy is said before anything is opened or started.
+    let seen = Files::of_policy(args).look();
+    let policy = policy::read(&args.policy)?;
+    let audit = logging::start(&args.log)?;
+    let recording = recorded::version(&args.node_root);
+    let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let memory = Memory::open(&args.state_dir).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    if node.is_recorded() {
+        runtime.spawn(recorded::follow(node.clone(), args.node_root.clone(), recording));
+    }
+    let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, workers, stop));
     runtime.shutdown_timeout(LAST_PATIENCE);
     if let Some(audit) = audit {
         audit.flush(LAST_PATIENCE);
@@ -54,8 +63,8 @@ async fn serve(
     node: &Node,
     memory: &Memory,
     workers: usize,
+    stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    let stop = stop_on_signal()?;
     let ports = Ports::open(&args.watch).await?;
     let engine =
         Engine::new(Allocation::default(), Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
@@ -69,9 +78,6 @@ async fn serve(
         "devgate serves {}",
         names.join(", "),
     );
-    if node.is_recorded() {
-        tokio::spawn(recorded::follow(node.clone(), args.node_root.clone()));
-    }
     let around = Surroundings {
         node: node.clone(),
         loader,

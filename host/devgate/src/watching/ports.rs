@@ -6,17 +6,23 @@ mod places;
 
 use super::Watching;
 use crate::cli::WatchArgs;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 /// Answers that are made at once, on each of the two.
 const ANSWERS: usize = 4;
 
+/// How long after the socket could not be had it is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+
 /// What was opened.
 pub(crate) struct Ports {
     network: Option<TcpListener>,
     local: Option<local::Socket>,
+    path: PathBuf,
 }
 
 impl Ports {
@@ -33,16 +39,20 @@ impl Ports {
             .await
             .inspect_err(|why| {
                 let path = args.status_socket.display();
-                tracing::warn!("status socket {path}: {why}; `devgate status` will find nothing (--status-socket)");
+                tracing::warn!("status socket {path}: {why}; `devgate status` will not find this host until it can be had (--status-socket)");
             })
             .ok();
-        Ok(Self { network, local })
+        Ok(Self {
+            network,
+            local,
+            path: args.status_socket.clone(),
+        })
     }
 }
 
 /// Answers until it is dropped.
 pub(crate) async fn serve(ports: Ports, watching: Watching) {
-    let Ports { network, local } = ports;
+    let Ports { network, local, path } = ports;
     let on_network = async {
         match network {
             Some(listener) => network::serve(listener, &watching).await,
@@ -50,9 +60,14 @@ pub(crate) async fn serve(ports: Ports, watching: Watching) {
         }
     };
     let on_socket = async {
-        match local {
-            Some(socket) => socket.serve(&watching).await,
-            None => std::future::pending().await,
+        let mut socket = local;
+        loop {
+            match socket {
+                Some(socket) => return socket.serve(&watching).await,
+                // In a rolling update the one before answers there until it ends.
+                None => tokio::time::sleep(AGAIN).await,
+            }
+            socket = local::Socket::open(&path).await.ok();
         }
     };
     tokio::join!(on_network, on_socket);
