@@ -36,8 +36,10 @@ enum Refused {
     Held(HeldByOther),
     /// Nobody waits for the call any more.
     Late,
-    /// The node cannot say what it would act on, or the kernel does not take it.
+    /// The node cannot say what it would act on.
     Read(ReadError),
+    /// The kernel does not take it.
+    Failed(ReadError),
 }
 
 impl CallHost {
@@ -85,7 +87,7 @@ impl CallHost {
                 Failure::new(FailureKind::Busy, format!("{what}: {why}"))
             }
             Refused::Late => Failure::new(FailureKind::Busy, format!("{what}: {why}")),
-            Refused::Read(error) => failure(&what, &error),
+            Refused::Read(error) | Refused::Failed(error) => failure(&what, &error),
         }
         .into())
     }
@@ -97,7 +99,7 @@ impl CallHost {
         let said = format!("the component asked for {what}: {why}");
         let line = format!("plugin {plugin}: {said}");
         self.grants.board.refuses(RefusalKind::Control, &line);
-        if matches!(refused, Refused::Read(_)) {
+        if matches!(refused, Refused::Failed(_)) {
             return;
         }
         if let Some(heard) = &self.grants.heard {
@@ -217,7 +219,7 @@ impl Attempt {
             Ok(()) => said("written", Some(true), ""),
             Err(error) => said("failed", Some(false), &error.to_string()),
         }
-        written.map_err(Refused::Read)
+        written.map_err(Refused::Failed)
     }
 }
 
@@ -236,7 +238,7 @@ impl fmt::Display for Refused {
                 write!(f, "it would act on {device}, and {id} of {of} is given to a container")
             }
             Self::Late => f.write_str("nobody waits for this call any more"),
-            Self::Read(error) => write!(f, "{error}"),
+            Self::Read(error) | Self::Failed(error) => write!(f, "{error}"),
         }
     }
 }
