@@ -245,25 +245,26 @@ impl Faults {
         let Ok(value) = serde_json::from_slice::<Value>(blob) else {
             return Self::default();
         };
-        if value["version"].as_u64() != Some(VERSION) {
+        if at(&value, "version").as_u64() != Some(VERSION) {
             return Self::default();
         }
-        let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+        let text = |key: &str| at(&value, key).as_str().unwrap_or_default().to_owned();
         let gpu = |(slot, fault): (&String, &Value)| {
             let fault = Fault {
-                code: u32::try_from(fault["xid"].as_u64()?).ok()?,
-                severity: match fault["severity"].as_str() {
+                code: u32::try_from(at(fault, "xid").as_u64()?).ok()?,
+                severity: match at(fault, "severity").as_str() {
                     Some("fatal") => Some(Severity::Fatal),
                     Some("nonfatal") => Some(Severity::Nonfatal),
                     _ => None,
                 },
-                asked: fault["asked"].as_str().and_then(Action::from_word),
-                time: fault["time"].as_u64()?,
+                asked: at(fault, "asked").as_str().and_then(Action::from_word),
+                time: at(fault, "time").as_u64()?,
             };
             Some((Slot::parse(slot)?, fault))
         };
-        let gpus = value["gpus"].as_object();
-        let told = value["gap-told"].as_array();
+        let named = at(&value, "named");
+        let gpus = at(&value, "gpus").as_object();
+        let told = at(&value, "gap-told").as_array();
         let text_of = |name: &Value| name.as_str().map(str::to_owned);
         Self {
             told: told.map(|told| told.iter().filter_map(text_of).collect()),
@@ -272,13 +273,15 @@ impl Faults {
             gpus: gpus
                 .map(|gpus| gpus.iter().filter_map(gpu).collect())
                 .unwrap_or_default(),
-            named: value["named"][0]
-                .as_str()
-                .and_then(Slot::parse)
-                .zip(value["named"][1].as_u64()),
+            named: at(named, 0).as_str().and_then(Slot::parse).zip(at(named, 1).as_u64()),
             ..Self::default()
         }
     }
+}
+
+/// What is there, or nothing.
+fn at(value: &Value, index: impl serde_json::value::Index) -> &Value {
+    value.get(index).unwrap_or(&Value::Null)
 }
 
 #[cfg(test)]
