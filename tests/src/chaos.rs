@@ -22,6 +22,6 @@ mod step;
 mod vandal;
 mod world;
 
-pub use driver::{Broken, Options, Report, run};
+pub use driver::{Broken, Options, Report, Told, run};
 pub use plan::{Mix, Plan};
 pub use step::Step;

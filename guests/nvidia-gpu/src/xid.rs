@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policys_word_comes_first() {
+    fn the_word_of_the_policy_comes_first() {
         let words = BTreeMap::from([(94, Reset), (109, Ignore), (149, Restart), (167, Reset)]);
         assert_eq!(action(94, None, &words), Some(Reset));
         assert_eq!(action(109, None, &words), Some(Ignore));

@@ -17,6 +17,9 @@ const LOG_AT_LEAST: u64 = 64 * 1024;
 /// How many of the last events are shown when a rule is broken.
 const SHOWN: usize = 40;
 
+/// Hears of each step: its number, and what it is.
+pub type Told = Box<dyn FnMut(usize, &str) + Send>;
+
 /// How a plan is run.
 pub struct Options {
     /// Which kubelet is played.
@@ -26,7 +29,7 @@ pub struct Options {
     /// After this time no step is taken but those up to the next calm.
     pub time: Duration,
     /// Gets each step as it is taken, with its number.
-    pub told: Box<dyn FnMut(usize, &str) + Send>,
+    pub told: Told,
     /// Gets a line for each calm.
     pub progress: Box<dyn FnMut(&str) + Send>,
 }

@@ -184,7 +184,8 @@ impl Program {
         let status = tokio::time::timeout(LAST_PATIENCE, self.child.wait()).await;
         let status = status.with_context(|| format!("host {} does not end", self.pid))??;
         let by_the_kernel = status.signal() == Some(Signal::TERM.as_raw());
-        if !status.success() && !(early && by_the_kernel) {
+        let excused = early && by_the_kernel;
+        if !status.success() && !excused {
             bail!("host {} was asked to end: {status}", self.pid);
         }
         Ok(())

@@ -136,7 +136,7 @@ fn the_driver_says_itself_what_it_needs_and_when_no_more() {
 
 /// Also for what has happened already: this is how an admin who has looked into it takes a GPU back.
 #[test]
-fn the_policys_word_counts_for_what_is_known_as_well() {
+fn the_word_of_the_policy_counts_for_what_is_known_as_well() {
     let fake = Fake::with_gpu();
     fake.says(&[SLOT, "119"]);
     assert!(verdict(&fake, &Config::default()).starts_with("unhealthy"));

@@ -147,7 +147,9 @@ mod tests {
         file.line("two").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"half\none\ntwo\n");
         let mut full = Rotating::open(Path::new("/dev/full")).unwrap();
-        assert!(!full.torn && full.line("one").is_err() && full.torn);
+        assert!(!full.torn);
+        assert!(full.line("one").is_err());
+        assert!(full.torn);
     }
 
     #[test]
