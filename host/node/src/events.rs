@@ -3,7 +3,7 @@
 //! An event says where to look, never what is there: whoever gets one asks the node. So an event that somebody forged, that
 //! came late or twice costs one look, and one that was lost is made up for by the poll.
 
-use crate::{DevicePath, KernelLine};
+use crate::{DevicePath, KernelLine, LogSource};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,9 +15,11 @@ pub enum NodeEvent {
     Driver(String),
     /// Something at this absolute path was made, changed or removed.
     Path(String),
+    /// Where the lines after this come from, or why there are none any more. Another source numbers them otherwise.
+    Log(LogSource),
     /// A line of the kernel's log, in order; first those that were there already.
     Line(KernelLine),
-    /// Lines of the kernel's log were overwritten before they were read.
+    /// Lines of the kernel's log were overwritten before they were read, or could not be read.
     Gap,
     /// Other events were lost: anything may have changed.
     Lost,

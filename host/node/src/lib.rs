@@ -42,4 +42,4 @@ pub use node::Node;
 pub use nodes::DeviceNode;
 pub use recorded::Change;
 pub use vfio::GroupNode;
-pub use watch::{LogSource, Sink, Watch};
+pub use watch::{LogSource, Sink, Told, Watch};

@@ -15,7 +15,7 @@ use crate::tree::{
     IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL,
     NOT_WRITABLE, Readers, Tree,
 };
-use crate::watch::Sink;
+use crate::watch::{LogSource, Sink};
 use crate::{NodeError, NodeEvent, ReadError};
 use std::sync::{PoisonError, RwLock};
 use told::Watchers;
@@ -59,6 +59,7 @@ impl Recorded {
         let world = self.world.read().unwrap_or_else(PoisonError::into_inner);
         self.watchers.add(kernel_log, sink);
         if kernel_log {
+            sink(NodeEvent::Log(LogSource::Recorded));
             world
                 .log
                 .iter()

@@ -1,5 +1,6 @@
 //! Being told what happens on a node.
 
+mod follow;
 mod live;
 mod log;
 mod paths;
@@ -9,12 +10,21 @@ pub use log::LogSource;
 use crate::events::NodeEvent;
 use crate::node::{Node, Source};
 use live::LiveWatch;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Where events go. Called on a thread that must go on at once, and never after the [`Watch`] is dropped and has been for a
-/// moment.
+/// moment. What is about paths may come from another thread than the rest.
 pub type Sink = Arc<dyn Fn(NodeEvent) + Send + Sync>;
+
+/// What is told of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Told {
+    /// What is made, removed, renamed or given to others in it.
+    Entries,
+    /// Also what has been written: in `/dev`, whenever anybody is done with a device.
+    Contents,
+}
 
 /// Events of one node, until this is dropped.
 pub struct Watch {
@@ -32,7 +42,7 @@ enum Kind {
 
 impl Node {
     /// Tells `sink` of all that happens from now on, as far as this machine lets the host see it. With `kernel_log` also the
-    /// kernel's log, all that there still is of it first.
+    /// kernel's log: first [`NodeEvent::Log`], if it can be read, then all that there still is of it.
     ///
     /// Nothing here is needed for being right: whoever looks often enough sees the same, later.
     #[must_use]
@@ -76,12 +86,19 @@ impl Watch {
         &self.log
     }
 
-    /// Tells from now on also of what is made, changed or removed in these directories (absolute paths, at most 256; one that
-    /// is not there: in the nearest one above it that is), and no more of those that were named before. Where the file system
-    /// does not tell, as under `/proc` and `/sys`, nothing comes.
+    /// Tells also of what is made, written, changed or removed in these directories, as [`Watch::listen_in`].
     pub fn directories(&self, directories: &BTreeSet<String>) {
+        let wanted = directories.iter().map(|directory| (directory.clone(), Told::Contents));
+        self.listen_in(wanted.collect());
+    }
+
+    /// Tells also of what happens in these directories (absolute paths, at most 256; one that is not there, or not any more: in
+    /// the nearest one above it that is), and no more of those that were named before. Returns at once, whatever it takes to
+    /// open them; a directory's own path is told when it is watched from then on. Where the file system does not tell, as under
+    /// `/proc` and `/sys`, nothing comes.
+    pub fn listen_in(&self, wanted: BTreeMap<String, Told>) {
         if let Kind::Live(live) = &self.kind {
-            live.directories(directories);
+            live.directories(wanted);
         }
     }
 }

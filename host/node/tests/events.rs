@@ -8,7 +8,7 @@
     reason = "functions beside the tests count as code"
 )]
 
-use devgate_node::{DeviceAction, LogSource, Node, NodeEvent, Watch};
+use devgate_node::{DeviceAction, LogSource, Node, NodeEvent, Told, Watch};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -138,10 +138,11 @@ fn what_happens_in_a_directory_is_told_by_its_path_below_the_root() {
     };
     std::fs::create_dir(at("opt")).unwrap();
     watch.directories(&wanted(&["/opt/vendor/etc", "/../opt", "relative", "/nowhere"]));
-    // It is not there yet: what is made on the way to it is told.
+    told("/opt");
+    // It is not there yet: what is made on the way to it is told, and it is watched as soon as it is there.
     std::fs::create_dir_all(at("opt/vendor/etc")).unwrap();
     told("/opt/vendor");
-    watch.directories(&wanted(&["/opt/vendor/etc"]));
+    told("/opt/vendor/etc");
     std::fs::write(at("opt/vendor/etc/conf"), "1").unwrap();
     told("/opt/vendor/etc/conf");
     std::fs::rename(at("opt/vendor/etc/conf"), at("opt/vendor/etc/old")).unwrap();
@@ -151,16 +152,109 @@ fn what_happens_in_a_directory_is_told_by_its_path_below_the_root() {
     std::fs::remove_dir(at("opt/vendor/etc")).unwrap();
     told("/opt/vendor/etc");
     watch.directories(&wanted(&["/"]));
+    told("/");
     std::fs::write(at("top"), "1").unwrap();
     told("/top");
     // A link leads nowhere, whatever is behind it.
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path(), at("opt/link")).unwrap();
     watch.directories(&wanted(&["/opt/link/x"]));
+    told("/opt");
     std::fs::write(outside.path().join("x"), "1").unwrap();
     std::fs::write(at("opt/last"), "1").unwrap();
     let all = until(&events, |event| *event == NodeEvent::Path("/opt/last".to_owned())).expect("told");
     assert!(!format!("{all:?}").contains("link/x"), "{all:?}");
+}
+
+/// Whoever is done with `/dev/null` closes what it could write to.
+#[test]
+fn what_is_written_is_told_only_where_that_is_asked_for() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |path: &str| root.path().join(path);
+    for path in ["dev/null", "etc/conf"] {
+        std::fs::create_dir(at(path.split('/').next().unwrap())).unwrap();
+        std::fs::write(at(path), "").unwrap();
+    }
+    let (watch, events) = watch(&Node::open(root.path()).unwrap(), false);
+    let path = |path: &str| NodeEvent::Path(path.to_owned());
+    // A directory that is not there gives the one above it no more than there is to tell on the way.
+    let wanted = [
+        ("/dev", Told::Entries),
+        ("/etc", Told::Contents),
+        ("/dev/not/there", Told::Contents),
+    ];
+    watch.listen_in(wanted.map(|(path, told)| (path.to_owned(), told)).into());
+    until(&events, |event| *event == path("/etc")).expect("watched");
+    drop(std::fs::OpenOptions::new().write(true).open(at("dev/null")).unwrap());
+    std::fs::write(at("dev/new"), "").unwrap();
+    std::fs::write(at("etc/conf"), "1").unwrap();
+    let told = until(&events, |event| *event == path("/etc/conf")).expect("told");
+    assert_eq!(told, [path("/dev/new"), path("/etc/conf")]);
+}
+
+/// The thread that opens directories may be held up by one of them; here it is by whom it tells.
+#[test]
+fn nobody_waits_until_directories_are_opened() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("etc")).unwrap();
+    let (told, events) = channel();
+    let (go_on, held) = channel::<()>();
+    let both = Mutex::new((told, held));
+    let watch = Node::open(root.path()).unwrap().watch(
+        false,
+        Arc::new(move |event| {
+            let (told, held) = &*both.lock().unwrap();
+            told.send(event).unwrap();
+            let _ = held.recv_timeout(PATIENCE * 2);
+        }),
+    );
+    let listen_in = |path: &str| watch.listen_in([(path.to_owned(), Told::Entries)].into());
+    listen_in("/");
+    until(&events, |event| *event == NodeEvent::Path("/".to_owned())).expect("watched");
+    let begun = Instant::now();
+    // More words than fit anywhere.
+    (0..10_000).for_each(|_| listen_in("/"));
+    listen_in("/etc");
+    assert!(begun.elapsed() < PATIENCE);
+    drop(go_on);
+    until(&events, |event| *event == NodeEvent::Path("/etc".to_owned())).expect("the last word counts");
+}
+
+/// A directory that is replaced by another one: what happens in the old one is nobody's business any more.
+#[test]
+fn a_directory_that_is_moved_away_is_not_watched_any_more() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |path: &str| root.path().join(path);
+    std::fs::create_dir(at("etc")).unwrap();
+    let (watch, events) = watch(&Node::open(root.path()).unwrap(), false);
+    let told = |path: &str| {
+        let path = NodeEvent::Path(path.to_owned());
+        until(&events, move |event| *event == path).expect("told")
+    };
+    watch.directories(&BTreeSet::from(["/etc".to_owned(), "/".to_owned()]));
+    told("/etc");
+    for n in 0..3 {
+        std::fs::create_dir(at("next")).unwrap();
+        std::fs::rename(at("etc"), at(&format!("old{n}"))).unwrap();
+        std::fs::rename(at("next"), at("etc")).unwrap();
+        // The old one's word and the new one's are the same; so until a file in it is told.
+        let begun = Instant::now();
+        let path = NodeEvent::Path(format!("/etc/new{n}"));
+        loop {
+            std::fs::write(at(&format!("etc/new{n}")), "1").unwrap();
+            if events
+                .recv_timeout(Duration::from_millis(50))
+                .is_ok_and(|event| event == path)
+            {
+                break;
+            }
+            assert!(begun.elapsed() < PATIENCE, "another one in its place is watched");
+        }
+    }
+    std::fs::write(at("old1/hidden"), "1").unwrap();
+    std::fs::write(at("etc/last"), "1").unwrap();
+    let all = format!("{:?}", told("/etc/last"));
+    assert!(!all.contains("hidden"), "{all}");
 }
 
 #[test]

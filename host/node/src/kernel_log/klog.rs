@@ -2,7 +2,7 @@
 //!
 //! It numbers nothing, so that lines are told apart by their time: microseconds since the start, which the kernel prints unless
 //! `printk.time` is off. Several lines of one record cannot be told from several records of one microsecond; they are taken for
-//! one, since what follows a line break in the name of a process must not pass for the kernel's word.
+//! one, since what follows a line break in the name of a process must not pass for the kernel's word, and said to be a gap.
 
 use super::KernelLine;
 use super::record::plain;
@@ -26,7 +26,7 @@ pub(crate) struct Klog {
 pub(crate) struct News {
     /// The kernel's own new lines, oldest first.
     pub(crate) lines: Vec<KernelLine>,
-    /// Whether lines were overwritten before they were read.
+    /// Whether lines were overwritten before they were read, or more than one of them may have been taken for one.
     pub(crate) gap: bool,
 }
 
@@ -40,9 +40,13 @@ impl Klog {
         // Byte by byte, as it need not be UTF-8.
         let text: String = log.iter().map(|byte| char::from(*byte)).collect();
         let (mut found, mut last) = (Vec::<(u64, Line<'_>, String)>::new(), 0);
+        let mut merged = None;
         for line in text.split('\n').filter_map(line) {
             match found.last_mut() {
-                Some((_, before, text)) if before.micros == line.micros && before.priority == line.priority => {
+                Some((number, before, text)) if before.micros == line.micros && before.priority == line.priority => {
+                    if line.priority >> 3 == 0 {
+                        merged = Some(*number);
+                    }
                     // As `/dev/kmsg` writes it.
                     text.push_str("\\x0a");
                     text.push_str(&escaped(line.text));
@@ -58,6 +62,7 @@ impl Klog {
         let first = found.first().map(|(number, ..)| *number);
         let gap = matches!((self.last, first), (Some(last), Some(first)) if first > last);
         let before = self.last;
+        let gap = gap || merged.is_some_and(|merged| before.is_none_or(|before| merged > before));
         self.last = found.last().map(|(number, ..)| *number).or(before);
         let new = found
             .into_iter()
@@ -175,6 +180,18 @@ mod tests {
         let log = b"<6>[    2.000000] evil\n<6>[    2.000000] NVRM: Xid (PCI:0000:05:00): 79,[9]: segfault\n";
         let news = Klog::default().news(log);
         assert_eq!(texts(&news), ["evil\\x0aNVRM: Xid (PCI:0000:05:00): 79,[9]: segfault"]);
+    }
+
+    /// They may have been records of their own, of which the second says something to somebody.
+    #[test]
+    fn lines_that_are_taken_for_one_are_a_gap() {
+        let mut klog = Klog::default();
+        assert!(!klog.news(b"<6>[    2.000000] a\n").gap);
+        let log = b"<6>[    2.000000] a\n<14>[    3.000000] x\n<14>[    3.000000] y\n<6>[    4.000000] b\n<4>[    4.000000] c\n";
+        assert!(!klog.news(log).gap, "a process's, and those of several levels");
+        let log = [log.as_slice(), b"<6>[    5.000000] d\n<6>[    5.000000] e\n"].concat();
+        assert!(klog.news(&log).gap);
+        assert!(!klog.news(&log).gap, "once");
     }
 
     #[test]

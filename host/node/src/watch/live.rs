@@ -1,28 +1,26 @@
 //! One thread that waits for all that a live node tells.
 
-use super::Sink;
+use super::follow::Follow;
 use super::log::{Log, LogSource};
-use super::paths::Paths;
+use super::paths::PathWatch;
+use super::{Sink, Told};
 use crate::events::NodeEvent;
 use crate::live::Live;
 use crate::uevent::Uevents;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How often `syslog(2)` is asked: it gives the whole log each time, and tells nobody when there is more.
-const SYSLOG_EVERY: Duration = Duration::from_secs(10);
 /// What a failure that is not expected costs at most: looked at again after this.
-const AFTER_FAILURE: Duration = Duration::from_secs(1);
+pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// Ends its thread when it is dropped.
+/// Ends its threads when it is dropped.
 pub(super) struct LiveWatch {
-    live: Arc<Live>,
-    paths: Option<Arc<Paths>>,
+    paths: Option<PathWatch>,
     no_uevents: Option<String>,
     /// The thread has the other end.
     _stop: Option<UnixStream>,
@@ -31,8 +29,7 @@ pub(super) struct LiveWatch {
 struct Sources {
     stop: UnixStream,
     uevents: Option<Uevents>,
-    paths: Option<Arc<Paths>>,
-    log: Option<Log>,
+    log: Option<Follow>,
     sink: Sink,
 }
 
@@ -46,17 +43,20 @@ impl LiveWatch {
         } else {
             (None, Some("the node's /sys is not this kernel's".to_owned()))
         };
-        let (log, source) = if kernel_log {
+        let (log, mut source) = if kernel_log {
             Log::open(&live)
         } else {
             (None, LogSource::NotAsked)
         };
-        let paths = Paths::open().ok().map(Arc::new);
+        let log = log.map(|log| {
+            let live = Arc::clone(&live);
+            Follow::new(log, source.clone(), Box::new(move || Log::open(&live)))
+        });
+        let paths = PathWatch::start(live, Arc::clone(&sink)).ok();
         let stop = UnixStream::pair().and_then(|(stop, stopped)| {
             let sources = Sources {
                 stop: stopped,
                 uevents,
-                paths: paths.clone(),
                 log,
                 sink,
             };
@@ -65,10 +65,13 @@ impl LiveWatch {
             Ok(stop)
         });
         if let Err(error) = &stop {
-            no_uevents = Some(format!("no thread to listen with ({error})"));
+            let why = format!("no thread to listen with ({error})");
+            if kernel_log {
+                source = LogSource::Off { why: why.clone() };
+            }
+            no_uevents = Some(why);
         }
         let watch = Self {
-            live,
             paths,
             no_uevents,
             _stop: stop.ok(),
@@ -80,9 +83,9 @@ impl LiveWatch {
         self.no_uevents.as_deref()
     }
 
-    pub(super) fn directories(&self, directories: &BTreeSet<String>) {
+    pub(super) fn directories(&self, wanted: BTreeMap<String, Told>) {
         if let Some(paths) = &self.paths {
-            paths.set(&self.live, directories);
+            paths.set(wanted);
         }
     }
 }
@@ -103,7 +106,7 @@ impl Sources {
         }
     }
 
-    /// Tells what there is. A source that fails is given up, and said to have lost something: the poll goes on without it.
+    /// Tells what there is. Events that cannot be had are given up, and said to be lost: the poll goes on without them.
     fn drain(&mut self, tell: &dyn Fn(NodeEvent)) {
         if self
             .uevents
@@ -113,13 +116,8 @@ impl Sources {
             self.uevents = None;
             tell(NodeEvent::Lost);
         }
-        if self.paths.as_ref().is_some_and(|paths| paths.drain(tell).is_err()) {
-            self.paths = None;
-            tell(NodeEvent::Lost);
-        }
-        if self.log.as_mut().is_some_and(|log| log.drain(tell).is_err()) {
-            self.log = None;
-            tell(NodeEvent::Gap);
+        if let Some(log) = &mut self.log {
+            log.drain(Instant::now(), tell);
         }
     }
 
@@ -127,13 +125,10 @@ impl Sources {
     fn wait(&self) -> Result<bool, Errno> {
         let mut waited: Vec<BorrowedFd<'_>> = vec![self.stop.as_fd()];
         waited.extend(self.uevents.as_ref().map(|uevents| uevents.socket().as_fd()));
-        waited.extend(self.paths.as_ref().map(|paths| paths.inotify().as_fd()));
-        let mut patience = None;
-        match &self.log {
-            Some(Log::Kmsg(kmsg)) => waited.push(kmsg.as_fd()),
-            Some(Log::Syslog(_)) => patience = Timespec::try_from(SYSLOG_EVERY).ok(),
-            None => {}
-        }
+        waited.extend(self.log.as_ref().and_then(Follow::fd));
+        let due = self.log.as_ref().and_then(Follow::due);
+        let patience = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
         let mut polled: Vec<_> = waited.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         match poll(&mut polled, patience.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}

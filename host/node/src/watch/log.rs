@@ -8,7 +8,7 @@ use crate::node::{Node, Source};
 use crate::tree::{Kind, Tree};
 use devgate_model::{NodeKind, NodeNumber};
 use rmesg::klogctl::{KLogType, safely_wrapped_klogctl};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::fmt;
 
@@ -70,7 +70,8 @@ impl Node {
 /// A source that is open.
 pub(super) enum Log {
     Kmsg(OwnedFd),
-    Syslog(Klog),
+    /// With what reads all of it.
+    Syslog(Klog, fn() -> Result<Vec<u8>, String>),
 }
 
 impl Log {
@@ -85,7 +86,10 @@ impl Log {
             return (None, LogSource::Off { why });
         }
         match whole() {
-            Ok(_) => (Some(Self::Syslog(Klog::default())), LogSource::Syslog { no_kmsg }),
+            Ok(_) => (
+                Some(Self::Syslog(Klog::default(), whole)),
+                LogSource::Syslog { no_kmsg },
+            ),
             Err(why) => {
                 let why = format!("{no_kmsg} and syslog(2) is refused ({why}); CAP_SYSLOG lets the host read it");
                 (None, LogSource::Off { why })
@@ -93,11 +97,19 @@ impl Log {
         }
     }
 
-    /// Tells what is new. Fails if nothing will ever be new any more.
+    /// What says that there is more, if anything does.
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Kmsg(kmsg) => Some(kmsg.as_fd()),
+            Self::Syslog(..) => None,
+        }
+    }
+
+    /// Tells what is new. Fails with a reason if it has to be opened anew.
     pub(super) fn drain(&mut self, tell: &dyn Fn(NodeEvent)) -> Result<(), String> {
         match self {
             Self::Kmsg(kmsg) => drain_kmsg(kmsg, tell).map_err(|error| error.to_string()),
-            Self::Syslog(klog) => {
+            Self::Syslog(klog, whole) => {
                 let news = klog.news(&whole()?);
                 if news.gap {
                     tell(NodeEvent::Gap);
@@ -171,7 +183,7 @@ mod tests {
             lines.into_inner()
         };
         let by_device = lines(&mut Log::Kmsg(kmsg));
-        let by_call = lines(&mut Log::Syslog(Klog::default()));
+        let by_call = lines(&mut Log::Syslog(Klog::default(), whole));
         assert!(!by_device.is_empty());
         // Whole microseconds are one line for the call. Both logs may have grown since, or lost their first lines.
         let Some(last) = by_call.last().map(|line| line.micros) else {

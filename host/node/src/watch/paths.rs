@@ -1,101 +1,208 @@
-//! Directories that are watched by inotify.
+//! Directories that are watched by inotify, on a thread of their own: opening one that is on a network may hang, and then
+//! nothing else may wait for it.
 
+use super::{Sink, Told};
 use crate::events::NodeEvent;
 use crate::live::Live;
 use crate::path::{above, problem};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
 use rustix::fs::{OFlags, fstatfs};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Read, Write};
 use std::mem::MaybeUninit;
-use std::sync::{Mutex, PoisonError};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most directories that are watched; a user of the system has 8,192 at least.
 const MOST: usize = 256;
+/// How often the way to the directories is looked at again, as long as it is another one each time.
+const MOST_LOOKS: usize = 4;
 /// `PROC_SUPER_MAGIC` and `SYSFS_MAGIC`: file systems whose contents the kernel makes up, which tell nobody of it.
 const TELLS_NOBODY: [u64; 2] = [0x9fa0, 0x6265_6572];
 
-/// The watched directories of a live node.
-pub(super) struct Paths {
+type Wanted = BTreeMap<String, Told>;
+
+/// Watches directories of a live node until it is dropped.
+pub(super) struct PathWatch {
+    /// What the thread has not heard of yet.
+    wanted: Arc<Mutex<Option<Wanted>>>,
+    /// The thread has the other end.
+    word: UnixStream,
+}
+
+impl PathWatch {
+    pub(super) fn start(live: Arc<Live>, sink: Sink) -> std::io::Result<Self> {
+        let (word, other) = UnixStream::pair()?;
+        word.set_nonblocking(true)?;
+        other.set_nonblocking(true)?;
+        let wanted = Arc::default();
+        let paths = Paths {
+            live,
+            inotify: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
+            word: other,
+            slot: Arc::clone(&wanted),
+            wanted: Wanted::new(),
+            watched: BTreeMap::new(),
+        };
+        let thread = std::thread::Builder::new().name("node-paths".to_owned());
+        thread.spawn(move || paths.run(&move |event| sink(event)))?;
+        Ok(Self { wanted, word })
+    }
+
+    /// Watches these, or what is nearest above them, and nothing else. Returns at once.
+    pub(super) fn set(&self, wanted: Wanted) {
+        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(wanted);
+        // Where there is no room, there is word enough; where nobody reads it, nothing is watched any more.
+        let _ = (&self.word).write(&[0]);
+    }
+}
+
+struct Paths {
+    live: Arc<Live>,
     inotify: OwnedFd,
+    word: UnixStream,
+    slot: Arc<Mutex<Option<Wanted>>>,
+    wanted: Wanted,
     /// The directories by their watches.
-    watched: Mutex<BTreeMap<i32, String>>,
+    watched: BTreeMap<i32, String>,
 }
 
 impl Paths {
-    pub(super) fn open() -> Result<Self, Errno> {
-        Ok(Self {
-            inotify: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
-            watched: Mutex::default(),
-        })
-    }
-
-    pub(super) fn inotify(&self) -> &OwnedFd {
-        &self.inotify
-    }
-
-    /// Watches these, or what is nearest above them, and nothing else.
-    pub(super) fn set(&self, live: &Live, directories: &BTreeSet<String>) {
-        let found: BTreeMap<_, _> = directories
-            .iter()
-            .take(MOST)
-            .filter_map(|directory| nearest(live, directory.strip_prefix('/')?))
-            .collect();
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let old = watched.iter().filter(|(_, directory)| !found.contains_key(*directory));
-        for watch in old.map(|(watch, _)| *watch).collect::<Vec<_>>() {
-            let _ = remove_watch(&self.inotify, watch);
-            watched.remove(&watch);
-        }
-        for (directory, opened) in found {
-            let flags = WatchFlags::CREATE
-                | WatchFlags::DELETE
-                | WatchFlags::MOVE
-                | WatchFlags::CLOSE_WRITE
-                | WatchFlags::ATTRIB
-                | WatchFlags::DELETE_SELF
-                | WatchFlags::MOVE_SELF
-                | WatchFlags::ONLYDIR;
-            // What was opened beneath the root, and not what its path leads to now. A directory that is watched already
-            // keeps its watch; another one in its place gets one.
-            let itself = format!("/proc/self/fd/{}", opened.as_raw_fd());
-            if let Ok(watch) = add_watch(&self.inotify, itself.as_str(), flags) {
-                watched.insert(watch, directory);
+    fn run(mut self, tell: &dyn Fn(NodeEvent)) {
+        loop {
+            match self.wait() {
+                Ok(true) => {}
+                Ok(false) => return,
+                // Out of memory, at worst: not a reason to spin.
+                Err(_) => std::thread::sleep(super::live::AFTER_FAILURE),
+            }
+            let wanted = self.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let mut look = wanted.is_some();
+            self.wanted = wanted.unwrap_or(std::mem::take(&mut self.wanted));
+            match self.drain(tell) {
+                Ok(moved) => look |= moved,
+                // The poll goes on without it.
+                Err(_) => return tell(NodeEvent::Lost),
+            }
+            if look {
+                for directory in self.place() {
+                    tell(NodeEvent::Path(format!("/{directory}")));
+                }
             }
         }
     }
 
-    /// Tells all that has happened.
-    pub(super) fn drain(&self, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
+    /// Waits until there is more; whether to go on.
+    fn wait(&self) -> Result<bool, Errno> {
+        let mut polled = [
+            PollFd::new(&self.word, PollFlags::IN),
+            PollFd::new(&self.inotify, PollFlags::IN),
+        ];
+        match poll(&mut polled, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+        match (&self.word).read(&mut [0; 64]) {
+            Ok(0) => Ok(false),
+            Err(error) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
+            _ => Ok(true),
+        }
+    }
+
+    /// Watches what is wanted as it is now, and nothing else; the directories that were not watched before.
+    fn place(&mut self) -> BTreeSet<String> {
+        let mut new = BTreeSet::new();
+        // What was made on the way to a directory while it was looked for is found by looking again.
+        for _ in 0..MOST_LOOKS {
+            let watched: BTreeMap<_, _> = self
+                .nearest()
+                .into_iter()
+                .filter_map(|(directory, (opened, told))| {
+                    // What was opened beneath the root, and not what its path leads to now. A directory that is watched
+                    // already keeps its watch; another one in its place gets one.
+                    let itself = format!("/proc/self/fd/{}", opened.as_raw_fd());
+                    Some((add_watch(&self.inotify, itself.as_str(), flags(told)).ok()?, directory))
+                })
+                .collect();
+            for old in self.watched.keys().filter(|watch| !watched.contains_key(watch)) {
+                let _ = remove_watch(&self.inotify, *old);
+            }
+            let is_new = |(watch, directory): &(&i32, &String)| self.watched.get(watch) != Some(directory);
+            new.extend(watched.iter().filter(is_new).map(|(_, directory)| directory.clone()));
+            let same = watched == self.watched;
+            self.watched = watched;
+            if same {
+                break;
+            }
+        }
+        new
+    }
+
+    /// What is nearest to each directory that is wanted, opened.
+    fn nearest(&self) -> BTreeMap<String, (OwnedFd, Told)> {
+        let mut found = BTreeMap::new();
+        for (wanted, told) in self.wanted.iter().take(MOST) {
+            let Some(wanted) = wanted.strip_prefix('/') else {
+                continue;
+            };
+            let Some((directory, opened)) = nearest(&self.live, wanted) else {
+                continue;
+            };
+            let told = if directory == wanted { *told } else { Told::Entries };
+            let (_, most) = found.entry(directory).or_insert((opened, told));
+            *most = told.max(*most);
+        }
+        found
+    }
+
+    /// Tells all that has happened; whether a directory that is wanted may be another one now.
+    fn drain(&self, tell: &dyn Fn(NodeEvent)) -> Result<bool, Errno> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
+        let mut moved = false;
         loop {
             let event = match reader.next() {
                 Ok(event) => event,
-                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::AGAIN) => return Ok(moved),
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error),
             };
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
                 tell(NodeEvent::Lost);
+                moved = true;
                 continue;
             }
-            let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            let directory = if event.events().contains(ReadFlags::IGNORED) {
-                watched.remove(&event.wd())
-            } else {
-                watched.get(&event.wd()).cloned()
+            let Some(directory) = self.watched.get(&event.wd()) else {
+                continue;
             };
-            drop(watched);
-            let Some(directory) = directory else { continue };
             let path = match event.file_name().map(|name| name.to_string_lossy()) {
                 Some(name) if directory.is_empty() => format!("/{name}"),
                 Some(name) => format!("/{directory}/{name}"),
                 None => format!("/{directory}"),
             };
+            moved |= self.wanted.keys().any(|wanted| {
+                let rest = wanted.strip_prefix(&path);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            });
             tell(NodeEvent::Path(path));
         }
+    }
+}
+
+fn flags(told: Told) -> WatchFlags {
+    let entries = WatchFlags::CREATE
+        | WatchFlags::DELETE
+        | WatchFlags::MOVE
+        | WatchFlags::ATTRIB
+        | WatchFlags::DELETE_SELF
+        | WatchFlags::MOVE_SELF
+        | WatchFlags::ONLYDIR;
+    match told {
+        Told::Entries => entries,
+        Told::Contents => entries | WatchFlags::CLOSE_WRITE,
     }
 }
 

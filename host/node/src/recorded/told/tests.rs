@@ -78,7 +78,7 @@ fn set_driver(target: &str) -> Change {
 #[test]
 fn each_change_tells_what_the_kernel_would() {
     let told = Told::of(&Node::recorded("test", NODE).unwrap(), true);
-    assert_eq!(told.take(), "0 1000000: Linux version 6.18");
+    assert_eq!(told.take(), "Log(Recorded)\n0 1000000: Linux version 6.18");
     let vendor = Change::SetAttribute {
         location: GPU.to_owned(),
         path: "vendor".to_owned(),
