@@ -3,7 +3,7 @@
 
 use crate::component::{LogBatch, LogEvent};
 use devgate_model::{Failure, FailureKind, escape};
-use devgate_node::KernelLine;
+use devgate_node::{KernelLine, LogSource};
 use devgate_policy::KernelPattern;
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -24,15 +24,19 @@ const AFTER_ALL: u32 = 999;
 
 /// The captures of one plugin. Whoever reads the log hands lines in; the component's calls take captures out.
 pub(crate) struct Captures {
-    /// Which boot the lines are of, or which process read them where that is not known: a cursor of another one is worth
-    /// nothing.
-    era: String,
+    /// Which boot the lines are of, or which process read them where that is not known. With the source, which has numbers of
+    /// its own, a cursor's era: one of another era is worth nothing.
+    boot: String,
     kept: Mutex<Kept>,
 }
 
 #[derive(Default)]
 struct Kept {
     patterns: Vec<KernelPattern>,
+    /// The first watch of the log that counts, which hands in all lines that there were before; nothing until there is one.
+    watch: Option<u64>,
+    /// Whether the lines come from `syslog(2)`, which numbers them by their time.
+    by_time: bool,
     /// Why there are no lines, if so.
     off: Option<String>,
     events: VecDeque<(Place, LogEvent)>,
@@ -61,14 +65,52 @@ impl Captures {
             ..Kept::default()
         };
         Self {
-            era: boot.unwrap_or_else(unknown),
+            boot: boot.unwrap_or_else(unknown),
             kept: Mutex::new(kept),
         }
     }
 
-    /// Whether nobody has said yet whether the log is read.
+    /// Whether it wants lines and no watch of the log has begun for it yet.
     pub(crate) fn is_new(&self) -> bool {
-        self.lock().off.as_deref() == Some(NOBODY)
+        let kept = self.lock();
+        kept.watch.is_none() && !kept.patterns.is_empty()
+    }
+
+    /// Counts what this watch of the log and those after it say, and nothing of those before: what they hand in while the new
+    /// one has not begun would make all that is older pass for known.
+    pub(crate) fn begin(&self, watch: u64) {
+        self.lock().watch.get_or_insert(watch);
+    }
+
+    /// Whether what this watch of the log says counts.
+    pub(crate) fn listens_to(&self, watch: u64) -> bool {
+        self.lock().watch.is_some_and(|first| first <= watch)
+    }
+
+    /// Says where this watch of the log has its lines from, from now on; whether a component would be told something else. What
+    /// earlier watches say does not count any more: this one tells all that there is.
+    pub(crate) fn comes_from(&self, watch: u64, source: &LogSource) -> bool {
+        let (off, by_time) = match source {
+            LogSource::NotAsked => return false,
+            LogSource::Off { why } => (Some(why.clone()), None),
+            LogSource::Syslog { .. } => (None, Some(true)),
+            _ => (None, Some(false)),
+        };
+        let mut kept = self.lock();
+        let was_read = kept.off.is_none();
+        let changed = was_read == off.is_some() && kept.off.as_deref() != Some(NOBODY);
+        (kept.watch, kept.off) = (Some(watch), off);
+        let other = by_time.filter(|by_time| *by_time != kept.by_time);
+        if let Some(by_time) = other {
+            // The other source's numbers say nothing about these: all of its lines are new, and all cursors are foreign.
+            *kept = Kept {
+                by_time,
+                last: None,
+                lost: None,
+                ..kept.anew(&kept.patterns)
+            };
+        }
+        changed || (other.is_some() && was_read)
     }
 
     /// Whether there is anything to look for.
@@ -76,12 +118,13 @@ impl Captures {
         !self.lock().patterns.is_empty()
     }
 
-    /// Says that the log is read from now on.
+    /// Says that the log is read.
     pub(crate) fn is_read(&self) {
         self.lock().off = None;
     }
 
     /// Says why the log cannot be read.
+    #[cfg(test)]
     pub(crate) fn is_off(&self, why: &str) {
         self.lock().off = Some(why.to_owned());
     }
@@ -105,7 +148,7 @@ impl Captures {
         // It has not been read for these patterns because they are not in force.
         anew.off = anew.off.filter(|why| why != NOBODY);
         Arc::new(Self {
-            era: self.era.clone(),
+            boot: self.boot.clone(),
             kept: Mutex::new(anew),
         })
     }
@@ -140,7 +183,7 @@ impl Captures {
             let message = format!("the kernel's log: {why}");
             return Err(Failure::new(FailureKind::Unsupported, message));
         }
-        let from = self.read_cursor(cursor)?;
+        let from = self.read_cursor(&kept, cursor)?;
         // A cursor of another boot, or of a line that has not been said yet: what it stood for is gone.
         let foreign = match from {
             Since::Start => false,
@@ -164,19 +207,26 @@ impl Captures {
         }
         Ok(LogBatch {
             events,
-            cursor: reached.or(after).map(|place| self.cursor(place)).unwrap_or_default(),
+            cursor: reached
+                .or(after)
+                .map(|place| self.cursor(&kept, place))
+                .unwrap_or_default(),
             gap: foreign || kept.has_lost_since(after),
         })
     }
 
-    fn cursor(&self, (line, pattern): Place) -> String {
-        let mut text = self.era.clone();
+    fn era(&self, kept: &Kept) -> String {
+        format!("{}{}", self.boot, if kept.by_time { "t" } else { "" })
+    }
+
+    fn cursor(&self, kept: &Kept, (line, pattern): Place) -> String {
+        let mut text = self.era(kept);
         // Cannot fail: it is a string.
         let _ = write!(text, ".{line}.{pattern}");
         text
     }
 
-    fn read_cursor(&self, cursor: &str) -> Result<Since, Failure> {
+    fn read_cursor(&self, kept: &Kept, cursor: &str) -> Result<Since, Failure> {
         let invalid = || {
             let message = format!("\"{}\" is no cursor of kernel-log", escape(cursor, 80));
             Failure::new(FailureKind::Invalid, message)
@@ -195,7 +245,7 @@ impl Captures {
             line.parse().map_err(|_| invalid())?,
             pattern.parse().map_err(|_| invalid())?,
         );
-        Ok(if era == self.era {
+        Ok(if era == self.era(kept) {
             Since::After(place)
         } else {
             Since::Elsewhere
@@ -229,6 +279,8 @@ impl Kept {
     fn anew(&self, patterns: &[KernelPattern]) -> Self {
         Self {
             patterns: patterns.to_vec(),
+            watch: self.watch,
+            by_time: self.by_time,
             off: self.off.clone(),
             lost: self.last.map(|last| (last, AFTER_ALL)),
             last: self.last,

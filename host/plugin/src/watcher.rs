@@ -10,8 +10,8 @@ pub(crate) use interest::Interest;
 pub(crate) use wake::{Asked, Wake};
 
 use crate::claims::Place;
-use devgate_node::{DeviceAction, LogSource, Node, NodeEvent, Watch};
-use std::collections::{BTreeMap, BTreeSet};
+use devgate_node::{DeviceAction, LogSource, Node, NodeEvent, Told, Watch};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Wakes plugins. Cheap to clone; the last one ends it.
@@ -22,13 +22,17 @@ struct Inner {
     node: Node,
     interests: Mutex<BTreeMap<Place, Arc<Interest>>>,
     watching: Mutex<Watching>,
+    /// What was said last of where the kernel's log comes from.
+    said: Mutex<Option<LogSource>>,
 }
 
 #[derive(Default)]
 struct Watching {
     /// Nothing until somebody is interested.
     watch: Option<Watch>,
-    directories: BTreeSet<String>,
+    /// How many watches there have been.
+    number: u64,
+    directories: BTreeMap<String, Told>,
 }
 
 impl Watcher {
@@ -38,6 +42,7 @@ impl Watcher {
             node,
             interests: Mutex::default(),
             watching: Mutex::default(),
+            said: Mutex::default(),
         }))
     }
 
@@ -56,79 +61,81 @@ impl Watcher {
 impl Inner {
     /// Listens to all that somebody is interested in.
     fn listen(self: &Arc<Self>) {
-        let (mut directories, mut kernel_log, mut has_none) = (BTreeSet::new(), false, false);
+        let mut watching = locked(&self.watching);
+        let (mut directories, mut kernel_log, mut has_none) = (BTreeMap::new(), false, false);
         let interests: Vec<_> = locked(&self.interests).values().map(Arc::clone).collect();
         for interest in &interests {
-            directories.extend(interest.directories().cloned());
-            kernel_log |= interest.wants_kernel_log();
-            has_none |= interest.wants_kernel_log() && interest.has_no_lines();
-        }
-        let mut watching = locked(&self.watching);
-        let has_log = watching.watch.as_ref().map(|watch| *watch.log() != LogSource::NotAsked);
-        // Whoever comes later wants the lines from the start as well: they are told again, and those who know them pass over them.
-        if has_log.is_none_or(|has| kernel_log && !has) || has_none {
-            let inner = Arc::downgrade(self);
-            let watch = self.node.watch(kernel_log, Arc::new(move |event| tell(&inner, &event)));
-            if has_log.is_none_or(|has| kernel_log && !has) {
-                say(&watch);
+            for (directory, told) in interest.directories() {
+                let most = directories.entry(directory.clone()).or_insert(*told);
+                *most = (*told).max(*most);
             }
-            interests.iter().for_each(|interest| interest.log_is(watch.log()));
+            kernel_log |= interest.wants_kernel_log();
+            has_none |= interest.has_no_lines();
+        }
+        // Whoever comes later wants the lines from the start as well: they are told again, and those who know them pass over them.
+        if watching.watch.is_none() || has_none {
+            watching.number += 1;
+            let (inner, number) = (Arc::downgrade(self), watching.number);
+            interests.iter().for_each(|interest| interest.begin(number));
+            let watch = self
+                .node
+                .watch(kernel_log, Arc::new(move |event| tell(&inner, number, &event)));
+            if let Some(why) = watch.no_device_events().filter(|_| watching.watch.is_none()) {
+                say_no_events(why);
+            }
+            // Not before the first call of a plugin that waits for this.
+            self.tell(number, &NodeEvent::Log(watch.log().clone()));
             watching.watch = Some(watch);
             watching.directories.clear();
         }
         if watching.directories != directories {
             if let Some(watch) = &watching.watch {
-                watch.directories(&directories);
+                watch.listen_in(directories.clone());
             }
             watching.directories = directories;
         }
     }
 
-    /// Watches the directories again: one of them may be another by now, or there at last.
-    fn listen_again(&self) {
-        // Whoever has it now does this anyway, and may be waiting for the one who tells.
-        let Ok(watching) = self.watching.try_lock() else { return };
-        if let Some(watch) = &watching.watch {
-            watch.directories(&watching.directories);
+    /// What a watch tells: each has a number, and later ones have greater ones.
+    fn tell(&self, watch: u64, event: &NodeEvent) {
+        if let NodeEvent::Log(source) = event {
+            self.say_log(source);
         }
-    }
-
-    fn tell(&self, event: &NodeEvent) {
         // What a plugin does when it is woken, it does elsewhere; nothing here waits for it.
         let interests: Vec<_> = locked(&self.interests).values().map(Arc::clone).collect();
         for interest in &interests {
-            interest.tell(event);
+            interest.tell(watch, event);
         }
-        if let NodeEvent::Path(path) = event
-            && interests.iter().any(|interest| interest.hangs_on(path))
-        {
-            self.listen_again();
+    }
+
+    /// Says once where lines come from, or that there are none.
+    fn say_log(&self, source: &LogSource) {
+        let mut said = locked(&self.said);
+        if *source == LogSource::NotAsked || said.as_ref() == Some(source) {
+            return;
+        }
+        *said = Some(source.clone());
+        match source {
+            LogSource::Off { .. } => tracing::warn!(
+                family = "host",
+                "events: the kernel's log, which a plugin is granted, is {source}"
+            ),
+            source => tracing::info!("events: the kernel's log comes from {source}"),
         }
     }
 }
 
-fn tell(inner: &Weak<Inner>, event: &NodeEvent) {
+fn tell(inner: &Weak<Inner>, watch: u64, event: &NodeEvent) {
     if let Some(inner) = inner.upgrade() {
-        inner.tell(event);
+        inner.tell(watch, event);
     }
 }
 
-/// Says once where events come from, and what does not come.
-fn say(watch: &Watch) {
-    if let Some(why) = watch.no_device_events() {
-        tracing::warn!(
-            family = "host",
-            "events: the kernel does not tell when devices come and go: {why}; they are seen at the next look"
-        );
-    }
-    match watch.log() {
-        LogSource::NotAsked => {}
-        source @ LogSource::Off { .. } => tracing::warn!(
-            family = "host",
-            "events: the kernel's log, which a plugin is granted, is {source}"
-        ),
-        source => tracing::info!("events: the kernel's log comes from {source}"),
-    }
+fn say_no_events(why: &str) {
+    tracing::warn!(
+        family = "host",
+        "events: the kernel does not tell when devices come and go: {why}; they are seen at the next look"
+    );
 }
 
 /// Whether hardware may be gone after this, so that it is looked at before anybody is asked about it.

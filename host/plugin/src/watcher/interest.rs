@@ -3,9 +3,9 @@
 use super::{Asked, Wake, takes_away};
 use crate::captures::Captures;
 use crate::inventory::Inventory;
-use devgate_node::{DeviceEvent, DevicePath, LogSource, NodeEvent};
+use devgate_node::{DeviceEvent, DevicePath, NodeEvent, Told};
 use devgate_policy::PluginPolicy;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a plugin's policy and units are about, and how it is woken.
@@ -16,33 +16,57 @@ pub(crate) struct Interest {
     /// What its units are made of, sorted.
     devices: Vec<DevicePath>,
     /// Where its nodes and files are.
-    directories: BTreeSet<String>,
+    directories: BTreeMap<String, Told>,
+    /// Directories in which a pattern names more of them, so that whatever is in them may be on the way to what it means.
+    ways: BTreeSet<String>,
+    /// Its units' nodes, sorted.
+    nodes: Vec<String>,
+    policy: Arc<PluginPolicy>,
     captures: Arc<Captures>,
 }
 
 impl Interest {
     /// What `policy` and the units that there are now are about.
-    pub(crate) fn new(policy: &PluginPolicy, inventory: &Inventory, wake: Arc<Wake>, captures: Arc<Captures>) -> Self {
+    pub(crate) fn new(
+        policy: &Arc<PluginPolicy>,
+        inventory: &Inventory,
+        wake: Arc<Wake>,
+        captures: Arc<Captures>,
+    ) -> Self {
         let mut subsystems = BTreeSet::new();
         for selector in &policy.hardware {
             subsystems.insert(selector.subsystem.clone());
             subsystems.extend(selector.nodes.iter().map(|node| node.subsystem.clone()));
         }
-        let files = policy.files.patterns().map(|(pattern, _)| pattern);
-        let nodes = policy.host_nodes.patterns().map(|(pattern, ..)| pattern);
-        let mut directories: BTreeSet<_> = files.chain(nodes).filter_map(directory_of_pattern).collect();
+        let files = policy.files.patterns().map(|(pattern, _)| (pattern, Told::Contents));
+        let nodes = policy
+            .host_nodes
+            .patterns()
+            .map(|(pattern, ..)| (pattern, Told::Entries));
+        let (mut directories, mut ways) = (BTreeMap::new(), BTreeSet::new());
+        for (pattern, told) in files.chain(nodes) {
+            let Some((directory, goes_on)) = directory_of_pattern(pattern) else {
+                continue;
+            };
+            if goes_on {
+                ways.insert(directory.to_owned());
+            }
+            let most = directories.entry(directory.to_owned()).or_insert(told);
+            *most = told.max(*most);
+        }
         let mut devices = Vec::new();
         for unit in inventory.units() {
             devices.extend(unit.backing.iter().cloned());
             devices.extend(unit.nodes.iter().filter_map(|node| node.owner.clone()));
         }
         let units = inventory.units().flat_map(|unit| &unit.nodes);
-        for node in units.chain(inventory.pools.values().flat_map(|pool| &pool.shared_nodes)) {
-            match node.node.path.rsplit_once('/') {
-                Some((directory, _)) if !directories.contains(directory) => {
-                    directories.insert(directory.to_owned());
-                }
-                _ => {}
+        let shared = inventory.pools.values().flat_map(|pool| &pool.shared_nodes);
+        let mut nodes: Vec<_> = units.chain(shared).map(|node| node.node.path.clone()).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        for (directory, _) in nodes.iter().filter_map(|node| node.rsplit_once('/')) {
+            if !directories.contains_key(directory) {
+                directories.insert(directory.to_owned(), Told::Entries);
             }
         }
         // Others after a reload.
@@ -54,6 +78,9 @@ impl Interest {
             subsystems,
             devices,
             directories,
+            ways,
+            nodes,
+            policy: Arc::clone(policy),
             captures,
         }
     }
@@ -64,7 +91,7 @@ impl Interest {
         self.wake.take().is_some()
     }
 
-    pub(super) fn directories(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn directories(&self) -> impl Iterator<Item = (&String, &Told)> {
         self.directories.iter()
     }
 
@@ -72,30 +99,33 @@ impl Interest {
         self.captures.wants_lines()
     }
 
-    /// Whether nobody has told it of the log's lines so far, those that were there before among them.
+    /// Whether it wants the log's lines and nobody has told it of those that were there before.
     pub(super) fn has_no_lines(&self) -> bool {
         self.captures.is_new()
     }
 
-    /// Says where the lines come from.
-    pub(super) fn log_is(&self, source: &LogSource) {
-        match source {
-            LogSource::NotAsked => {}
-            LogSource::Off { why } => self.captures.is_off(why),
-            _ => self.captures.is_read(),
+    /// Takes lines from this watch on, which tells all that there are, if it wants any.
+    pub(super) fn begin(&self, watch: u64) {
+        if self.wants_kernel_log() {
+            self.captures.begin(watch);
         }
     }
 
-    /// Wakes the plugin if an event may be about what it is interested in.
-    pub(super) fn tell(&self, event: &NodeEvent) {
+    /// Wakes the plugin if an event that a watch tells of may be about what it is interested in.
+    pub(super) fn tell(&self, watch: u64, event: &NodeEvent) {
+        let is_of_log = matches!(event, NodeEvent::Log(_) | NodeEvent::Line(_) | NodeEvent::Gap);
+        if is_of_log && !self.captures.listens_to(watch) {
+            return;
+        }
         let asked = match event {
             NodeEvent::Device(event) if !self.is_about(event) => return,
             NodeEvent::Device(event) if takes_away(event.action) => Asked::HARDWARE | Asked::UNITS,
             // Word of a driver changes nothing about what there is, as a rule; but it may.
             NodeEvent::Device(_) | NodeEvent::Driver(_) => Asked::UNITS,
             NodeEvent::Path(path) if self.is_near(path) => Asked::HARDWARE | Asked::UNITS,
+            NodeEvent::Log(source) if self.captures.comes_from(watch, source) => Asked::HEALTH,
             NodeEvent::Line(line) if self.captures.take(line) => Asked::HEALTH,
-            NodeEvent::Gap if self.captures.wants_lines() => {
+            NodeEvent::Gap => {
                 self.captures.lost();
                 Asked::HEALTH
             }
@@ -132,22 +162,28 @@ impl Interest {
         }
     }
 
-    /// Whether a path is in one of the directories, or is one of them.
+    /// Whether a path is one of those that the policy or a unit names, or on the way to one.
     fn is_near(&self, path: &str) -> bool {
         let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        self.directories.contains(directory) || self.hangs_on(path)
+        self.nodes.binary_search_by(|node| node.as_str().cmp(path)).is_ok()
+            || self.policy.host_nodes.matching(path).next().is_some()
+            || self.policy.files.matching(path).next().is_some()
+            || self.ways.contains(directory)
+            || self.hangs_on(path)
     }
 
     /// Whether one of the directories is this, or somewhere beneath it.
-    pub(super) fn hangs_on(&self, path: &str) -> bool {
+    fn hangs_on(&self, path: &str) -> bool {
         let beneath = |directory: &String| directory.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-        self.directories.contains(path) || self.directories.iter().any(beneath)
+        self.directories.contains_key(path) || self.directories.keys().any(beneath)
     }
 }
 
-/// The directory that all paths of a pattern are in, or beneath.
-fn directory_of_pattern(pattern: &str) -> Option<String> {
+/// The directory that all paths of a pattern are in, or beneath; and whether they may be beneath.
+fn directory_of_pattern(pattern: &str) -> Option<(&str, bool)> {
     let plain = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
     let (directory, _) = pattern.get(..plain)?.rsplit_once('/')?;
-    (!directory.is_empty()).then(|| directory.to_owned())
+    let rest = pattern.get(plain..)?;
+    let goes_on = rest.contains('/') || rest.contains("**");
+    (!directory.is_empty()).then_some((directory, goes_on))
 }

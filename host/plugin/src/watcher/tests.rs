@@ -132,11 +132,15 @@ fn a_unit_is_about_what_is_above_and_beneath_it() {
         node: None,
     };
     let about = |device| {
-        interest.tell(&NodeEvent::Device(event(device)));
+        interest.tell(1, &NodeEvent::Device(event(device)));
         interest.take()
     };
     assert!(about(&card) && about(&parent));
     assert!(!about(&stranger));
+}
+
+fn events(captures: &crate::captures::Captures) -> usize {
+    captures.since("", 10).unwrap().events.len()
 }
 
 fn captures(policy: &devgate_policy::PluginPolicy) -> Arc<crate::captures::Captures> {
@@ -157,7 +161,6 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
         watcher.register(Place(place), interest);
         (wake, captures)
     };
-    let events = |captures: &crate::captures::Captures| captures.since("", 10).unwrap().events.len();
     let (wake, first) = register(0);
     assert_eq!((events(&first), wake.take()), (1, Some(Asked::HEALTH)));
     let line = |text: &str| {
@@ -173,4 +176,112 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
     assert_eq!((events(&first), wake.take()), (2, Some(Asked::HEALTH)));
     let (_, second) = register(1);
     assert_eq!((events(&second), events(&first)), (2, 2), "and nobody gets one twice");
+}
+
+/// The first watch goes on until another one has taken its place, which tells all lines again.
+#[test]
+fn what_an_earlier_watch_says_makes_nothing_pass_for_known() {
+    let policy = plugin_policy(&policy_of("    kernel-log: ['^NVRM: Xid: ([0-9]+)']\n"));
+    let captures = captures(&policy);
+    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), Arc::clone(&captures));
+    let say = |watch, sequence| {
+        let text = format!("NVRM: Xid: {sequence}");
+        let line = devgate_node::KernelLine {
+            sequence,
+            micros: sequence,
+            text,
+        };
+        interest.tell(watch, &NodeEvent::Line(line));
+    };
+    let source = |watch| interest.tell(watch, &NodeEvent::Log(LogSource::Kmsg));
+    // Of the watch that another plugin has, before and after its own has begun.
+    say(1, 7);
+    assert!(interest.has_no_lines());
+    interest.begin(2);
+    assert!(!interest.has_no_lines() && !interest.take());
+    say(1, 8);
+    interest.tell(1, &NodeEvent::Gap);
+    source(1);
+    assert!(captures.since("", 1).is_err(), "nothing has been read for it");
+    source(2);
+    (1..=8).for_each(|n| say(2, n));
+    assert_eq!((events(&captures), interest.take()), (8, true));
+    // A third plugin's: it tells all again, and there is nobody who says more than it.
+    source(3);
+    (1..=9).for_each(|n| say(3, n));
+    assert_eq!((events(&captures), interest.take()), (9, true));
+    say(2, 99);
+    assert_eq!((events(&captures), interest.take()), (9, false));
+}
+
+#[test]
+fn a_log_that_fails_or_is_another_one_is_told() {
+    let policy = plugin_policy(&policy_of("    kernel-log: ['^(x)']\n"));
+    let captures = captures(&policy);
+    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), Arc::clone(&captures));
+    interest.begin(1);
+    let source = |source| {
+        interest.tell(1, &NodeEvent::Log(source));
+        interest.take()
+    };
+    let line = |sequence| {
+        let (micros, text) = (1, "x".to_owned());
+        interest.tell(1, &NodeEvent::Line(devgate_node::KernelLine { sequence, micros, text }));
+        interest.take()
+    };
+    assert!(!source(LogSource::Kmsg), "nobody has asked yet");
+    assert!(line(500));
+    let cursor = captures.since("", 10).unwrap().cursor;
+    let (why, no_kmsg) = ("it fails".to_owned(), "it fails".to_owned());
+    assert!(source(LogSource::Off { why }));
+    let refused = captures.since(&cursor, 10).unwrap_err();
+    assert_eq!(refused.message, "the kernel's log: it fails");
+    assert!(source(LogSource::Kmsg));
+    assert!(!captures.since(&cursor, 10).unwrap().gap, "where it was");
+    // The same lines have other numbers there, smaller or greater.
+    assert!(source(LogSource::Syslog { no_kmsg }));
+    assert!(line(8));
+    let batch = captures.since(&cursor, 10).unwrap();
+    assert_eq!((batch.events.len(), batch.gap), (1, true));
+    assert!(!captures.since(&batch.cursor, 10).unwrap().gap);
+    assert!(source(LogSource::Kmsg));
+    assert!(captures.since(&batch.cursor, 10).unwrap().gap);
+}
+
+/// Every process that is done with `/dev/null` closes it.
+#[test]
+fn what_is_beside_the_policys_paths_wakes_nobody() {
+    let policy = plugin_policy(&policy_of(
+        "    files: [/etc/vendor/*.conf, \"/opt/*/etc/conf\"]\n    host-nodes: {shared: [\"/dev/vendor[0-9]\"]}\n",
+    ));
+    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), captures(&policy));
+    let near = |path: &str| {
+        interest.tell(1, &NodeEvent::Path(path.to_owned()));
+        interest.take()
+    };
+    for path in [
+        "/dev/null",
+        "/dev/vendor",
+        "/etc/vendor/x",
+        "/etc/passwd",
+        "/etc/vendors",
+    ] {
+        assert!(!near(path), "{path}");
+    }
+    for path in [
+        "/dev/vendor1",
+        "/dev",
+        "/etc/vendor/a.conf",
+        "/etc/vendor",
+        "/etc",
+        "/opt/x",
+    ] {
+        assert!(near(path), "{path}");
+    }
+    let told: Vec<_> = interest
+        .directories()
+        .map(|(path, told)| (path.as_str(), *told))
+        .collect();
+    let (entries, contents) = (Told::Entries, Told::Contents);
+    assert_eq!(told, [("/dev", entries), ("/etc/vendor", contents), ("/opt", contents)]);
 }
