@@ -87,6 +87,34 @@ fn a_disk_that_fails_is_the_admins_business() {
     );
 }
 
+/// Numbers of patterns mean those of the policy that a call is made under.
+#[test]
+fn a_trial_is_told_nothing_by_the_numbers_of_another_policys_patterns() {
+    let (grants, means) = world(&Memory::forgetful());
+    means.captures.is_read();
+    means.captures.take(&KernelLine {
+        sequence: 1,
+        micros: 1,
+        text: "NVRM: Xid (x): 79, x".to_owned(),
+    });
+    let trial = |policy: &str| {
+        let policy = plugin_policy(&policy_of(policy));
+        let grants = Arc::new(Grants::new(node(), policy));
+        let mut host = host_with(grants, Arc::clone(&means));
+        host.on_trial(Moment::Health);
+        host.kernel_log_since("", 10).unwrap().events.len()
+    };
+    assert_eq!(
+        trial("    kernel-log: ['^(mlx5)', '^NVRM: Xid \\((.*)\\): ([0-9]+)']\n"),
+        0
+    );
+    assert_eq!(trial(POLICY), 1, "those are the same");
+    assert_eq!(
+        host_with(grants, means).kernel_log_since("", 10).unwrap().events.len(),
+        1
+    );
+}
+
 #[test]
 fn captures_count_as_what_was_read() {
     let (grants, means) = world(&Memory::forgetful());
