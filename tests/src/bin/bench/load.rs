@@ -1,4 +1,4 @@
-//! The whole program: start, memory and idleness, with 1 and 8 plugins of 8 devices.
+//! The whole program: start, memory and idleness, with 1, 8 and 64 plugins of 8 devices.
 //!
 //! Every plugin has a component of its own: the same code, but another file with another digest, as if each came from
 //! another vendor, so that nothing can be compiled once for all of them.
@@ -9,6 +9,7 @@ use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use std::time::{Duration, Instant};
 
 const DEVICES: u32 = 8;
+const MANY: u32 = 64;
 
 fn kinds(plugins: u32) -> Vec<Kind> {
     (0..plugins).map(|class| Kind { class, count: DEVICES }).collect()
@@ -44,6 +45,23 @@ pub(crate) async fn measure(table: &mut Table, idle: u64) -> anyhow::Result<()> 
         "%",
         0.2,
     );
+    drop((one, eight));
+    many(table, idle).await
+}
+
+/// The same with as many plugins as no node has: what grows with them must grow slowly.
+async fn many(table: &mut Table, idle: u64) -> anyhow::Result<()> {
+    let (host, start) = started(MANY).await?;
+    table.figure("start to registered, 64 plugins, cold", start.as_secs_f64() * 1e3, "ms");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let (memory, own) = resident(host.pid()?)?;
+    table.figure("resident memory, 64 plugins of 8 devices", memory, "MiB");
+    table.figure("the same, without what is a file's", own, "MiB");
+    let (before, begun) = (processor_time(host.pid()?)?, Instant::now());
+    tokio::time::sleep(Duration::from_secs(idle)).await;
+    let used = processor_time(host.pid()?)? - before;
+    let share = used / begun.elapsed().as_secs_f64() * 100.0;
+    table.figure("idle, 64 plugins, 512 devices, of one core", share, "%");
     Ok(())
 }
 
