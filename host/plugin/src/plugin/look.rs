@@ -69,8 +69,13 @@ impl Plugin {
                     (true, new.insert(health))
                 }
             };
-            if was || health.ailment().is_some() {
-                ailments.note(&policy.name, &unit.id, health.ailment());
+            match health.ailment() {
+                None if was => ailments.note(&policy.name, &unit.id, None),
+                // Found so in this boot. What only has not been found well yet stays what it was noted as.
+                Some(ailment) if matches!(verdict, Verdict::Unhealthy(_)) => {
+                    ailments.note(&policy.name, &unit.id, Some(ailment));
+                }
+                _ => {}
             }
         }
     }
