@@ -5,16 +5,13 @@ use devgate_model::{PluginName, UnitId, escape};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
 const NAME: &str = "unhealthy.json";
-/// Written first, then renamed.
-const NEW: &str = "unhealthy.json.new";
 /// Where a file goes that cannot be understood.
 const ASIDE: &str = "unhealthy.json.unreadable";
 const VERSION: u32 = 1;
@@ -143,12 +140,7 @@ impl Ailments {
         };
         let mut text = serde_json::to_vec_pretty(&content)?;
         text.push(b'\n');
-        let (new, mut options) = (dir.join(NEW), fs::OpenOptions::new());
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&new, dir.join(NAME))?;
-        fs::File::open(dir)?.sync_all()
+        crate::whole::write(&dir.join(NAME), &text)
     }
 
     /// Saves what is not saved yet, before the host ends. Blocks.

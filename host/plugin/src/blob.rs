@@ -1,9 +1,9 @@
 //! One small blob for each plugin that survives restarts: a file of the state directory, replaced as a whole.
 
+use crate::whole;
 use devgate_model::{CallError, HostFault, PluginName};
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -18,8 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
 /// Beneath the state directory.
 const DIRECTORY: &str = "state";
-/// What is written first, then renamed.
-const NEW: &str = ".new";
 
 /// A plugin's blob. Cheap to clone.
 #[derive(Clone)]
@@ -161,7 +159,7 @@ impl Blob {
             return Ok(());
         }
         if let Some(file) = &self.0.file {
-            write(file, bytes).map_err(|error| {
+            whole::write(file, bytes).map_err(|error| {
                 // It may be in place all the same: only the disk knows.
                 *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 NotStored::Disk(error)
@@ -190,21 +188,6 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(format!("it has more than {MOST_BYTES} bytes")));
     }
     Ok(bytes)
-}
-
-fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = file.parent().unwrap_or(Path::new(""));
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let mut name = file.as_os_str().to_owned();
-    name.push(NEW);
-    let new = Path::new(&name);
-    let mut options = fs::OpenOptions::new();
-    let mut opened = options.write(true).create(true).truncate(true).mode(0o600).open(new)?;
-    opened.write_all(bytes)?;
-    // The content must be there before the name is, whenever the power goes.
-    opened.sync_all()?;
-    fs::rename(new, file)?;
-    fs::File::open(dir)?.sync_all()
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ mod survey;
 mod tenancy;
 mod turns;
 mod watcher;
+mod whole;
 
 pub use calls::Inline;
 pub use grants::{

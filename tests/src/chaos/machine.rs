@@ -1,14 +1,17 @@
 //! The recorded node: devices that leave and come back, and whose names a reboot gives to others.
 
 use super::step::Act;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// How many devices there are of each kind. The last kind is shared by replicas.
 pub(super) const KINDS: [u32; 3] = [3, 4, 2];
 /// The kind whose devices are given to several containers.
 pub(super) const SHARED: u32 = 2;
+/// How long ago a device may have gone that a pod was given.
+const LATELY: Duration = Duration::from_secs(5);
 /// How many may share one.
 pub(super) const REPLICAS: u32 = 3;
 
@@ -16,10 +19,11 @@ pub(super) const REPLICAS: u32 = 3;
 pub(super) type Hardware = (u32, u32);
 
 /// The node as it is now.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Machine {
     renumbered: bool,
-    gone: BTreeSet<(u32, u32)>,
+    /// Which are away, and since when.
+    gone: BTreeMap<(u32, u32), Instant>,
 }
 
 /// The resource of a kind.
@@ -59,7 +63,10 @@ impl Machine {
                     .and_then(|kind| KINDS.get(kind))
                     .copied()
                     .unwrap_or(0);
-                *device < count && self.gone.insert((*kind, *device))
+                *device < count && !self.gone.contains_key(&(*kind, *device)) && {
+                    self.gone.insert((*kind, *device), Instant::now());
+                    true
+                }
             }
             Act::Back => !std::mem::take(&mut self.gone).is_empty(),
             Act::Reboot(renumbered) => {
@@ -88,7 +95,7 @@ impl Machine {
             .copied()
             .unwrap_or(0);
         let places = (0..count).map(|place| (self.number(kind, place), (kind, place)));
-        let there = places.filter(|(number, _)| !self.gone.contains(&(kind, *number)));
+        let there = places.filter(|(number, _)| !self.gone.contains_key(&(kind, *number)));
         there
             .map(|(number, hardware)| (format!("chaos{kind}-{number}"), hardware))
             .collect()
@@ -99,6 +106,13 @@ impl Machine {
         let name = path.strip_prefix("/dev/")?;
         let (kind, _) = name.strip_prefix("chaos")?.split_once('-')?;
         self.devices(kind.parse().ok()?).get(name).copied()
+    }
+
+    /// The same, also for what went within the last seconds: a pod may have been admitted just before.
+    pub(super) fn just_at(&self, path: &str) -> Option<Hardware> {
+        let mut lately = self.clone();
+        lately.gone.retain(|_, since| since.elapsed() >= LATELY);
+        lately.at(path)
     }
 
     /// Writes the recording, as a whole.
@@ -142,6 +156,10 @@ mod tests {
         assert!(machine.change(&Act::Gone(1, 3)) && !machine.change(&Act::Gone(1, 3)));
         assert!(!machine.change(&Act::Gone(1, 4)));
         assert_eq!(machine.devices(1).len(), 3);
+        assert_eq!(
+            (machine.at("/dev/chaos1-3"), machine.just_at("/dev/chaos1-3")),
+            (None, Some((1, 3)))
+        );
         machine.change(&Act::Reboot(true));
         assert_eq!(
             (machine.at("/dev/chaos1-0"), machine.at("/dev/chaos1-2")),

@@ -48,7 +48,7 @@ impl Pods {
         let mut broken = Vec::new();
         let mut has = BTreeMap::new();
         for path in options.devices.keys() {
-            match machine.at(path) {
+            match machine.just_at(path) {
                 Some(hardware) => {
                     has.insert(path.clone(), hardware);
                 }

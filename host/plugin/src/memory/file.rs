@@ -2,15 +2,16 @@
 
 use super::Key;
 use super::record::HandedOut;
+use crate::whole;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "handed-out.json";
-/// Written first, then renamed.
+/// What is written first, see [`whole::write`].
 const NEW: &str = "handed-out.json.new";
 /// Where a file goes that cannot be understood.
 const ASIDE: &str = "handed-out.json.unreadable";
@@ -78,13 +79,7 @@ impl File {
                 "what was handed out has more than {MOST_BYTES} bytes"
             )));
         }
-        let new = self.dir.join(NEW);
-        let mut file = create(&new)?;
-        file.write_all(&text)?;
-        // A reboot is what this is for: the content must be there before the name is.
-        file.sync_all()?;
-        fs::rename(&new, self.dir.join(NAME))?;
-        fs::File::open(&self.dir)?.sync_all()
+        whole::write(&self.dir.join(NAME), &text)
     }
 }
 
