@@ -89,7 +89,7 @@ fn a_disk_that_fails_is_the_admins_business() {
 
 /// Numbers of patterns mean those of the policy that a call is made under.
 #[test]
-fn a_trial_is_told_nothing_by_the_numbers_of_another_policys_patterns() {
+fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
     let (grants, means) = world(&Memory::forgetful());
     means.captures.is_read();
     means.captures.take(&KernelLine {

@@ -250,7 +250,7 @@ fn a_log_that_fails_or_is_another_one_is_told() {
 
 /// Every process that is done with `/dev/null` closes it.
 #[test]
-fn what_is_beside_the_policys_paths_wakes_nobody() {
+fn what_is_beside_the_paths_of_the_policy_wakes_nobody() {
     let policy = plugin_policy(&policy_of(
         "    files: [/etc/vendor/*.conf, \"/opt/*/etc/conf\"]\n    host-nodes: {shared: [\"/dev/vendor[0-9]\"]}\n",
     ));
