@@ -215,6 +215,8 @@ impl Report {
         self.guess_language();
         self.contract = contents.contract.map(|version| version.to_string());
         self.exports = contents.exports.iter().map(ToString::to_string).collect();
+        // Tools write them in an order that differs from build to build.
+        self.exports.sort();
         self.counts = counts::of(self.size, &contents.counts);
         self.policy = Some(skeleton::of(name, self));
     }
