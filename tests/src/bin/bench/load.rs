@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 const DEVICES: u32 = 8;
 const MANY: u32 = 64;
+/// After this long, what start-up needed and freed has been given back, or never will be; and the threads that waited for files, of
+/// which a count of processor time would lose what they used, have ended.
+const SETTLED: Duration = Duration::from_secs(13);
 
 fn kinds(plugins: u32) -> Vec<Kind> {
     (0..plugins).map(|class| Kind { class, count: DEVICES }).collect()
@@ -26,8 +29,7 @@ pub(crate) async fn measure(table: &mut Table, idle: u64) -> anyhow::Result<()> 
 
     let (one, _) = started(1).await?;
     let (eight, _) = started(8).await?;
-    // What start-up needed and freed has been given back, or never will be.
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    tokio::time::sleep(SETTLED).await;
     let (small, small_own) = resident(one.pid()?)?;
     let (large, large_own) = resident(eight.pid()?)?;
     table.figure("resident memory, 1 plugin of 8 devices", small, "MiB");
@@ -53,7 +55,7 @@ pub(crate) async fn measure(table: &mut Table, idle: u64) -> anyhow::Result<()> 
 async fn many(table: &mut Table, idle: u64) -> anyhow::Result<()> {
     let (host, start) = started(MANY).await?;
     table.figure("start to registered, 64 plugins, cold", start.as_secs_f64() * 1e3, "ms");
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    tokio::time::sleep(SETTLED).await;
     let (memory, own) = resident(host.pid()?)?;
     table.figure("resident memory, 64 plugins of 8 devices", memory, "MiB");
     table.figure("the same, without what is a file's", own, "MiB");
