@@ -107,6 +107,34 @@ impl Node {
         }
     }
 
+    /// A recorded node as the text of a description, which [`Node::recorded`] reads as the same node: its changes included, its
+    /// comments not. Empty directories beneath devices have no word and are left out.
+    ///
+    /// # Errors
+    /// [`NodeError::Live`] on a live node.
+    pub fn text(&self) -> Result<String, NodeError> {
+        match &self.source {
+            Source::Live(_) => Err(NodeError::Live),
+            Source::Recorded(recorded) => Ok(recorded.text()),
+        }
+    }
+
+    /// Removes a device of a recorded node as [`Change::RemoveDevice`] does; gives the changes that put it back as it was, to be
+    /// applied in their order.
+    ///
+    /// # Errors
+    /// As [`Node::apply`].
+    pub fn unplug(&self, location: &str) -> Result<Vec<Change>, NodeError> {
+        match &self.source {
+            Source::Live(_) => Err(NodeError::Live),
+            Source::Recorded(recorded) => {
+                let undo = recorded.undo_removal(location)?;
+                recorded.apply(Change::RemoveDevice(location.to_owned()))?;
+                Ok(undo)
+            }
+        }
+    }
+
     /// Reads a recorded node's file again, for all clones at once: a recording that is edited while it is played.
     ///
     /// # Errors

@@ -6,7 +6,9 @@ mod escapes;
 #[cfg(test)]
 mod tests;
 mod told;
+mod undo;
 mod world;
+mod writer;
 
 pub use change::Change;
 pub(crate) use description::MOST_RECORDING_BYTES;
@@ -51,6 +53,16 @@ impl Recorded {
         drop(world);
         self.watchers.tell(&events);
         Ok(())
+    }
+
+    /// All of it as the text of a description.
+    pub(crate) fn text(&self) -> String {
+        writer::text(&self.world.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What puts a device back that is removed now, with all that goes with it.
+    pub(crate) fn undo_removal(&self, location: &str) -> Result<Vec<Change>, NodeError> {
+        undo::removal(&self.world.read().unwrap_or_else(PoisonError::into_inner), location)
     }
 
     /// Tells of each change to come; with `kernel_log` also the lines that there are.

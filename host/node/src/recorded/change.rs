@@ -162,7 +162,7 @@ fn remove(world: &mut World, path: &str) -> Result<(), String> {
 }
 
 /// The directory of a device that is there.
-fn device(world: &World, location: &str) -> Result<String, String> {
+pub(super) fn device(world: &World, location: &str) -> Result<String, String> {
     let path = format!("sys/devices/{location}");
     match problem(location) {
         Some(problem) => Err(problem.to_owned()),

@@ -13,6 +13,7 @@ use crate::nodes::parse_number;
 use crate::path::problem;
 use devgate_model::{NodeKind, NodeNumber, escape};
 use device::Description;
+pub(crate) use subsystem::automatic_subsystem;
 
 /// The largest recording, in bytes.
 pub(crate) const MOST_RECORDING_BYTES: usize = 64 << 20;

@@ -37,6 +37,23 @@ pub(crate) fn unescape(value: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
+/// Bytes as `umockdev-record` writes them: GLib's `g_strescape`.
+pub(crate) fn escape(bytes: &[u8]) -> String {
+    let one = |byte: &u8| match byte {
+        8 => "\\b".to_owned(),
+        12 => "\\f".to_owned(),
+        b'\n' => "\\n".to_owned(),
+        b'\r' => "\\r".to_owned(),
+        b'\t' => "\\t".to_owned(),
+        11 => "\\v".to_owned(),
+        b'\\' => "\\\\".to_owned(),
+        b'"' => "\\\"".to_owned(),
+        0x20..0x7f => char::from(*byte).to_string(),
+        other => format!("\\{other:03o}"),
+    };
+    bytes.iter().map(one).collect()
+}
+
 /// The bytes that pairs of hexadecimal digits stand for.
 pub(crate) fn unhex(value: &str) -> Result<Vec<u8>, String> {
     let digit = |byte: &u8| {
@@ -56,23 +73,6 @@ pub(crate) fn unhex(value: &str) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// As `umockdev-record` writes it: GLib's `g_strescape`.
-    fn escape(bytes: &[u8]) -> String {
-        let one = |byte: &u8| match byte {
-            8 => "\\b".to_owned(),
-            12 => "\\f".to_owned(),
-            b'\n' => "\\n".to_owned(),
-            b'\r' => "\\r".to_owned(),
-            b'\t' => "\\t".to_owned(),
-            11 => "\\v".to_owned(),
-            b'\\' => "\\\\".to_owned(),
-            b'"' => "\\\"".to_owned(),
-            0x20..0x7f => char::from(*byte).to_string(),
-            other => format!("\\{other:03o}"),
-        };
-        bytes.iter().map(one).collect()
-    }
 
     #[test]
     fn escapes_are_glibs() {

@@ -118,6 +118,11 @@ impl World {
         Ok(())
     }
 
+    /// Owner and mode of what is not root's with the usual mode, by path.
+    pub(crate) fn rights(&self) -> &BTreeMap<String, (u32, u32)> {
+        &self.rights
+    }
+
     /// Adds a line to the kernel's log.
     ///
     /// # Errors

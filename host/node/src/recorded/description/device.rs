@@ -1,6 +1,6 @@
 //! One device's paragraph, and what of the kernel's tree it stands for.
 
-use super::subsystem::is_bus;
+use super::subsystem::automatic_subsystem;
 use super::{Problem, attribute, pair, put_node, unknown};
 use crate::nodes::parse_number;
 use crate::path::{base, follow, is_name, problem};
@@ -163,7 +163,7 @@ impl Description {
                 Err("L: subsystem does not lead to SUBSYSTEM".to_owned())
             };
         }
-        Ok(format!("sys/{}/{name}", if is_bus(name) { "bus" } else { "class" }))
+        Ok(automatic_subsystem(name))
     }
 
     fn number(&self, subsystem: &str) -> Result<Option<NodeNumber>, String> {

@@ -77,9 +77,14 @@ const BUSES: [&str; 70] = [
 ];
 
 /// Whether a subsystem of this name is a bus.
-pub(super) fn is_bus(name: &str) -> bool {
+fn is_bus(name: &str) -> bool {
     // Registered by one driver each, too many to be worth a line in the table.
     BUSES.binary_search(&name).is_ok() || ["serial-base", "slimbus", "soundwire", "wmi", "workqueue"].contains(&name)
+}
+
+/// Where the kernel keeps a subsystem of this name, below the node's root, unless a description says otherwise.
+pub(crate) fn automatic_subsystem(name: &str) -> String {
+    format!("sys/{}/{name}", if is_bus(name) { "bus" } else { "class" })
 }
 
 #[cfg(test)]
