@@ -1,9 +1,10 @@
-//! What this project may depend on: the one-way order of its crates, and licence, source, pinning and features of everything
-//! else.
+//! What this project may depend on: the one-way order of its crates, no vendor by name in the host, and licence, source, pinning
+//! and features of everything else.
 
 mod features;
 mod layers;
 mod licence;
+mod vendors;
 
 use crate::workspace::{guests, host, metadata_for, root};
 use anyhow::{Context, Result, bail};
@@ -17,7 +18,7 @@ pub(crate) fn check() -> Result<()> {
     let text = std::fs::read_to_string(root().join("deny.toml")).context("read deny.toml")?;
     let allowed = allowed_licences(&text)?;
     let platform = host()?;
-    let mut problems = Vec::new();
+    let mut problems = vendors::problems(&root(), "host")?;
     for (folder, own) in [(root(), true), (guests(), false)] {
         let metadata = metadata_for(&folder, &platform)?;
         problems.extend(foreign(&metadata, &allowed));

@@ -1,4 +1,4 @@
-//! Files outside the device tree, such as `/proc/driver/nvidia/version`, by their absolute paths.
+//! Files outside the device tree, such as `/proc/driver/acme/version`, by their absolute paths.
 
 use crate::ReadError;
 use crate::node::Node;

@@ -84,7 +84,7 @@ mod tests {
         for good in [
             "vendor",
             "power/control",
-            "tenstorrent!0/tt_serial",
+            "acmecard!0/serial",
             "..x",
             "a..b",
             "...",

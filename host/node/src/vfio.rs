@@ -19,8 +19,8 @@ pub struct GroupNode {
 }
 
 impl Node {
-    /// Whether a driver gives the device to processes: not vfio-pci alone, as mlx5_vfio_pci, nvgrace-gpu-vfio-pci and others
-    /// are variants of it.
+    /// Whether a driver gives the device to processes: not vfio-pci alone, as several vendors have
+    /// variants of it with names of their own (`VENDOR_vfio_pci`, `VENDOR-gpu-vfio-pci`).
     #[must_use]
     pub fn is_bound_to_vfio(&self, device: &DevicePath) -> bool {
         self.driver(device).is_some_and(|driver| driver.contains("vfio"))

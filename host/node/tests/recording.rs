@@ -77,7 +77,7 @@ fn a_gpu_has_attributes_links_and_drm_children() {
     assert!(matches!(node.attribute(&gpu, "reset", 4096), Err(ReadError::Denied(_))));
     assert_eq!(node.root_attribute(&gpu, "reset", 4096).unwrap(), b"");
     assert_eq!(node.entries(&gpu, "drm").unwrap(), ["card0", "renderD128"]);
-    assert_eq!(node.driver(&gpu).as_deref(), Some("amdgpu"));
+    assert_eq!(node.driver(&gpu).as_deref(), Some("acmegpu"));
     assert_eq!(node.link(&gpu, "iommu_group").unwrap(), "17");
     assert_eq!(node.related(&gpu, "iommu_group"), Err(ReadError::NotADevice));
     assert_eq!(names(&node.child_devices(&gpu).unwrap()), ["card0", "renderD128"]);
@@ -132,7 +132,7 @@ fn nodes_have_the_kernels_names_and_types() {
         ("tty", "ttyUSB0", Some("/dev/ttyUSB0 c 188:0")),
         ("net", "ens1f0np0", None),
         ("pci", "0000:3b:00.0", None),
-        ("tenstorrent", "tenstorrent!0", Some("/dev/tenstorrent/0 c 237:0")),
+        ("acmecard", "acmecard!0", Some("/dev/acmecard/0 c 237:0")),
     ] {
         assert_eq!(own(&node, subsystem, name).as_deref(), expected, "{subsystem} {name}");
     }
@@ -146,17 +146,17 @@ fn nodes_have_the_kernels_names_and_types() {
         }),
         None
     );
-    assert_eq!(node.node_at("/dev/nvidiactl").unwrap().number.to_string(), "c 195:255");
-    assert_eq!(node.owner_of(node.node_at("/dev/nvidiactl").unwrap().number), None);
+    assert_eq!(node.node_at("/dev/acmectl").unwrap().number.to_string(), "c 195:255");
+    assert_eq!(node.owner_of(node.node_at("/dev/acmectl").unwrap().number), None);
     assert_eq!(node.node_at("/dev/dri"), Err(ReadError::NotANode));
     assert_eq!(
         node.node_at("/dev/dri/by-path/pci-0000:3b:00.0-card"),
         Err(ReadError::NotFound)
     );
     assert!(
-        node.file("/proc/driver/nvidia/version", 4096)
+        node.file("/proc/driver/acme/version", 4096)
             .unwrap()
-            .starts_with(b"NVRM version")
+            .starts_with(b"ACME version")
     );
 }
 

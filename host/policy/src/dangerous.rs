@@ -35,7 +35,7 @@ pub(crate) const KINDS: &[(&str, &str)] = &[
     ("kmsg", "the kernel's log"),
     ("latency", "how all processors sleep"),
     ("loop-control", "what makes block devices from files"),
-    ("management-engine", "Intel's management engine"),
+    ("management-engine", "the management engine of a processor's vendor"),
     ("mapper-control", "what makes device-mapper devices"),
     ("mcelog", "the record of hardware errors"),
     ("mem", "physical and kernel memory"),

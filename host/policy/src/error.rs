@@ -21,7 +21,7 @@ pub struct PolicyError {
 }
 
 impl fmt::Display for PolicyError {
-    /// `policy.yaml:12:5: unknown key "hardwear" in plugin "nvidia"; did you mean "hardware"?`
+    /// `policy.yaml:12:5: unknown key "hardwear" in plugin "acme"; did you mean "hardware"?`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.file.is_empty() {
             write!(f, "{}:", escape(&self.file, 256))?;

@@ -24,7 +24,7 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Opens a mapping; reports and gives nothing where it is something else. `place` says where the keys are, for
-    /// messages: `plugin "nvidia"`.
+    /// messages: `plugin "acme"`.
     pub(crate) fn open(node: &'a Node, place: &'a str, section: &Section, report: &mut Report) -> Option<Self> {
         let Value::Map(entries) = &node.value else {
             report.error(node.at, format!("{place} must be a mapping, not {}", node.value.kind()));

@@ -126,17 +126,17 @@ mod tests {
 
     #[test]
     fn captures_alone_are_told() {
-        let xid = parse(r"^NVRM: Xid \(PCI:([0-9a-f:]+)\): ([0-9]+),").unwrap();
-        let line = "NVRM: Xid (PCI:0000:05:00): 79, pid='<unknown>', name=evil";
-        assert_eq!(xid.captures(line), Some(vec!["0000:05:00", "79"]));
-        assert_eq!(xid.captures(&format!("evil: {line}")), None);
+        let fault = parse(r"^ACME: Fault \(PCI:([0-9a-f:]+)\): ([0-9]+),").unwrap();
+        let line = "ACME: Fault (PCI:0000:05:00): 79, pid='<unknown>', name=evil";
+        assert_eq!(fault.captures(line), Some(vec!["0000:05:00", "79"]));
+        assert_eq!(fault.captures(&format!("evil: {line}")), None);
         assert_eq!(parse("^a(b)?(c)").unwrap().captures("ac"), Some(vec!["", "c"]));
     }
 
     #[test]
     fn what_is_not_anchored_captures_nothing_or_does_not_compile_is_refused() {
         for bad in [
-            "NVRM: (x)",
+            "ACME: (x)",
             "^(a)|b(c)",
             "^*(a)",
             "^?(a)",

@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn only_a_double_star_crosses_a_slash() {
         let path = |text| Pattern::path(text).unwrap();
-        assert!(path("/dev/nvidia[0-9]*").matches("/dev/nvidia10"));
-        assert!(!path("/dev/nvidia[0-9]*").matches("/dev/nvidiactl"));
+        assert!(path("/dev/acme[0-9]*").matches("/dev/acme10"));
+        assert!(!path("/dev/acme[0-9]*").matches("/dev/acmectl"));
         for crossing in [
             "/dev/*",
             "/dev/x*",
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn literals_are_compared_and_mistakes_reported() {
-        let name = Pattern::path("tenstorrent!0").unwrap();
-        assert!(name.is_literal() && name.matches("tenstorrent!0") && !name.matches("tenstorrent!01"));
+        let name = Pattern::path("acmecard!0").unwrap();
+        assert!(name.is_literal() && name.matches("acmecard!0") && !name.matches("acmecard!01"));
         assert!(Pattern::path("a\\*").unwrap().matches("a*"));
         for bad in ["[", "{a", "a]b[", "[z-a]", "/dev/{a/b,c}", "[/]", "a\\/b", "a}{"] {
             assert!(Pattern::path(bad).is_err(), "{bad}");

@@ -15,27 +15,27 @@ use crate::{Policy, PolicyErrors, PolicyFile, parse};
 pub(super) const SAMPLE: &str = r#"apiVersion: devgate.dev/v1alpha1
 kind: Policy
 plugins:
-  nvidia:
+  acme:
     component:
-      file: nvidia-gpu.wasm
+      file: acme-gpu.wasm
       sha256: 9f2c0a0000000000000000000000000000000000000000000000000000000001
-    resources: [nvidia.com/gpu]
+    resources: [example.com/gpu]
     hardware:
       - {subsystem: pci, vendor: "0x10de", class: ["0x0300", "0x0302"], use: offer}
     host-nodes:
-      exclusive: ["/dev/nvidia[0-9]*"]
-      shared: [/dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools]
+      exclusive: ["/dev/acme[0-9]*"]
+      shared: [/dev/acmectl, /dev/acme-uvm, /dev/acme-uvm-tools]
       access: rw
-    files: [/proc/driver/nvidia/version, /proc/driver/nvidia/gpus/*/information]
-    kernel-log: ['^NVRM: Xid \(PCI:([0-9a-f:]+)\): ([0-9]+),']
+    files: [/proc/driver/acme/version, /proc/driver/acme/gpus/*/information]
+    kernel-log: ['^ACME: Fault \(PCI:([0-9a-f:]+)\): ([0-9]+),']
     containers:
-      env: {NVIDIA_VISIBLE_DEVICES: "{ids}"}
-      cdi: {nvidia.com/gpu: "{ids}"}
+      env: {ACME_VISIBLE_DEVICES: "{ids}"}
+      cdi: {example.com/gpu: "{ids}"}
     replicas: 1
     except: [{id: GPU-1234}]
     health: {unhealthy-after: 2s, healthy-after: 30s}
     limits: {memory: 16MiB, cpu: 100ms, deadline: 500ms}
-    config: {xid: {"94": ignore}}
+    config: {fault: {"94": ignore}}
   nics:
     component: {file: sriov-nic.wasm}
     resources: [example.com/vf]
@@ -62,7 +62,7 @@ plugins:
     component: {file: all.wasm, sha256: 9f2c0a0000000000000000000000000000000000000000000000000000000001}
     resources: [v.com/x, "v.com/af-*"]
     hardware:
-      - {subsystem: pci, vendor: "0x10de", device: "0x2335", class: "0x03", driver: nvidia, name: "0000:*"}
+      - {subsystem: pci, vendor: "0x10de", device: "0x2335", class: "0x03", driver: acme, name: "0000:*"}
       - subsystem: usb
         vendor: "0403"
         product: "6001"

@@ -18,6 +18,7 @@ mod demo;
 mod docs;
 mod explain;
 mod grants;
+mod hgx;
 mod inspect;
 mod kubelets;
 mod life;

@@ -41,9 +41,9 @@ pub(crate) enum InspectOutput {
 /// What `devgate explain --help` says last.
 pub(super) const EXPLAIN_HELP: &str = "\
 Examples:
-  devgate explain nvidia.com/gpu --policy policy.yaml       a resource
+  devgate explain example.com/gpu --policy policy.yaml      a resource
   devgate explain pci/0000:3b:00.0 --policy policy.yaml     a kernel device, by subsystem and name or by name alone
-  devgate explain /dev/nvidia0 --policy policy.yaml         a node
+  devgate explain /dev/acme0 --policy policy.yaml           a node
   devgate explain GPU-1234 --policy policy.yaml             a unit's id, as the kubelet knows it
 
 Exit codes:

@@ -1,4 +1,4 @@
-//! What somebody means who writes `nvidia.com/gpu`, `0000:3b:00.0`, `/dev/nvidia0` or `GPU-1234`: all that it can be here.
+//! What somebody means who writes `example.com/gpu`, `0000:3b:00.0`, `/dev/acme0` or `GPU-1234`: all that it can be here.
 
 use super::World;
 use devgate_model::{NodeNumber, ResourceName};

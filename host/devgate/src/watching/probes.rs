@@ -57,8 +57,8 @@ mod tests {
         let late = Duration::from_secs(70);
         assert_eq!(hangs(&[], None), [""; 0]);
         assert_eq!(
-            hangs(&[("nvidia".into(), late)], Some(late)),
-            ["plugin nvidia: is 70s late", "front end: is 70s late"]
+            hangs(&[("acme".into(), late)], Some(late)),
+            ["plugin acme: is 70s late", "front end: is 70s late"]
         );
     }
 

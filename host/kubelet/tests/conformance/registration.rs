@@ -44,7 +44,7 @@ async fn c02_only_its_own_stale_sockets_are_removed() {
     let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
         .await
         .unwrap();
-    for name in ["devgate-vendor.com_gpu-0123456789abcdef.sock", "nvidia-gpu.sock"] {
+    for name in ["devgate-vendor.com_gpu-0123456789abcdef.sock", "acme-gpu.sock"] {
         leave_dead_socket(temp.path(), name);
     }
     let _other_instance = UnixListener::bind(temp.path().join("devgate-live-0123456789abcdef.sock")).unwrap();
@@ -59,7 +59,7 @@ async fn c02_only_its_own_stale_sockets_are_removed() {
         "devgate-live-0123456789abcdef.sock",
         "kubelet.sock",
         CHECKPOINT,
-        "nvidia-gpu.sock",
+        "acme-gpu.sock",
     ];
     assert_eq!(kubelet.files(), left);
 }

@@ -127,8 +127,8 @@ mod tests {
     const START: &str = "\
 <5>[    0.000000] Linux version 6.18
 <6>[    0.000000] Command line: x
-<14>[    1.000001] systemd[1]: NVRM: Xid (PCI:0000:05:00): 79, made up
-<4>[    1.500000][   T70] NVRM: Xid (PCI:0000:05:00): 79, pid=1
+<14>[    1.000001] systemd[1]: ACME: Fault (PCI:0000:05:00): 79, made up
+<4>[    1.500000][   T70] ACME: Fault (PCI:0000:05:00): 79, pid=1
 ";
 
     fn texts(news: &News) -> Vec<&str> {
@@ -144,7 +144,7 @@ mod tests {
             [
                 "Linux version 6.18",
                 "Command line: x",
-                "NVRM: Xid (PCI:0000:05:00): 79, pid=1"
+                "ACME: Fault (PCI:0000:05:00): 79, pid=1"
             ]
         );
         assert!(!news.gap);
@@ -177,9 +177,12 @@ mod tests {
 
     #[test]
     fn what_follows_a_line_break_is_not_a_line() {
-        let log = b"<6>[    2.000000] evil\n<6>[    2.000000] NVRM: Xid (PCI:0000:05:00): 79,[9]: segfault\n";
+        let log = b"<6>[    2.000000] evil\n<6>[    2.000000] ACME: Fault (PCI:0000:05:00): 79,[9]: segfault\n";
         let news = Klog::default().news(log);
-        assert_eq!(texts(&news), ["evil\\x0aNVRM: Xid (PCI:0000:05:00): 79,[9]: segfault"]);
+        assert_eq!(
+            texts(&news),
+            ["evil\\x0aACME: Fault (PCI:0000:05:00): 79,[9]: segfault"]
+        );
     }
 
     /// They may have been records of their own, of which the second says something to somebody.
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_log_without_times_has_no_lines() {
-        assert_eq!(Klog::default().news(b"<6>NVRM: Xid\nplain\n<6>[x] y\n").lines, []);
+        assert_eq!(Klog::default().news(b"<6>ACME: Fault\nplain\n<6>[x] y\n").lines, []);
     }
 
     proptest! {

@@ -53,9 +53,9 @@ mod tests {
     #[test]
     fn the_kernels_records_are_lines() {
         let said = line(
-            "6,339,5140900,-;NVRM: Xid (PCI:0000:05:00): 79, pid=1; off the bus\n SUBSYSTEM=pci\n DEVICE=+pci:x\n",
+            "6,339,5140900,-;ACME: Fault (PCI:0000:05:00): 79, pid=1; off the bus\n SUBSYSTEM=pci\n DEVICE=+pci:x\n",
         );
-        let text = "NVRM: Xid (PCI:0000:05:00): 79, pid=1; off the bus".to_owned();
+        let text = "ACME: Fault (PCI:0000:05:00): 79, pid=1; off the bus".to_owned();
         assert_eq!(said, Some((339, 5_140_900, text)));
         let with_caller = line("4,1,2,-,caller=T17;x\n");
         assert_eq!(with_caller, Some((1, 2, "x".to_owned())));
@@ -66,15 +66,15 @@ mod tests {
     #[test]
     fn what_a_process_wrote_is_not_the_kernels() {
         for priority in [8, 12, 14, 30, 8_000_000_000_u64] {
-            let record = format!("{priority},1,2,-;NVRM: Xid (PCI:0000:05:00): 79, made up\n");
+            let record = format!("{priority},1,2,-;ACME: Fault (PCI:0000:05:00): 79, made up\n");
             assert_eq!(kmsg_record(record.as_bytes()), Some(Record::Other));
         }
     }
 
     #[test]
     fn a_line_break_in_a_name_begins_no_line() {
-        let said = line("6,1,2,-;evil\\x0aNVRM: Xid (PCI:0000:05:00): 79,[9]: segfault\n").unwrap();
-        assert!(said.2.starts_with("evil\\x0aNVRM"), "{said:?}");
+        let said = line("6,1,2,-;evil\\x0aACME: Fault (PCI:0000:05:00): 79,[9]: segfault\n").unwrap();
+        assert!(said.2.starts_with("evil\\x0aACME"), "{said:?}");
     }
 
     #[test]

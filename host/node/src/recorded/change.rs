@@ -27,11 +27,11 @@ pub enum Change {
     /// that has no word for; all but the first stand anywhere:
     ///
     /// - `R: path=text`: an attribute that only root may read.
-    /// - `F: /proc/driver/nvidia/version=text`: a file outside the device tree, with C escapes.
-    /// - `D: /dev/nvidia0=c 195:0`: a node that belongs to no device.
+    /// - `F: /proc/driver/acme/version=text`: a file outside the device tree, with C escapes.
+    /// - `D: /dev/acme0=c 195:0`: a node that belongs to no device.
     /// - `I: /opt/vendor=d`: a directory outside the device tree; `I: /opt/vendor/lib.so=l lib.so.1`: a link;
     ///   `I: /run/vendor.sock=s`: a socket.
-    /// - `K: 5140900 NVRM: Xid (PCI:0000:05:00): 79`: a line of the kernel's log, and its time in microseconds since the start.
+    /// - `K: 5140900 ACME: Fault (PCI:0000:05:00): 79`: a line of the kernel's log, and its time in microseconds since the start.
     /// - `O: /opt/vendor=1000 0775`: owner and mode of what an earlier line put there. Files are root's with 0644,
     ///   directories root's with 0755 where no such line says otherwise.
     AddDevices(String),

@@ -103,7 +103,7 @@ fn pair(rest: &str) -> Result<(&str, &str), String> {
     }
 }
 
-/// `F: /proc/driver/nvidia/version=text`: a file outside the device tree.
+/// `F: /proc/driver/acme/version=text`: a file outside the device tree.
 fn file(world: &mut World, rest: &str) -> Result<(), String> {
     let (path, value) = pair(rest)?;
     let relative = path.strip_prefix('/').ok_or("path must be absolute")?;
@@ -121,7 +121,7 @@ pub(crate) fn put_file(world: &mut World, path: &str, content: Vec<u8>) -> Resul
     }
 }
 
-/// `D: /dev/nvidia0=c 195:0`: a node that no described device has.
+/// `D: /dev/acme0=c 195:0`: a node that no described device has.
 fn node(world: &mut World, rest: &str) -> Result<(), String> {
     let (path, value) = pair(rest)?;
     let relative = path
@@ -173,7 +173,7 @@ fn rights(world: &mut World, rest: &str) -> Result<(), String> {
     world.set_rights(relative, uid, mode)
 }
 
-/// `K: 5140900 NVRM: Xid ...`: what the kernel said, and when: microseconds since the start.
+/// `K: 5140900 ACME: Fault ...`: what the kernel said, and when: microseconds since the start.
 fn said(world: &mut World, rest: &str) -> Result<(), String> {
     const FORM: &str = "must be microseconds since the start, a space, and the line";
     let (micros, text) = rest.split_once(' ').ok_or(FORM)?;

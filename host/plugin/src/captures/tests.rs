@@ -9,12 +9,12 @@ fn patterns(list: &str) -> Vec<KernelPattern> {
         .clone()
 }
 
-fn xids() -> Vec<KernelPattern> {
-    patterns(r"'^NVRM: Xid \((?:PCI:)?([0-9a-f:.]+)\): ([0-9]+)', '^NVRM: (Xid)'")
+fn faults() -> Vec<KernelPattern> {
+    patterns(r"'^ACME: Fault \((?:PCI:)?([0-9a-f:.]+)\): ([0-9]+)', '^ACME: (Fault)'")
 }
 
 fn on(boot: &str) -> Captures {
-    let captures = Captures::new(xids(), Some(boot.to_owned()));
+    let captures = Captures::new(faults(), Some(boot.to_owned()));
     captures.is_read();
     captures
 }
@@ -27,10 +27,10 @@ fn line(sequence: u64, text: &str) -> KernelLine {
     }
 }
 
-fn xid(sequence: u64, code: u32) -> KernelLine {
+fn fault(sequence: u64, code: u32) -> KernelLine {
     line(
         sequence,
-        &format!("NVRM: Xid (PCI:0000:05:00): {code}, pid='<unknown>', name=evil"),
+        &format!("ACME: Fault (PCI:0000:05:00): {code}, pid='<unknown>', name=evil"),
     )
 }
 
@@ -42,8 +42,8 @@ fn codes(batch: &LogBatch) -> Vec<&str> {
 #[test]
 fn captures_are_told_and_nothing_else_of_a_line() {
     let captures = on(BOOT);
-    assert!(captures.take(&xid(3, 79)));
-    assert!(!captures.take(&line(4, "usb 1-1: NVRM: Xid (PCI:0000:05:00): 79, not the kernel's")));
+    assert!(captures.take(&fault(3, 79)));
+    assert!(!captures.take(&line(4, "usb 1-1: ACME: Fault (PCI:0000:05:00): 79, not the kernel's")));
     let batch = captures.since("", 10).unwrap();
     assert_eq!(
         batch.events,
@@ -55,7 +55,7 @@ fn captures_are_told_and_nothing_else_of_a_line() {
             },
             LogEvent {
                 pattern: 1,
-                captures: vec!["Xid".into()],
+                captures: vec!["Fault".into()],
                 micros: 3_000,
             }
         ]
@@ -70,7 +70,7 @@ fn a_line_that_a_tenant_made_up_is_one_event() {
     let captures = on(BOOT);
     captures.take(&line(
         1,
-        r"NVRM: Xid (PCI:0000:05:00): 13, name=x\x0aNVRM: Xid (PCI:0000:06:00): 79,",
+        r"ACME: Fault (PCI:0000:05:00): 13, name=x\x0aACME: Fault (PCI:0000:06:00): 79,",
     ));
     assert_eq!(codes(&captures.since("", 10).unwrap()), ["13"]);
 }
@@ -78,8 +78,8 @@ fn a_line_that_a_tenant_made_up_is_one_event() {
 #[test]
 fn a_cursor_goes_on_where_it_was_and_nothing_comes_twice() {
     let captures = on(BOOT);
-    captures.take(&xid(1, 13));
-    captures.take(&xid(2, 31));
+    captures.take(&fault(1, 13));
+    captures.take(&fault(2, 31));
     let mut seen = Vec::new();
     let mut cursor = String::new();
     // One event at a time: the two patterns of one line are two events.
@@ -92,8 +92,8 @@ fn a_cursor_goes_on_where_it_was_and_nothing_comes_twice() {
     assert_eq!(seen, [(1_000, 0), (1_000, 1), (2_000, 0), (2_000, 1)]);
     assert_eq!(captures.since(&cursor, 1).unwrap().events, []);
     // A line that is handed in again, as after a look at the whole log, is no news.
-    assert!(!captures.take(&xid(2, 31)));
-    captures.take(&xid(9, 94));
+    assert!(!captures.take(&fault(2, 31)));
+    captures.take(&fault(9, 94));
     let batch = captures.since(&cursor, 10).unwrap();
     assert_eq!((codes(&batch), batch.gap), (vec!["94"], false));
     assert_eq!(captures.since(&batch.cursor, 0).unwrap().events, []);
@@ -102,20 +102,20 @@ fn a_cursor_goes_on_where_it_was_and_nothing_comes_twice() {
 #[test]
 fn a_cursor_survives_a_restart_of_the_host_but_not_one_of_the_computer() {
     let before = on(BOOT);
-    before.take(&xid(1, 13));
+    before.take(&fault(1, 13));
     let cursor = before.since("", 10).unwrap().cursor;
     let again = on(BOOT);
-    (0..=2).for_each(|n| _ = again.take(&xid(n, 40 + u32::try_from(n).unwrap())));
+    (0..=2).for_each(|n| _ = again.take(&fault(n, 40 + u32::try_from(n).unwrap())));
     let batch = again.since(&cursor, 10).unwrap();
     assert_eq!((codes(&batch), batch.gap), (vec!["42"], false));
     let rebooted = on("00000000-6127-4a76-bcba-d4cf2e55b45f");
-    (0..=2).for_each(|n| _ = rebooted.take(&xid(n, 50)));
+    (0..=2).for_each(|n| _ = rebooted.take(&fault(n, 50)));
     let batch = rebooted.since(&cursor, 10).unwrap();
     assert_eq!((codes(&batch).len(), batch.gap), (3, true));
     // Where the boot has no id, a cursor is worth nothing after a restart, and says so.
-    let nameless = Captures::new(xids(), None);
+    let nameless = Captures::new(faults(), None);
     nameless.is_read();
-    nameless.take(&xid(1, 13));
+    nameless.take(&fault(1, 13));
     let batch = nameless.since("", 10).unwrap();
     assert!(batch.cursor.len() <= 64 && !nameless.since(&batch.cursor, 1).unwrap().gap);
     assert!(again.since(&batch.cursor, 1).unwrap().gap);
@@ -124,16 +124,16 @@ fn a_cursor_survives_a_restart_of_the_host_but_not_one_of_the_computer() {
 #[test]
 fn a_gap_is_told_to_those_who_have_not_seen_what_was_lost() {
     let captures = on(BOOT);
-    captures.take(&xid(1, 13));
+    captures.take(&fault(1, 13));
     let old = captures.since("", 10).unwrap().cursor;
     captures.lost();
-    captures.take(&xid(500, 13));
+    captures.take(&fault(500, 13));
     let batch = captures.since(&old, 10).unwrap();
     assert!(batch.gap);
     assert!(!captures.since(&batch.cursor, 10).unwrap().gap);
     // The ring had gone round before the host read it.
     let late = on(BOOT);
-    late.take(&xid(400, 13));
+    late.take(&fault(400, 13));
     assert!(late.since(&old, 10).unwrap().gap);
     assert!(!late.since("", 10).unwrap().gap);
     // A cursor from the future is no cursor of this log.
@@ -143,13 +143,13 @@ fn a_gap_is_told_to_those_who_have_not_seen_what_was_lost() {
 #[test]
 fn what_is_kept_is_bounded() {
     let captures = on(BOOT);
-    captures.take(&xid(0, 1));
+    captures.take(&fault(0, 1));
     let first = captures.since("", 10).unwrap().cursor;
     let half = MOST_EVENTS as u64 / 2;
-    (1..half).for_each(|n| _ = captures.take(&xid(n, 2)));
+    (1..half).for_each(|n| _ = captures.take(&fault(n, 2)));
     let batch = captures.since(&first, u32::MAX).unwrap();
     assert_eq!((batch.events.len(), batch.gap), (MOST_EVENTS - 2, false));
-    (half..=half + 2).for_each(|n| _ = captures.take(&xid(n, 2)));
+    (half..=half + 2).for_each(|n| _ = captures.take(&fault(n, 2)));
     let batch = captures.since(&first, u32::MAX).unwrap();
     assert_eq!((batch.events.len(), batch.gap), (MOST_EVENTS, true));
     // Long captures are cut, and count.
@@ -168,15 +168,15 @@ fn what_is_kept_is_bounded() {
 #[test]
 fn other_patterns_start_anew_and_say_so() {
     let captures = on(BOOT);
-    captures.take(&xid(5, 13));
+    captures.take(&fault(5, 13));
     let cursor = captures.since("", 10).unwrap().cursor;
-    captures.replace(&xids());
+    captures.replace(&faults());
     assert_eq!(
         captures.since("", 10).unwrap().events.len(),
         2,
         "the same patterns change nothing"
     );
-    captures.take(&xid(6, 13));
+    captures.take(&fault(6, 13));
     captures.replace(&patterns("'^(never)'"));
     let batch = captures.since(&cursor, 10).unwrap();
     assert_eq!((batch.events.len(), batch.gap), (0, true));
@@ -187,8 +187,8 @@ fn other_patterns_start_anew_and_say_so() {
 #[test]
 fn patterns_that_only_moved_are_the_same() {
     let captures = Arc::new(on(BOOT));
-    captures.take(&xid(5, 13));
-    let texts = xids()
+    captures.take(&fault(5, 13));
+    let texts = faults()
         .iter()
         .map(|one| format!("'{}'", one.as_str()))
         .collect::<Vec<_>>();
@@ -196,7 +196,7 @@ fn patterns_that_only_moved_are_the_same() {
         "    # Here.\n\n    kernel-log:\n    - {}\n",
         texts.join("\n    - ")
     )));
-    assert_ne!(moved.kernel_log, xids(), "they are elsewhere");
+    assert_ne!(moved.kernel_log, faults(), "they are elsewhere");
     captures.replace(&moved.kernel_log);
     assert_eq!(codes(&captures.since("", 10).unwrap()), ["13"]);
     assert_eq!(
@@ -208,9 +208,9 @@ fn patterns_that_only_moved_are_the_same() {
 #[test]
 fn a_trial_sees_what_its_own_patterns_will() {
     let captures = Arc::new(on(BOOT));
-    captures.take(&xid(5, 13));
+    captures.take(&fault(5, 13));
     let cursor = captures.since("", 10).unwrap().cursor;
-    captures.take(&xid(6, 79));
+    captures.take(&fault(6, 79));
     let other = patterns("'^(never)'");
     let trial = captures.on_trial(&other).since(&cursor, 10).unwrap();
     assert_eq!(
@@ -227,14 +227,14 @@ fn a_trial_sees_what_its_own_patterns_will() {
     assert_eq!(captures.since(&cursor, 10).unwrap(), trial, "and then it is so");
     // Nobody reads a log that is not asked for yet; one that cannot be read cannot be after the reload either.
     let none = Arc::new(Captures::new(vec![], None));
-    assert_eq!(none.on_trial(&xids()).since("", 10).unwrap().events, []);
+    assert_eq!(none.on_trial(&faults()).since("", 10).unwrap().events, []);
     none.is_off("refused");
-    assert!(none.on_trial(&xids()).since("", 10).is_err());
+    assert!(none.on_trial(&faults()).since("", 10).is_err());
 }
 
 #[test]
 fn a_log_that_is_not_read_is_no_empty_log() {
-    let captures = Captures::new(xids(), Some(BOOT.to_owned()));
+    let captures = Captures::new(faults(), Some(BOOT.to_owned()));
     let refused = |captures: &Captures| captures.since("", 1).unwrap_err();
     assert_eq!(refused(&captures).kind, FailureKind::Unsupported);
     captures.is_off("neither /dev/kmsg nor syslog(2) may be read");

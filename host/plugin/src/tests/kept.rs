@@ -10,7 +10,8 @@ use devgate_model::{CallError, Failure, FailureKind, GuestFault, Limit};
 use devgate_node::KernelLine;
 use std::sync::Arc;
 
-const POLICY: &str = "    state: true\n    kernel-log: ['^NVRM: Xid \\((.*)\\): ([0-9]+)']\n    limits: {read: 4KiB}\n";
+const POLICY: &str =
+    "    state: true\n    kernel-log: ['^ACME: Fault \\((.*)\\): ([0-9]+)']\n    limits: {read: 4KiB}\n";
 
 fn world(memory: &Memory) -> (Arc<Grants>, Arc<Means>) {
     let policy = plugin_policy(&policy_of(POLICY));
@@ -95,7 +96,7 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
     means.captures.take(&KernelLine {
         sequence: 1,
         micros: 1,
-        text: "NVRM: Xid (x): 79, x".to_owned(),
+        text: "ACME: Fault (x): 79, x".to_owned(),
     });
     let trial = |policy: &str| {
         let policy = plugin_policy(&policy_of(policy));
@@ -105,7 +106,7 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
         host.kernel_log_since("", 10).unwrap().events.len()
     };
     assert_eq!(
-        trial("    kernel-log: ['^(mlx5)', '^NVRM: Xid \\((.*)\\): ([0-9]+)']\n"),
+        trial("    kernel-log: ['^(widget)', '^ACME: Fault \\((.*)\\): ([0-9]+)']\n"),
         0
     );
     assert_eq!(trial(POLICY), 1, "those are the same");
@@ -121,7 +122,7 @@ fn captures_count_as_what_was_read() {
     let line = |n: u64, address: &str| KernelLine {
         sequence: n,
         micros: n,
-        text: format!("NVRM: Xid ({address}): 79, x"),
+        text: format!("ACME: Fault ({address}): 79, x"),
     };
     let mut host = host_with(Arc::clone(&grants), Arc::clone(&means));
     assert_eq!(failure(host.kernel_log_since("", 10)).kind, FailureKind::Unsupported);

@@ -38,7 +38,7 @@ L: iommu_group=../../../../kernel/iommu_groups/42
 
 P: /devices/pci0000:00/0000:00:02.0
 E: SUBSYSTEM=pci
-E: DRIVER=mlx5_vfio_pci
+E: DRIVER=acme_vfio_pci
 A: class=0x020000\\n
 A: vendor=0x1234\\n
 L: iommu_group=../../../kernel/iommu_groups/43
@@ -132,7 +132,7 @@ fn functions_on_vfio_have_their_groups_node_and_their_own_where_they_are_offered
     let functions = host.devices("pci").unwrap();
     assert_eq!(paths(&mut host, functions[0]), [""; 0]);
     // A device that another driver has.
-    let node = Node::recorded("vfio", &WORLD.replace("DRIVER=mlx5_vfio_pci", "DRIVER=mlx5_core")).unwrap();
+    let node = Node::recorded("vfio", &WORLD.replace("DRIVER=acme_vfio_pci", "DRIVER=acmenic")).unwrap();
     let mut host = call_host_on(&node, &policy_of(OFFERS));
     let functions = host.devices("pci").unwrap();
     assert_eq!(paths(&mut host, functions[2]), [""; 0]);

@@ -150,9 +150,9 @@ fn captures(policy: &devgate_policy::PluginPolicy) -> Arc<crate::captures::Captu
 /// Lines that were there before, those that come, and nothing of what no pattern matches; whoever comes later gets them all.
 #[test]
 fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
-    let node = Node::recorded("test", "K: 5 NVRM: Xid (PCI:0000:05:00): 13,\n").unwrap();
+    let node = Node::recorded("test", "K: 5 ACME: Fault (PCI:0000:05:00): 13,\n").unwrap();
     let policy = plugin_policy(&policy_of(
-        "    kernel-log: ['^NVRM: Xid .PCI:([0-9a-f:]+).: ([0-9]+),']\n",
+        "    kernel-log: ['^ACME: Fault .PCI:([0-9a-f:]+).: ([0-9]+),']\n",
     ));
     let watcher = Watcher::new(node.clone());
     let register = |place: usize| {
@@ -172,7 +172,7 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
     };
     line("usb 1-1: new device");
     assert_eq!(wake.take(), None);
-    line("NVRM: Xid (PCI:0000:05:00): 79,");
+    line("ACME: Fault (PCI:0000:05:00): 79,");
     assert_eq!((events(&first), wake.take()), (2, Some(Asked::HEALTH)));
     let (_, second) = register(1);
     assert_eq!((events(&second), events(&first)), (2, 2), "and nobody gets one twice");
@@ -181,11 +181,11 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
 /// The first watch goes on until another one has taken its place, which tells all lines again.
 #[test]
 fn what_an_earlier_watch_says_makes_nothing_pass_for_known() {
-    let policy = plugin_policy(&policy_of("    kernel-log: ['^NVRM: Xid: ([0-9]+)']\n"));
+    let policy = plugin_policy(&policy_of("    kernel-log: ['^ACME: Fault: ([0-9]+)']\n"));
     let captures = captures(&policy);
     let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), Arc::clone(&captures));
     let say = |watch, sequence| {
-        let text = format!("NVRM: Xid: {sequence}");
+        let text = format!("ACME: Fault: {sequence}");
         let line = devgate_node::KernelLine {
             sequence,
             micros: sequence,

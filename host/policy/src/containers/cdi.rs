@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn cdi_names_are_those_of_the_specification() {
         for good in [
-            "nvidia.com/gpu=GPU-1",
+            "example.com/gpu=GPU-1",
             "v/c=0",
             "v.com/net-x=0000:3b:00.0",
             "v.com/c=all",

@@ -75,7 +75,7 @@ mod tests {
             ("/var", "system"),
             ("/var/lib", "system"),
             ("/etc", "system"),
-            ("/etc/onload", "system"),
+            ("/etc/acme", "system"),
             ("/proc/1", "system"),
             ("/dev/shm", "system"),
             ("/var/lib/kubelet/pods", "system"),
@@ -84,13 +84,13 @@ mod tests {
             ("/opt/cni/bin", "system"),
             ("/run", "run"),
             ("/run/vendor", "run"),
-            ("/var/run/nvidia", "run"),
+            ("/var/run/acme", "run"),
         ] {
             assert_eq!(dangerous_mount(path).map(|danger| danger.key), Some(key), "{path}");
         }
         for path in [
-            "/opt/onload",
-            "/usr/lib64/libonload.so",
+            "/opt/acme",
+            "/usr/lib64/libacme.so",
             "/srv/models",
             "/etcetera",
             "/var/lib/vendor",
@@ -99,7 +99,7 @@ mod tests {
         ] {
             assert_eq!(dangerous_mount(path), None, "{path}");
         }
-        for path in ["/opt/onload", "/usr", "/lib64/x"] {
+        for path in ["/opt/acme", "/usr", "/lib64/x"] {
             assert!(dangerous_if_writable(path).is_some(), "{path}");
         }
         assert_eq!(dangerous_if_writable("/srv/models"), None);

@@ -257,7 +257,7 @@ mod tests {
             ("tty", "tty", 5, 0),
             ("drm", "card0", 226, 0),
             ("infiniband_verbs", "uverbs0", 231, 192),
-            ("nvidia", "nvidia0", 195, 0),
+            ("acme", "acme0", 195, 0),
         ] {
             assert_eq!(
                 dangerous_node(Some(class), Some(name), character(major, minor)),

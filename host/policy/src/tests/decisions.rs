@@ -49,7 +49,7 @@ fn gpu() -> Device {
         ("numa_node", "0"),
     ];
     let mut device = Device::new("pci", "0000:3b:00.0", &attributes);
-    device.driver = Some("nvidia".to_owned());
+    device.driver = Some("acme".to_owned());
     device
 }
 
@@ -65,21 +65,21 @@ fn resource(name: &str) -> ResourceName {
 fn the_sample_is_read() {
     let policy = read(SAMPLE).unwrap();
     let names: Vec<&str> = policy.plugins.keys().map(|name| name.as_str()).collect();
-    assert_eq!(names, ["nvidia", "nics", "fuse"]);
-    let nvidia = &policy.plugins["nvidia"];
-    assert_eq!(nvidia.origin.to_string(), "policy.yaml:4");
-    let ComponentSource::File { path, sha256 } = &nvidia.component;
+    assert_eq!(names, ["acme", "nics", "fuse"]);
+    let acme = &policy.plugins["acme"];
+    assert_eq!(acme.origin.to_string(), "policy.yaml:4");
+    let ComponentSource::File { path, sha256 } = &acme.component;
     assert_eq!(
         (path.as_str(), sha256.unwrap()[..3].to_vec(), sha256.unwrap()[31]),
-        ("nvidia-gpu.wasm", vec![0x9f, 0x2c, 0x0a], 1)
+        ("acme-gpu.wasm", vec![0x9f, 0x2c, 0x0a], 1)
     );
-    assert_eq!(nvidia.hardware[0].usage, Use::Offer);
-    assert!(nvidia.hardware[0].matches(&gpu()));
+    assert_eq!(acme.hardware[0].usage, Use::Offer);
+    assert!(acme.hardware[0].matches(&gpu()));
     assert_eq!(
-        (nvidia.health.unhealthy_after, nvidia.health.stale_after),
+        (acme.health.unhealthy_after, acme.health.stale_after),
         (Duration::from_secs(2), Duration::from_secs(60))
     );
-    assert_eq!(nvidia.config, serde_json::json!({"xid": {"94": "ignore"}}));
+    assert_eq!(acme.config, serde_json::json!({"fault": {"94": "ignore"}}));
     let fuse = &policy.plugins["fuse"];
     assert_eq!((fuse.replicas, fuse.shares_hardware), (64, true));
     assert_eq!(policy.plugins["nics"].config, serde_json::Value::Null);
@@ -162,8 +162,8 @@ fn all_that_a_selector_states_must_hold() {
         "{subsystem: pci, vendor: [\"0x1002\", \"0x10de\"], device: \"0x2335\"}",
         "{subsystem: pci, class: \"0x03\"}",
         "{subsystem: pci, class: [\"0x0200\", \"0x030200\"]}",
-        "{subsystem: pci, driver: nvidia}",
-        "{subsystem: pci, driver: [vfio-pci, nv*]}",
+        "{subsystem: pci, driver: acme}",
+        "{subsystem: pci, driver: [vfio-pci, ac*]}",
         "{subsystem: pci, name: \"0000:3b:*\"}",
         "{subsystem: pci, attributes: {numa_node: \"[01]\", vendor: \"*\"}}",
         "{subsystem: pci, attributes: {numa_node: [\"1\", \"0\"]}}",
@@ -272,27 +272,27 @@ fn nodes_are_offered_only_as_the_selector_says() {
 
 #[test]
 fn host_nodes_are_granted_by_plain_paths_under_dev() {
-    let nodes = read(SAMPLE).unwrap().plugins["nvidia"].host_nodes.clone();
+    let nodes = read(SAMPLE).unwrap().plugins["acme"].host_nodes.clone();
     let exclusive = NodeGrant {
         access: Access::READ_WRITE,
         shared: false,
         container_path: None,
     };
-    assert_eq!(nodes.grant("/dev/nvidia0"), Some(exclusive.clone()));
+    assert_eq!(nodes.grant("/dev/acme0"), Some(exclusive.clone()));
     assert_eq!(
-        nodes.grant("/dev/nvidiactl"),
+        nodes.grant("/dev/acmectl"),
         Some(NodeGrant {
             shared: true,
             ..exclusive
         })
     );
     for path in [
-        "/dev/nvidia",
-        "/dev/nvidia0/x",
-        "/dev/../dev/nvidia0",
-        "/dev//nvidia0",
-        "dev/nvidia0",
-        "/dev/nvidia-modeset",
+        "/dev/acme",
+        "/dev/acme0/x",
+        "/dev/../dev/acme0",
+        "/dev//acme0",
+        "dev/acme0",
+        "/dev/acme-modeset",
         "/dev/",
         "",
     ] {
@@ -349,10 +349,10 @@ fn environment_is_granted_per_resource() {
 
 #[test]
 fn loader_variables_need_their_value_written_out() {
-    let good = plugin("containers: {env: {LD_PRELOAD: /opt/onload/usr/lib64/libonload.so, PATH: [/bin, /usr/bin]}}");
+    let good = plugin("containers: {env: {LD_PRELOAD: /opt/acme/usr/lib64/libacme.so, PATH: [/bin, /usr/bin]}}");
     let rules = good.containers.rules(&resource("v.com/x"));
     let rule = rules.env("LD_PRELOAD").unwrap();
-    rule.check("/opt/onload/usr/lib64/libonload.so", &[]).unwrap();
+    rule.check("/opt/acme/usr/lib64/libacme.so", &[]).unwrap();
     assert!(rule.check("/tmp/evil.so", &[]).is_err());
     for free in [
         "LD_PRELOAD: any",

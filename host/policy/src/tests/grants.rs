@@ -73,13 +73,13 @@ fn only_a_template_is_set_by_the_host() {
 #[test]
 fn the_samples_cdi_devices_are_one_for_each_unit() {
     let policy = read(SAMPLE).unwrap();
-    let rules = policy.plugins["nvidia"].containers.rules(&resource("nvidia.com/gpu"));
+    let rules = policy.plugins["acme"].containers.rules(&resource("example.com/gpu"));
     let (kind, rule) = rules.cdi_rules().next().unwrap();
     let name = rule.template().unwrap().expand(&[Record {
         id: "GPU-1",
         properties: &[],
     }]);
-    assert_eq!((kind, name), ("nvidia.com/gpu", Ok("GPU-1".to_owned())));
+    assert_eq!((kind, name), ("example.com/gpu", Ok("GPU-1".to_owned())));
 }
 
 #[test]
@@ -144,40 +144,40 @@ fn what_comes_later_is_read_all_the_same() {
 
 #[test]
 fn files_are_read_and_listed_as_the_patterns_say() {
-    let files = read(SAMPLE).unwrap().plugins["nvidia"].files.clone();
+    let files = read(SAMPLE).unwrap().plugins["acme"].files.clone();
     for path in [
-        "/proc/driver/nvidia/version",
-        "/proc/driver/nvidia/gpus/0000:3b:00.0/information",
+        "/proc/driver/acme/version",
+        "/proc/driver/acme/gpus/0000:3b:00.0/information",
     ] {
         assert_eq!(files.check(path), Ok(()), "{path}");
     }
     for path in [
-        "/proc/driver/nvidia/params",
-        "/proc/driver/nvidia/gpus/0000:3b:00.0/power",
-        "/proc/driver/nvidia/gpus/a/b/information",
-        "proc/driver/nvidia/version",
-        "/proc/driver//nvidia/version",
-        "/proc/driver/nvidia/../nvidia/version",
+        "/proc/driver/acme/params",
+        "/proc/driver/acme/gpus/0000:3b:00.0/power",
+        "/proc/driver/acme/gpus/a/b/information",
+        "proc/driver/acme/version",
+        "/proc/driver//acme/version",
+        "/proc/driver/acme/../acme/version",
         "",
         "/",
     ] {
         assert_eq!(files.check(path), Err(FileDenied::NotListed), "{path}");
     }
     assert!(matches!(files.check("/proc/1/environ"), Err(FileDenied::Never(_))));
-    assert_eq!(files.lists("/proc/driver/nvidia/gpus"), Ok(()));
+    assert_eq!(files.lists("/proc/driver/acme/gpus"), Ok(()));
     for dir in [
-        "/proc/driver/nvidia",
+        "/proc/driver/acme",
         "/proc/driver",
         "/proc",
         "/",
-        "/proc/driver/nvidia/gpus/0000:3b:00.0",
-        "/proc/driver/nvidia/version",
+        "/proc/driver/acme/gpus/0000:3b:00.0",
+        "/proc/driver/acme/version",
     ] {
         assert_eq!(files.lists(dir), Err(FileDenied::NotListed), "{dir}");
     }
-    assert!(files.lists_entry("/proc/driver/nvidia/gpus", "0000:3b:00.0"));
+    assert!(files.lists_entry("/proc/driver/acme/gpus", "0000:3b:00.0"));
     for name in ["", ".", "..", "a/b", "a\n", "client_secret"] {
-        assert!(!files.lists_entry("/proc/driver/nvidia/gpus", name), "{name:?}");
+        assert!(!files.lists_entry("/proc/driver/acme/gpus", name), "{name:?}");
     }
     assert_eq!(files.patterns().count(), 2);
 }

@@ -111,16 +111,16 @@ fn selectors_with_mistakes_are_refused() {
 #[test]
 fn host_nodes_with_mistakes_are_refused() {
     insta::assert_snapshot!(messages("host-nodes:
-  exclusive: [\"/dev/nvidia*\", nvidia0, /dev/../etc/passwd, \"/dev/[\", \"/dev/{a/b,c}\", /dev/a, /dev/a]
-  shared: [/dev/nvidiactl, \"/dev/nvidia*\"]
+  exclusive: [\"/dev/acme*\", acme0, /dev/../etc/passwd, \"/dev/[\", \"/dev/{a/b,c}\", /dev/a, /dev/a]
+  shared: [/dev/acmectl, \"/dev/acme*\"]
   access: all"), @r#"
-        policy.yaml:8:35: "exclusive" in host-nodes of plugin "p" has "nvidia0", which must start with /dev/
-        policy.yaml:8:44: "exclusive" in host-nodes of plugin "p" has "/dev/../etc/passwd", which must be a plain path, without "//", "." and ".."
-        policy.yaml:8:64: "exclusive" in host-nodes of plugin "p" is not a pattern: "/dev/[": unclosed character class; missing ']'
-        policy.yaml:8:74: "exclusive" in host-nodes of plugin "p" is not a pattern: "/dev/{a/b,c}": a "/" stands inside brackets
-        policy.yaml:8:98: "exclusive" in host-nodes of plugin "p" has "/dev/a" twice
-        policy.yaml:9:16: "shared" in host-nodes of plugin "p" has "/dev/nvidiactl", which "exclusive" has as "/dev/nvidia*": a node is one or the other
-        policy.yaml:9:32: "shared" in host-nodes of plugin "p" has "/dev/nvidia*", which "exclusive" has as "/dev/nvidia*": a node is one or the other
+        policy.yaml:8:33: "exclusive" in host-nodes of plugin "p" has "acme0", which must start with /dev/
+        policy.yaml:8:40: "exclusive" in host-nodes of plugin "p" has "/dev/../etc/passwd", which must be a plain path, without "//", "." and ".."
+        policy.yaml:8:60: "exclusive" in host-nodes of plugin "p" is not a pattern: "/dev/[": unclosed character class; missing ']'
+        policy.yaml:8:70: "exclusive" in host-nodes of plugin "p" is not a pattern: "/dev/{a/b,c}": a "/" stands inside brackets
+        policy.yaml:8:94: "exclusive" in host-nodes of plugin "p" has "/dev/a" twice
+        policy.yaml:9:16: "shared" in host-nodes of plugin "p" has "/dev/acmectl", which "exclusive" has as "/dev/acme*": a node is one or the other
+        policy.yaml:9:30: "shared" in host-nodes of plugin "p" has "/dev/acme*", which "exclusive" has as "/dev/acme*": a node is one or the other
         policy.yaml:10:15: "access" in host-nodes of plugin "p" must be r, w or rw, with m added to allow mknod, not "all"
         "#);
     insta::assert_snapshot!(messages("host-nodes: {access: r}"), @r#"policy.yaml:7:17: "host-nodes" in plugin "p" lists no node, write "exclusive" or "shared""#);
@@ -196,7 +196,7 @@ plugins:
         },
     ];
     insta::assert_snapshot!(parse(&files).unwrap_err(), @r#"
-        b.yaml:4:3: plugin "nvidia" is also in a.yaml:4
+        b.yaml:4:3: plugin "acme" is also in a.yaml:4
         b.yaml:25:3: plugin "nics" is also in a.yaml:25
         b.yaml:33:3: plugin "fuse" is also in a.yaml:33
         "#);
@@ -223,7 +223,7 @@ fn names_files_and_digests_are_checked() {
     insta::assert_snapshot!(errors("apiVersion: devgate.dev/v1alpha1
 kind: Policy
 plugins:
-  Nvidia: {component: {file: ../x.wasm, sha256: abc}, resources: [gpu, kubernetes.io/x]}
+  Acme: {component: {file: ../x.wasm, sha256: abc}, resources: [gpu, kubernetes.io/x]}
   b: {component: {file: /etc/x.wasm}, resources: []}
   c: {component: {sha256: 12}, resources: v.com/x}
   d: {resources: [v.com/y]}
@@ -231,11 +231,11 @@ plugins:
   f:
   g: {component: 1, resources: [], limits: {cpu: 0}, containers: {env: {\"{RESOURCE}_A\": any, \"B{RESOURCE}-\": any}}}
 "), @r#"
-        policy.yaml:4:3: plugin "Nvidia" must be 1 to 63 lower-case letters, digits or "-", with a letter or digit at both ends
-        policy.yaml:4:30: "file" in component of plugin "Nvidia" must be a path in the directory of components, not absolute and without "..", not "../x.wasm"
-        policy.yaml:4:49: "sha256" in component of plugin "Nvidia" must be 64 hexadecimal digits, as sha256sum prints them, not "abc"
-        policy.yaml:4:67: resource "gpu" must be a vendor's domain and a name, such as vendor.com/gpu
-        policy.yaml:4:72: resource "kubernetes.io/x" must not be in kubernetes.io, which is Kubernetes' own
+        policy.yaml:4:3: plugin "Acme" must be 1 to 63 lower-case letters, digits or "-", with a letter or digit at both ends
+        policy.yaml:4:28: "file" in component of plugin "Acme" must be a path in the directory of components, not absolute and without "..", not "../x.wasm"
+        policy.yaml:4:47: "sha256" in component of plugin "Acme" must be 64 hexadecimal digits, as sha256sum prints them, not "abc"
+        policy.yaml:4:65: resource "gpu" must be a vendor's domain and a name, such as vendor.com/gpu
+        policy.yaml:4:70: resource "kubernetes.io/x" must not be in kubernetes.io, which is Kubernetes' own
         policy.yaml:5:25: "file" in component of plugin "b" must be a path in the directory of components, not absolute and without "..", not "/etc/x.wasm"
         policy.yaml:5:50: "resources" in plugin "b" must not be empty
         policy.yaml:6:18: component of plugin "c" has no "file"

@@ -9,7 +9,7 @@ const CONDITIONS: [&str; 8] = [
     "device: [\"0x0001\", \"0x0002\"]",
     "class: \"0x03\"",
     "class: \"0x0302\"",
-    "driver: \"nv*\"",
+    "driver: \"ac*\"",
     "driver: vfio-pci",
     "attributes: {numa_node: \"[01]\"}",
     "attributes: {numa_node: \"*\", sriov_numvfs: \"*\"}",
@@ -18,7 +18,7 @@ const CONDITIONS: [&str; 8] = [
 fn device() -> impl Strategy<Value = Device> {
     let vendor = prop_oneof![Just("0x10de"), Just("0x1002"), Just("what")];
     let class = prop_oneof![Just("0x030000"), Just("0x030200"), Just("0x060400"), Just("")];
-    let driver = prop_oneof![Just(None), Just(Some("nvidia")), Just(Some("vfio-pci"))];
+    let driver = prop_oneof![Just(None), Just(Some("acme")), Just(Some("vfio-pci"))];
     let numa = prop_oneof![Just(None), Just(Some("0")), Just(Some("-1"))];
     (vendor, class, driver, numa, 0..4_u16, any::<bool>()).prop_map(|(vendor, class, driver, numa, id, sriov)| {
         let id = format!("0x{id:04x}");

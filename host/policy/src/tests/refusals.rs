@@ -36,7 +36,7 @@ fn files_with_mistakes_are_refused() {
   - /sys/module/*/sections/*
   - /sys/devices/**/config
   - /sys/bus/pci/devices/*/resource[0-9]
-  - /dev/nvidia*
+  - /dev/acme*
   - /etc/shadow
   - /opt/v/*.key
   - /opt/x
@@ -54,7 +54,7 @@ fn files_with_mistakes_are_refused() {
         policy.yaml:17:9: "files" in plugin "p" has "/sys/module/*/sections/*", which is never read: it tells the kernel's addresses
         policy.yaml:18:9: "files" in plugin "p" has "/sys/devices/**/config", which is never read: it is the device's configuration space, reading it acts on the device
         policy.yaml:19:9: "files" in plugin "p" has "/sys/bus/pci/devices/*/resource[0-9]", which is never read: it is the device's memory, reading it acts on the device
-        policy.yaml:20:9: "files" in plugin "p" has "/dev/nvidia*", which is never read: it is a device node, which hardware and host-nodes grant
+        policy.yaml:20:9: "files" in plugin "p" has "/dev/acme*", which is never read: it is a device node, which hardware and host-nodes grant
         policy.yaml:21:9: "files" in plugin "p" has "/etc/shadow", which is never read: it decides who may log in
         policy.yaml:22:9: "files" in plugin "p" has "/opt/v/*.key", which is never read: it may hold a key
         policy.yaml:24:9: "files" in plugin "p" has "/opt/x" twice
@@ -103,7 +103,7 @@ fn annotations_with_mistakes_are_refused() {
         policy.yaml:19:18: "v.com/y" in containers of plugin "p" must be a template with {ids}, {property.NAME} and {resource}, and {{ or }} for a brace, not "{id}"
         "#);
     assert!(ok(
-        "containers: {annotations: {com.intel.fpga.mode: fpga.intel.com/region, v.com/x: any, plain: [a, b]}}"
+        "containers: {annotations: {com.example.fpga.mode: fpga.example.com/region, v.com/x: any, plain: [a, b]}}"
     ));
     assert!(ok(
         "dangerous: runtime-annotations\ncontainers: {annotations: {run.oci.x: any}}"
@@ -130,15 +130,15 @@ fn cdi_with_mistakes_is_refused() {
     insta::assert_snapshot!(messages("containers:
   cdi:
     gpu: \"{ids}\"
-    nvidia.com/gpu=0: \"{ids}\"
-    nvidia.com/g u: any
+    example.com/gpu=0: \"{ids}\"
+    example.com/g u: any
     v.com/a: [all, \"a b\"]
     v.com/b: \"{ids},x\"
     v.com/c: \"{resource}\"
     v.com/d: {}"), @r#"
         policy.yaml:9:9: "gpu" is not a kind of CDI device; a vendor and a class, such as vendor.com/gpu; the devices' names stand in the rule
-        policy.yaml:10:9: "nvidia.com/gpu=0" is not a kind of CDI device; a vendor and a class, such as vendor.com/gpu; the devices' names stand in the rule
-        policy.yaml:11:9: "nvidia.com/g u" is not a kind of CDI device; a vendor and a class, such as vendor.com/gpu; the devices' names stand in the rule
+        policy.yaml:10:9: "example.com/gpu=0" is not a kind of CDI device; a vendor and a class, such as vendor.com/gpu; the devices' names stand in the rule
+        policy.yaml:11:9: "example.com/g u" is not a kind of CDI device; a vendor and a class, such as vendor.com/gpu; the devices' names stand in the rule
         policy.yaml:12:18: "v.com/a" in containers of plugin "p" has "a b", but a CDI device's name consists of letters, digits, "_", "-", "." and ":"
         policy.yaml:13:18: "v.com/b" in containers of plugin "p" has "{ids},x", but a CDI device's name consists of letters, digits, "_", "-", "." and ":"
         policy.yaml:14:18: "v.com/c" in containers of plugin "p" has "{resource}", but a CDI device's name consists of letters, digits, "_", "-", "." and ":"
@@ -267,16 +267,16 @@ host-nodes: {shared: /dev/x, container-path: /dev/../x}"), @r#"
 #[test]
 fn kernel_patterns_with_mistakes_are_refused() {
     insta::assert_snapshot!(messages("kernel-log:
-  - 'NVRM: ([0-9]+)'
-  - '^NVRM: Xid'
-  - '^NVRM: (['
+  - 'ACME: ([0-9]+)'
+  - '^ACME: Fault'
+  - '^ACME: (['
   - '^a(b)|c'
   - '^(a{1000}){1000}'
   - '^(a)'
   - '^(a)'"), @r#"
-        policy.yaml:8:9: "kernel-log" in plugin "p" has "NVRM: ([0-9]+)", which must start with "^", and have no "|" outside brackets
-        policy.yaml:9:9: "kernel-log" in plugin "p" has "^NVRM: Xid", which captures nothing: put what the component needs in "( )"
-        policy.yaml:10:9: "kernel-log" in plugin "p" has "^NVRM: ([", which is not a regular expression: unclosed character class
+        policy.yaml:8:9: "kernel-log" in plugin "p" has "ACME: ([0-9]+)", which must start with "^", and have no "|" outside brackets
+        policy.yaml:9:9: "kernel-log" in plugin "p" has "^ACME: Fault", which captures nothing: put what the component needs in "( )"
+        policy.yaml:10:9: "kernel-log" in plugin "p" has "^ACME: ([", which is not a regular expression: unclosed character class
         policy.yaml:11:9: "kernel-log" in plugin "p" has "^a(b)|c", which must start with "^", and have no "|" outside brackets
         policy.yaml:12:9: "kernel-log" in plugin "p" has "^(a{1000}){1000}", which is too large when it is compiled
         policy.yaml:14:9: "kernel-log" in plugin "p" has "^(a)" twice
