@@ -2,7 +2,7 @@
 
 use crate::NodeError;
 use crate::live::Live;
-use crate::recorded::{Change, MOST_RECORDING_BYTES, Recorded};
+use crate::recorded::{Change, MOST_RECORDING_BYTES, Recorded, Written};
 use crate::tree::Tree;
 use devgate_model::escape;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -108,15 +108,12 @@ impl Node {
     }
 
     /// A recorded node as the text of a description, which [`Node::recorded`] reads as the same node: its changes included, its
-    /// comments not. Empty directories beneath devices have no word and are left out.
+    /// comments not. What has no words, such as an empty directory beneath a device, is left out: [`Node::written`] tells it.
     ///
     /// # Errors
-    /// [`NodeError::Live`] on a live node.
+    /// As [`Node::written`].
     pub fn text(&self) -> Result<String, NodeError> {
-        match &self.source {
-            Source::Live(_) => Err(NodeError::Live),
-            Source::Recorded(recorded) => Ok(recorded.text()),
-        }
+        Ok(self.written(&[])?.text)
     }
 
     /// Removes a device of a recorded node as [`Change::RemoveDevice`] does; gives the changes that put it back as it was, to be
@@ -146,6 +143,18 @@ impl Node {
                 Ok(())
             }
             _ => Err(NodeError::Live),
+        }
+    }
+
+    /// A recorded node as text, which makes the same node again: what [`Node::recorded`] reads and `umockdev-run --device`
+    /// takes. Sorted by place, so that equal nodes have equal texts. The lines of `about` stand in it as comments.
+    ///
+    /// # Errors
+    /// [`NodeError::Live`] on a live node, [`NodeError::TooLarge`] where the text would be larger than a recording may be.
+    pub fn written(&self, about: &[String]) -> Result<Written, NodeError> {
+        match &self.source {
+            Source::Live(_) => Err(NodeError::Live),
+            Source::Recorded(recorded) => recorded.written(about),
         }
     }
 

@@ -8,10 +8,11 @@ mod tests;
 mod told;
 mod undo;
 mod world;
-mod writer;
+mod write;
 
 pub use change::Change;
 pub(crate) use description::MOST_RECORDING_BYTES;
+pub use write::{Unwritten, Written};
 
 use crate::tree::{
     IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL,
@@ -55,11 +56,6 @@ impl Recorded {
         Ok(())
     }
 
-    /// All of it as the text of a description.
-    pub(crate) fn text(&self) -> String {
-        writer::text(&self.world.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// What puts a device back that is removed now, with all that goes with it.
     pub(crate) fn undo_removal(&self, location: &str) -> Result<Vec<Change>, NodeError> {
         undo::removal(&self.world.read().unwrap_or_else(PoisonError::into_inner), location)
@@ -89,6 +85,12 @@ impl Recorded {
         *world = new;
         drop(world);
         self.watchers.tell(&events);
+    }
+
+    /// All of it as the text of a description.
+    pub(crate) fn written(&self, about: &[String]) -> Result<Written, NodeError> {
+        let world = self.world.read().unwrap_or_else(PoisonError::into_inner).clone();
+        write::write(&world, about)
     }
 
     fn with<T>(&self, ask: impl FnOnce(&World) -> Result<T, ReadError>) -> Result<T, ReadError> {

@@ -12,18 +12,22 @@ use crate::NodeError;
 use crate::nodes::parse_number;
 use crate::path::problem;
 use devgate_model::{NodeKind, NodeNumber, escape};
-use device::Description;
+pub(super) use device::Description;
 pub(crate) use subsystem::automatic_subsystem;
 
 /// The largest recording, in bytes.
 pub(crate) const MOST_RECORDING_BYTES: usize = 64 << 20;
 /// The longest line, in bytes.
-const MOST_LINE_BYTES: usize = 1 << 20;
+pub(super) const MOST_LINE_BYTES: usize = 1 << 20;
+
+/// How the value of an `S:` line starts that is a line of ours: umockdev passes over `S:` lines, and refuses what it does not
+/// know.
+pub(super) const HIDDEN: &str = "#!";
 
 /// What is wrong with a line, for people; the line's number is added on the way out.
-struct Problem {
+pub(super) struct Problem {
     line: usize,
-    text: String,
+    pub(super) text: String,
 }
 
 /// Adds what `text` describes to a world, which is no good any more after an error.
@@ -44,6 +48,8 @@ pub(crate) fn add(world: &mut World, name: &str, text: &str) -> Result<(), NodeE
 
 fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
     let mut open: Option<Description> = None;
+    // What stands in a device's paragraph and is not about the device: only once that is there, it can be spoken of.
+    let mut later: Vec<(usize, &str, &str)> = Vec::new();
     for (index, line) in text.split('\n').enumerate() {
         let number = index + 1;
         let at = |text: String| Problem { line: number, text };
@@ -54,6 +60,7 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
         if line.is_empty() {
             if let Some(description) = open.take() {
                 description.put(world)?;
+                all_elsewhere(world, later.drain(..))?;
             }
             continue;
         }
@@ -67,11 +74,15 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
             )));
         };
         match (kind, &mut open) {
-            ("F", _) => file(world, rest).map_err(at)?,
-            ("D", _) => node(world, rest).map_err(at)?,
-            ("I", _) => other(world, rest).map_err(at)?,
-            ("O", _) => rights(world, rest).map_err(at)?,
-            ("K", _) => said(world, rest).map_err(at)?,
+            ("F" | "D" | "I" | "O" | "K", _) => elsewhere(world, kind, rest).map_err(at)?,
+            ("S", Some(description)) if rest.starts_with(HIDDEN) => {
+                let line = rest.strip_prefix(HIDDEN).unwrap_or_default();
+                match line.split_once(": ") {
+                    Some((kind @ ("F" | "D" | "I" | "O" | "K"), rest)) => later.push((number, kind, rest)),
+                    Some((kind, rest)) => description.line(number, kind, rest).map_err(at)?,
+                    None => return Err(at(unknown(line))),
+                }
+            }
             ("P", None) => open = Some(Description::new(number, rest).map_err(at)?),
             ("P", Some(_)) => {
                 return Err(at(
@@ -85,7 +96,28 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
             (_, None) => return Err(at(unknown(kind))),
         }
     }
-    open.map_or(Ok(()), |description| description.put(world))
+    open.map_or(Ok(()), |description| description.put(world))?;
+    all_elsewhere(world, later.into_iter())
+}
+
+/// Lines that are about no device, each with its number.
+fn all_elsewhere<'l>(
+    world: &mut World,
+    mut lines: impl Iterator<Item = (usize, &'l str, &'l str)>,
+) -> Result<(), Problem> {
+    lines.try_for_each(|(line, kind, rest)| elsewhere(world, kind, rest).map_err(|text| Problem { line, text }))
+}
+
+/// A line that is about no device.
+pub(super) fn elsewhere(world: &mut World, kind: &str, rest: &str) -> Result<(), String> {
+    match kind {
+        "F" => file(world, rest),
+        "D" => node(world, rest),
+        "I" => other(world, rest),
+        "O" => rights(world, rest),
+        "K" => said(world, rest),
+        other => Err(unknown(other)),
+    }
 }
 
 fn unknown(kind: &str) -> String {

@@ -69,6 +69,11 @@ pub(crate) fn unhex(value: &str) -> Result<Vec<u8>, String> {
     bytes.ok_or_else(|| "value must be pairs of hexadecimal digits".to_owned())
 }
 
+/// Bytes as pairs of hexadecimal digits, as an `H:` line has them.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +100,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_escaped_comes_back(bytes: Vec<u8>) {
-            prop_assert_eq!(unescape(&escape(&bytes)).unwrap(), bytes);
+            prop_assert_eq!(unescape(&escape(&bytes)).unwrap(), bytes.clone());
+            prop_assert_eq!(unhex(&hex(&bytes)).unwrap(), bytes);
         }
 
         #[test]

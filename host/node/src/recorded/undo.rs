@@ -2,7 +2,7 @@
 
 use super::change::{self, Change, device};
 use super::world::{Entry, World};
-use super::{description, writer};
+use super::{description, write};
 use crate::NodeError;
 
 /// The changes that make up for the removal of a device: its description with those beneath it, and what the removal takes from
@@ -12,7 +12,7 @@ pub(super) fn removal(world: &World, location: &str) -> Result<Vec<Change>, Node
         what: location.to_owned(),
         problem,
     })?;
-    let mut text = writer::devices(world, &path);
+    let mut text = write::devices(world, &path);
     let mut without = world.clone();
     change::apply(&mut without, Change::RemoveDevice(location.to_owned()))?;
     let mut again = without.clone();
@@ -21,9 +21,16 @@ pub(super) fn removal(world: &World, location: &str) -> Result<Vec<Change>, Node
     for directory in world.all().keys() {
         match directory.strip_prefix("sys/devices/") {
             None => {
-                writer::others(&mut text, world, directory, |path, entry| {
-                    *entry != Entry::Directory && again.get(path).is_err() && without.get(path).is_err()
-                });
+                for (name, entry) in world.all().get(directory).into_iter().flatten() {
+                    let path = write::join(directory, name);
+                    if *entry != Entry::Directory
+                        && again.get(&path).is_err()
+                        && without.get(&path).is_err()
+                        && let Ok(Some(line)) = write::line(world, &path, entry)
+                    {
+                        text.push_str(&format!("{line}\n"));
+                    }
+                }
             }
             Some(inside) => {
                 let gone = |(name, entry): (&String, &Entry)| match entry {
@@ -40,7 +47,9 @@ pub(super) fn removal(world: &World, location: &str) -> Result<Vec<Change>, Node
             }
         }
     }
-    writer::rights(&mut text, world, &path);
+    for (_, line) in write::rights(world, &path) {
+        text.push_str(&format!("{line}\n"));
+    }
     let mut changes = vec![Change::AddDevices(text)];
     changes.extend(links.into_iter().map(|link| of_device(&again, link)));
     Ok(changes)

@@ -60,7 +60,7 @@ impl Entry {
 pub(crate) type Entries = BTreeMap<String, Entry>;
 
 /// All directories of a recorded node by their paths, the root's being empty.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct World {
     directories: BTreeMap<String, Entries>,
     /// Owner and mode of what is not root's with the usual mode, by path.

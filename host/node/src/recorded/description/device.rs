@@ -19,7 +19,7 @@ const NOT_IN_UEVENT: [&str; 6] = [
 ];
 
 /// The lines of one device, each with its number.
-pub(super) struct Description {
+pub(in crate::recorded) struct Description {
     line: usize,
     /// Below the node's root.
     path: String,
@@ -30,7 +30,7 @@ pub(super) struct Description {
 
 impl Description {
     /// From the value of a `P:` line.
-    pub(super) fn new(line: usize, path: &str) -> Result<Self, String> {
+    pub(in crate::recorded) fn new(line: usize, path: &str) -> Result<Self, String> {
         let location = path.strip_prefix("/devices/").ok_or("path must start with /devices/")?;
         if let Some(problem) = problem(location) {
             return Err(problem.to_owned());
@@ -46,7 +46,7 @@ impl Description {
     }
 
     /// Takes one more line.
-    pub(super) fn line(&mut self, line: usize, kind: &str, rest: &str) -> Result<(), String> {
+    pub(in crate::recorded) fn line(&mut self, line: usize, kind: &str, rest: &str) -> Result<(), String> {
         match kind {
             "N" => {
                 // What a process would read from the node is for umockdev; it must still be well-formed.
@@ -71,8 +71,10 @@ impl Description {
             }
             "A" | "H" | "R" => {
                 let (path, entry) = attribute(kind, rest)?;
-                if path == "uevent" {
-                    return Err("uevent is made from the E: lines".to_owned());
+                match path.as_str() {
+                    "uevent" => return Err("uevent is made from the E: lines".to_owned()),
+                    "subsystem" => return Err("subsystem is a link".to_owned()),
+                    _ => {}
                 }
                 self.entries.push((line, path, entry));
             }
@@ -80,6 +82,9 @@ impl Description {
                 let (path, target) = pair(rest)?;
                 if let Some(problem) = problem(path) {
                     return Err(problem.to_owned());
+                }
+                if path == "uevent" {
+                    return Err("uevent is made from the E: lines".to_owned());
                 }
                 if target.is_empty() || target.contains('\0') {
                     return Err("a link must lead somewhere".to_owned());
@@ -100,7 +105,7 @@ impl Description {
     }
 
     /// Makes what the kernel would show of the device.
-    pub(super) fn put(self, world: &mut World) -> Result<(), Problem> {
+    pub(in crate::recorded) fn put(self, world: &mut World) -> Result<(), Problem> {
         let line = self.line;
         let at = |line| move |text| Problem { line, text };
         let path = self.path.clone();
