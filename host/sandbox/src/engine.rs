@@ -146,9 +146,12 @@ fn config() -> Config {
         .cranelift_opt_level(OptLevel::Speed)
         // Not what compilers emit today, and each is more compiler that a component could reach.
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
         .wasm_relaxed_simd(false)
         .wasm_tail_call(false)
+        // For wasmtime itself, which copies what components within a component pass to each other by modules of its own that have
+        // both memories, and panics without: JavaScript's are made of several. No vendor's module may have more than one; that
+        // is seen to before anything is compiled (load/scan.rs).
+        .wasm_multi_memory(true)
         // Enough to name what trapped; never shown as it is.
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);

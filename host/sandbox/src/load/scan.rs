@@ -6,13 +6,16 @@
 use super::error::Refusal;
 use super::producers::Producers;
 use devgate_model::{ByteSize, GuestText, Limits};
-use wasmparser::{BinaryReaderError, Instance, Operator, Parser, Payload, Validator, WasmFeatures};
+use wasmparser::{BinaryReaderError, CanonicalFunction, Instance, Operator, Parser, Payload, Validator, WasmFeatures};
 
 /// Loops in one function. Three megabytes of functions with 5,000 blocks and loops each compile for half a minute; no
 /// real function is like that.
 const LOOPS: u32 = 1_000;
 /// Blocks of any kind in one function. A large interpreter's main loop has some thousands.
 const BLOCKS: u32 = 10_000;
+/// Functions that a component calls outside a module of its own: for those of components within it, wasmtime writes code that
+/// copies what is passed, at most some 100 KiB each. The largest of QuickJS and Python have less than 100.
+const LOWERED: u32 = 500;
 /// Components within components.
 const DEPTH: usize = 8;
 
@@ -43,6 +46,8 @@ pub struct Counts {
     pub table_elements: u64,
     /// Core instances (`limits.instances`).
     pub instances: u32,
+    /// Functions that are called from one of its modules and are not of one. No policy changes how many there may be.
+    lowered: u32,
 }
 
 impl Scan {
@@ -136,6 +141,14 @@ impl Counts {
                     Some("limits.instances"),
                 )
             }
+            Payload::ComponentCanonicalSection(section) => {
+                for function in section {
+                    if let CanonicalFunction::Lower { .. } = function.map_err(invalid)? {
+                        self.lowered = self.lowered.saturating_add(1);
+                    }
+                }
+                at_most("functions to call outside its modules", self.lowered, LOWERED, None)
+            }
             _ => Ok(()),
         }
     }
@@ -184,7 +197,8 @@ fn at_most<N: PartialOrd + std::fmt::Display>(
     })
 }
 
-/// What compilers for components emit today, and nothing that wasmtime is configured without.
+/// What compilers for components emit today, and nothing that wasmtime is configured without. It is configured with more than one
+/// memory in a module, for its own modules; a vendor's may have one.
 fn features() -> WasmFeatures {
     WasmFeatures::WASM2.difference(WasmFeatures::GC_TYPES)
         | WasmFeatures::EXTENDED_CONST

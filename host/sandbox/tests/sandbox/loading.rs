@@ -1,6 +1,6 @@
 //! What is refused before it runs, and in which words.
 
-use crate::fake::{ENGINE, patient, try_load};
+use crate::fake::{ENGINE, Fake, patient, try_load};
 use crate::guest::{Guest, encode, other_contract, text};
 use devgate_model::{ByteSize, Limits};
 use devgate_plugin::component::{Component, Profile};
@@ -303,6 +303,60 @@ fn a_compile_bomb_is_refused_before_it_is_compiled() {
     assert_snapshot!(refused(&bomb(1_001)), @"plugin snoop: component has 1001 loops in one function, more than 1000");
     let blocks = format!("(func {} {})", "(block ".repeat(10_001), ")".repeat(10_001));
     assert_snapshot!(refused(&Guest::default().with(&blocks).component()), @"plugin snoop: component has 10001 blocks in one function, more than 10000");
+}
+
+/// A component with two components in it, of which the second calls the first with text: both have a memory, and the module that copies
+/// from one to the other has both. It is the second within what it is added to.
+const PASSES_TEXT: &str = r#"(component
+    (component $first
+        (core module $m
+            (memory (export "memory") 1)
+            (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 16)
+            (func (export "f") (param i32 i32)))
+        (core instance $i (instantiate $m))
+        (func (export "f") (param "text" string)
+            (canon lift (core func $i "f") (memory $i "memory") (realloc (func $i "realloc")))))
+    (component $second
+        (import "f" (func $f (param "text" string)))
+        (core module $memory (memory (export "memory") 1))
+        (core instance $own (instantiate $memory))
+        (core func $lowered (canon lower (func $f) (memory $own "memory")))
+        (core module $m (import "" "f" (func (param i32 i32))))
+        (core instance (instantiate $m (with "" (instance (export "f" (func $lowered)))))))
+    (instance $a (instantiate $first))
+    (instance (instantiate $second (with "f" (func $a "f")))))
+    (instance (instantiate 1))
+"#;
+
+#[test]
+fn components_within_a_component_pass_each_other_text() {
+    let three = with(|l| l.memories = 3);
+    let bytes = with_inner(&Guest::default().component(), PASSES_TEXT);
+    let loaded = try_load(&bytes, three.clone()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        loaded
+            .enumerate(Box::new(Fake::within(three.clone())))
+            .unwrap()
+            .value
+            .is_empty()
+    );
+    // One module still has one memory, however many the component may have.
+    let two = text("(component (core module (memory 1) (memory 1)))");
+    let refusal = try_load(&two, three).expect_err("must be refused").to_string();
+    assert_snapshot!(refusal, @"plugin snoop: component is not valid: multiple memories (at offset 0x14)");
+}
+
+#[test]
+fn what_is_called_outside_its_modules_has_an_end() {
+    let lowered = |n: usize| {
+        let function = r#"(import "f" (func $f)) "#;
+        text(&format!(
+            "(component {function}{})",
+            "(core func (canon lower (func $f)))".repeat(n)
+        ))
+    };
+    assert_snapshot!(refused(&lowered(501)), @"plugin snoop: component has 501 functions to call outside its modules, more than 500");
+    assert!(!refused(&lowered(500)).contains("outside"), "500 are allowed");
 }
 
 #[test]
