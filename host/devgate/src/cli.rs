@@ -1,9 +1,11 @@
 //! The command line.
 
 mod look;
+mod simulate;
 mod watch;
 
 pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
+pub(crate) use simulate::SimulateArgs;
 pub(crate) use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
 use crate::exit;
@@ -46,6 +48,14 @@ pub(crate) enum Command {
     /// nobody should miss away for a moment if it may. Ends with 0 when all of it happened.
     #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
+
+    /// Play scenarios: a component and its policy on a recorded node, with a kubelet stand-in, and expectations
+    ///
+    /// Runs the real `devgate run` for each scenario, in a temporary directory of its own: devices are unplugged, attributes
+    /// change, the kernel says something, pods start and stop, kubelet and host restart; what the kubelet sees and what
+    /// containers get must be as the scenario says. Needs no hardware, no cluster and no root. Changes nothing of the machine.
+    #[command(after_help = simulate::HELP)]
+    Simulate(SimulateArgs),
 
     /// Show what a policy means on this node: what it grants and matches, what is wrong, what is dangerous
     ///

@@ -2,23 +2,21 @@
 
 mod machine;
 mod outage;
-mod stage;
 mod story;
 
 use crate::cli::DemoArgs;
 use crate::exit;
+use crate::stage::{Setup, Stage};
 use anyhow::{Context, bail};
-use devgate_kubelet::standin::Pod;
+use devgate_kubelet::standin::{KubeletVersion, Pod};
 use devgate_node::Node;
+use devgate_policy::PolicyFile;
 use machine::Offered;
 use outage::Outage;
-use stage::Stage;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use story::{Devices, Story};
 
-/// The longest that any one step may take before the demo calls it failed.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// The small node on which a device fails where this machine has none that could.
 const RECORDED: &str = include_str!("demo/node.umockdev");
 
@@ -55,9 +53,14 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
     if offered.is_empty() {
         bail!("this machine has none of the devices that the demo knows; try --node-root with a recorded node");
     }
-    let mut stage = Stage::set(&args.components, &args.node_root, &offered).await?;
+    let text = machine::policy(&offered);
+    let policy = devgate_policy::parse(&[PolicyFile {
+        name: "the demo's policy",
+        text: &text,
+    }])?;
+    let mut stage = stage_for(args, &args.node_root, &text).await?;
 
-    story.grants(&node, &stage.policy)?;
+    story.grants(&node, &policy)?;
     registered(&mut story, &stage, &offered)
         .await
         .context("step 2, registration")?;
@@ -75,6 +78,17 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
         .context("step 6, a kubelet restart")?;
     stage.end().await.context("the end of `devgate run`")?;
     story.end(begun.elapsed())
+}
+
+async fn stage_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::Result<Stage> {
+    let setup = Setup {
+        policy,
+        components: &args.components,
+        node_root,
+        version: KubeletVersion::default(),
+        more: &[],
+    };
+    Stage::set(setup).await
 }
 
 /// Waits for all resources, and says what the kubelet was told.
@@ -128,7 +142,7 @@ async fn failed(story: &mut Story, args: &DemoArgs, stage: &Stage, offered: &[Of
             let dir = tempfile::tempdir()?;
             let recording = dir.path().join("node.umockdev");
             std::fs::write(&recording, RECORDED)?;
-            let mut second = Stage::set(&args.components, &recording, &offered).await?;
+            let mut second = stage_for(args, &recording, &machine::policy(&offered)).await?;
             let outage =
                 Outage::find(&recording, &second.node_root, &offered).context("the recorded node has no device")?;
             second
@@ -192,9 +206,4 @@ async fn restarted(story: &mut Story, stage: &Stage, offered: &[Offered]) -> any
         })
         .await?;
     story.restarted(begun.elapsed(), offered.len())
-}
-
-/// A path as text for messages.
-fn show(path: &Path) -> String {
-    path.display().to_string()
 }

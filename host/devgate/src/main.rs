@@ -17,6 +17,8 @@ mod recorded;
 mod reload;
 mod run;
 mod said;
+mod simulate;
+mod stage;
 mod status;
 mod watching;
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         cli::Command::Run(args) => run::run(&args).map(done),
         cli::Command::Demo(args) => demo::demo(&args).map(done),
+        cli::Command::Simulate(args) => simulate::simulate(&args),
         cli::Command::Check(args) => check::check(&args),
         cli::Command::Inspect(args) => inspect::inspect(&args),
         cli::Command::Explain(args) => explain::explain(&args),

@@ -119,7 +119,8 @@ impl Section {
 }
 
 /// The key that was probably meant: of those served the nearest, if it is near.
-pub(crate) fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance takes time in proportion to the product of both lengths, and nothing long is a mistyped key.
     if text.len() > 64 {
         return None;

@@ -45,7 +45,7 @@ mod selector;
 mod tests;
 mod time;
 mod value_rule;
-mod yaml;
+pub mod yaml;
 
 pub use attribute::attribute_rule;
 pub use component::ComponentSource;
@@ -60,12 +60,14 @@ pub use grant::Grant;
 pub use health::Health;
 pub use host_nodes::HostNodes;
 pub use kernel_log::KernelPattern;
+pub use key::nearest;
 pub use nodes::{NodeGrant, NodeOffer};
 pub use parse::parse;
 pub use plugin::{Origin, Placement, PluginPolicy, Prepare};
 pub use resources::{ResourceGrant, ResourcePattern};
 pub use schema::schema;
 pub use selector::{DeviceFacts, Selector, Use};
+pub use time::{parse as parse_duration, show as show_duration};
 pub use value_rule::{Record, Template, ValueRule};
 
 use devgate_model::PluginName;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 /// Reads `500ms`; nothing where it is not a whole number and one of the units, or more than a [`Duration`] can be.
-pub(crate) fn parse(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn parse(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;
     let number = number.parse::<u64>().ok()?;
@@ -18,7 +19,8 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
 }
 
 /// Writes a duration so that it can be read again, in the largest unit that fits. What is below a microsecond is lost.
-pub(crate) fn show(duration: Duration) -> String {
+#[must_use]
+pub fn show(duration: Duration) -> String {
     let micros = duration.as_micros();
     match micros {
         0 => "0s".to_owned(),

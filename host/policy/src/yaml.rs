@@ -17,13 +17,16 @@ const MOST_DEPTH: usize = 32;
 /// The most keys, values, lists and mappings in a file.
 const MOST_NODES: usize = 100_000;
 
-const NO_ALIASES: &str = "a policy has no anchors (&) and aliases (*), write the entry out or put the text in quotes";
+/// What has no anchors, and what to do instead; the first words say what kind of file it is.
+const NO_ALIASES: &str = "has no anchors (&) and aliases (*), write the entry out or put the text in quotes";
 
 /// A place in a file, both from 1; `0` stands for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct At {
-    pub(crate) line: u32,
-    pub(crate) column: u32,
+pub struct At {
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
 }
 
 impl From<Location> for At {
@@ -38,32 +41,43 @@ impl From<Location> for At {
 
 /// A value and where it starts.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) at: At,
-    pub(crate) value: Value,
+pub struct Node {
+    /// Where it starts.
+    pub at: At,
+    /// What it is.
+    pub value: Value,
 }
 
 /// A key and where it starts.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Key {
-    pub(crate) at: At,
-    pub(crate) text: String,
+pub struct Key {
+    /// Where it starts.
+    pub at: At,
+    /// The key itself, as written.
+    pub text: String,
 }
 
 /// What YAML can say.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Nothing, or `~`.
     Null,
+    /// `true` or `false`, and no other word.
     Bool(bool),
+    /// Finite.
     Number(Number),
+    /// Anything else that is no list and no mapping.
     Text(String),
+    /// In order.
     List(Vec<Node>),
+    /// In order; no key is there twice.
     Map(Vec<(Key, Node)>),
 }
 
 impl Value {
     /// What it is, with an article: `a list`.
-    pub(crate) fn kind(&self) -> &'static str {
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
             Self::Bool(_) => "true or false",
@@ -77,7 +91,8 @@ impl Value {
 
 impl Node {
     /// The same as JSON, without the places.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Null => serde_json::Value::Null,
             Value::Bool(b) => (*b).into(),
@@ -89,9 +104,18 @@ impl Node {
     }
 }
 
-/// Reads one document, with everything refused that hides what a policy grants: duplicate keys, merge keys, anchors and
-/// aliases, tags of the admin's own, several documents in one file.
+/// Reads a policy's document.
 pub(crate) fn read(text: &str) -> Result<Node, (At, String)> {
+    read_as("a policy", text)
+}
+
+/// Reads one document of at most 1 MiB, with everything refused that hides what a policy grants: duplicate keys, merge keys,
+/// anchors and aliases, tags of the writer's own, several documents in one file. `what` says in messages what kind of file it is:
+/// `a policy`.
+///
+/// # Errors
+/// What is wrong, and where.
+pub fn read_as(what: &str, text: &str) -> Result<Node, (At, String)> {
     let start = At { line: 1, column: 1 };
     if text.len() > MOST_BYTES {
         let message = format!(
@@ -103,7 +127,7 @@ pub(crate) fn read(text: &str) -> Result<Node, (At, String)> {
     match serde_saphyr::from_str_with_options::<Node>(text, options()) {
         Ok(node) if node.value == Value::Null => Err((start, "the file is empty".to_owned())),
         Ok(node) => Ok(node),
-        Err(error) => Err(explain(text, &error)),
+        Err(error) => Err(explain(what, text, &error)),
     }
 }
 
@@ -129,22 +153,23 @@ fn options() -> Options {
     }
 }
 
-fn explain(text: &str, error: &Error) -> (At, String) {
+fn explain(what: &str, text: &str, error: &Error) -> (At, String) {
+    let no_aliases = || format!("{what} {NO_ALIASES}");
     let at = error.location().map(At::from).unwrap_or_default();
     let message = match error.without_snippet() {
         Error::Eof { .. } => "the file is empty".to_owned(),
         Error::MultipleDocuments { .. } => "the file has several YAML documents, write one per file".to_owned(),
         Error::DuplicateMappingKey { key: Some(key), .. } => format!("the key \"{}\" is here twice", escape(key, 80)),
         Error::DuplicateMappingKey { .. } => "a key is here twice".to_owned(),
-        Error::MergeKeyNotAllowed { .. } => "a policy has no merge keys (<<), write the entry out".to_owned(),
-        Error::UnknownAnchor { .. } => NO_ALIASES.to_owned(),
+        Error::MergeKeyNotAllowed { .. } => format!("{what} has no merge keys (<<), write the entry out"),
+        Error::UnknownAnchor { .. } => no_aliases(),
         Error::Budget { breach, .. } => match breach {
             BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. } | BudgetBreach::AliasAnchorRatio { .. } => {
-                NO_ALIASES.to_owned()
+                no_aliases()
             }
             BudgetBreach::Depth { .. } => format!("the file is nested deeper than {MOST_DEPTH} levels"),
             BudgetBreach::Documents { .. } => "the file has several YAML documents, write one per file".to_owned(),
-            _ => format!("the file has more entries than a policy may have ({MOST_NODES})"),
+            _ => format!("the file has more entries than {what} may have ({MOST_NODES})"),
         },
         other => format!(
             "cannot be read as YAML: {}",
@@ -159,7 +184,7 @@ fn explain(text: &str, error: &Error) -> (At, String) {
         .is_some_and(has_tab);
     // A pattern that starts with a star and has no quotes; the parser itself speaks of an anchor without a name.
     if message.starts_with("cannot be read") && message.contains("anchor or alias") {
-        return (at, NO_ALIASES.to_owned());
+        return (at, no_aliases());
     }
     if tab && message.starts_with("cannot be read") {
         return (

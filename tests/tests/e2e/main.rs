@@ -27,6 +27,7 @@ mod nvidia;
 mod offers;
 mod page;
 mod reload;
+mod simulate;
 mod small_node;
 mod tenancy;
 mod threats;

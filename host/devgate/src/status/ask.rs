@@ -23,7 +23,7 @@ const MOST: usize = 256 << 20;
 ///
 /// # Errors
 /// Where nobody answers, or says no: what that means and what to do.
-pub(super) async fn ask(socket: &Path) -> anyhow::Result<Report> {
+pub(crate) async fn ask(socket: &Path) -> anyhow::Result<Report> {
     let wrong = |why: String| exit::with_code(exit::NODE, format!("status socket {}: {why}", socket.display()));
     let (status, body) = answered(socket, Method::GET, "/status", PATIENCE).await?;
     if !status.is_success() {

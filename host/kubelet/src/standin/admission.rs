@@ -105,6 +105,27 @@ impl StandIn {
         self.shared.lock().node.active.remove(pod);
     }
 
+    /// The names of a pod's containers, in their order; nothing where there is no such pod.
+    #[must_use]
+    pub fn containers(&self, pod: &str) -> Option<Vec<String>> {
+        let specs = self.specs();
+        let containers = specs.get(pod)?.containers.iter();
+        Some(containers.map(|container| container.name.clone()).collect())
+    }
+
+    /// The ids that a container of a pod holds, by resource.
+    #[must_use]
+    pub fn held(&self, pod: &str, container: &str) -> BTreeMap<String, BTreeSet<String>> {
+        let state = self.shared.lock();
+        let held = state
+            .node
+            .pods
+            .get(pod)
+            .and_then(|containers| containers.get(container));
+        let ids = |(resource, allocation): (&String, &Allocation)| (resource.clone(), allocation.ids.clone());
+        held.into_iter().flatten().map(ids).collect()
+    }
+
     async fn pre_start(&self, resource: &str, ids: &BTreeSet<String>) -> Result<(), String> {
         let endpoint = {
             let state = self.shared.lock();
