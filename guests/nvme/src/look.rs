@@ -1,0 +1,285 @@
+//! What there is: controllers, disks and the ways between them, as the kernel shows them.
+
+use crate::config::Config;
+use crate::judge::{Disk, Path};
+use crate::{name, size};
+use devgate_sdk::{Device, Error, Node, hardware};
+use std::collections::BTreeMap;
+
+/// A controller and what the kernel says of it.
+pub(crate) struct Controller {
+    pub(crate) device: Device,
+    pub(crate) name: String,
+    pub(crate) transport: String,
+    pub(crate) state: String,
+    pub(crate) model: String,
+    pub(crate) firmware: String,
+    pub(crate) serial: String,
+    /// The PCI address, or what a fabric's target is reached by.
+    pub(crate) address: String,
+    pub(crate) numa: Option<u32>,
+}
+
+/// A disk, and what it is made of.
+pub(crate) struct Found {
+    pub(crate) device: Device,
+    pub(crate) name: String,
+    /// Names of the controllers that lead to it.
+    pub(crate) controllers: Vec<String>,
+    /// The hidden devices that are its paths, where it has more layers than one.
+    pub(crate) paths: Vec<Device>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) wwid: String,
+    pub(crate) nsid: String,
+    pub(crate) rotational: String,
+    pub(crate) block_size: String,
+    /// What decides about it, or why that could not be read.
+    pub(crate) facts: Result<Disk, String>,
+}
+
+/// All that is granted.
+pub(crate) struct Look {
+    /// By name.
+    pub(crate) controllers: BTreeMap<String, Controller>,
+    pub(crate) disks: Vec<Found>,
+    /// The controllers of each subsystem.
+    subsystems: Vec<Vec<String>>,
+}
+
+impl Look {
+    /// Looks at everything that the policy grants.
+    ///
+    /// # Errors
+    /// When devices cannot be listed at all.
+    pub(crate) fn now(config: &Config) -> Result<Self, Error> {
+        let mut look = Self {
+            controllers: BTreeMap::new(),
+            disks: Vec::new(),
+            subsystems: Vec::new(),
+        };
+        for device in hardware::devices("nvme")? {
+            if let Some(controller) = controller(device) {
+                look.controllers.insert(controller.name.clone(), controller);
+            }
+        }
+        let mut above = BTreeMap::new();
+        for subsystem in hardware::devices("nvme-subsystem")? {
+            let names = subsystem.entries("").unwrap_or_default();
+            let members: Vec<String> = names.into_iter().filter(|name| name::is_controller(name)).collect();
+            look.subsystems.push(members.clone());
+            above.insert(subsystem.name(), members);
+        }
+        let blocks = hardware::devices("block")?;
+        let generics = hardware::devices("nvme-generic")?;
+        let places: Vec<String> = blocks.iter().map(Device::location).collect();
+        let mut paths: BTreeMap<String, Vec<Device>> = BTreeMap::new();
+        for device in &blocks {
+            if let Some(disk) = name::disk_of_path(&device.name()) {
+                paths.entry(disk).or_default().push(device.duplicate());
+            }
+        }
+        for device in blocks.into_iter().filter(|device| name::is_disk(&device.name())) {
+            let paths = paths.remove(&device.name()).unwrap_or_default();
+            look.disk(config, device, paths, &above, &places, &generics);
+        }
+        look.find_twins();
+        Ok(look)
+    }
+
+    /// The other controllers of the subsystem that a controller belongs to.
+    pub(crate) fn siblings(&self, controller: &str) -> Vec<String> {
+        let shared = self
+            .subsystems
+            .iter()
+            .find(|members| members.iter().any(|name| name == controller));
+        let others = shared.into_iter().flatten().filter(|name| *name != controller);
+        others.cloned().collect()
+    }
+
+    fn disk(
+        &mut self,
+        config: &Config,
+        device: Device,
+        paths: Vec<Device>,
+        above: &BTreeMap<String, Vec<String>>,
+        places: &[String],
+        generics: &[Device],
+    ) {
+        let (name, place) = (device.name(), device.location());
+        let parent = parent_of(&place).to_owned();
+        let controllers = if name::is_controller(&parent) {
+            vec![parent]
+        } else if paths.is_empty() {
+            above.get(&parent).cloned().unwrap_or_default()
+        } else {
+            let places = paths.iter().map(Device::location);
+            places.map(|place| parent_of(&place).to_owned()).collect()
+        };
+        let partitions = places
+            .iter()
+            .filter(|other| other.strip_prefix(&place).is_some_and(|rest| rest.starts_with('/')));
+        let keys = ["wwid", "nsid", "queue/rotational", "queue/logical_block_size", "size"];
+        let [wwid, nsid, rotational, block_size, sectors] = texts(&device, keys);
+        let generic = name::generic(&name);
+        let generic = generics.iter().find(|other| Some(other.name()) == generic);
+        let mut found = Found {
+            wwid: wwid.unwrap_or_default(),
+            nsid: nsid.unwrap_or_default(),
+            rotational: rotational.unwrap_or_default(),
+            block_size: block_size.unwrap_or_default(),
+            nodes: Vec::new(),
+            facts: Err(String::new()),
+            device,
+            name,
+            controllers,
+            paths,
+        };
+        found.facts = found
+            .read(config, sectors, partitions.count(), generic, &self.controllers)
+            .map_err(|error| error.message);
+        self.disks.push(found);
+    }
+
+    /// Disks with the same worldwide name, which is one namespace that the kernel shows twice where it is not allowed to see
+    /// the ways to it as one disk (`nvme_core.multipath=N`).
+    fn find_twins(&mut self) {
+        let names: Vec<(String, String)> = self
+            .disks
+            .iter()
+            .map(|disk| (disk.wwid.clone(), disk.name.clone()))
+            .collect();
+        for disk in &mut self.disks {
+            let twin = names
+                .iter()
+                .find(|(wwid, name)| !wwid.is_empty() && *wwid == disk.wwid && *name != disk.name);
+            if let (Some((_, twin)), Ok(facts)) = (twin, &mut disk.facts) {
+                facts.twin = Some(twin.clone());
+            }
+        }
+    }
+}
+
+impl Found {
+    /// What decides about it. Its nodes are found on the way.
+    fn read(
+        &mut self,
+        config: &Config,
+        sectors: Result<String, Error>,
+        partitions: usize,
+        generic: Option<&Device>,
+        controllers: &BTreeMap<String, Controller>,
+    ) -> Result<Disk, Error> {
+        let own = |owner: &str| owner == self.name || (config.partitioned && owner.starts_with(&self.name));
+        let nodes = self.device.nodes()?.into_iter();
+        let mut nodes: Vec<Node> = nodes.filter(|node| owner_of(node).is_some_and(|o| own(&o))).collect();
+        // The namespace's character device takes commands to the same disk: not without the disk.
+        if let (Some(generic), false) = (generic, nodes.is_empty()) {
+            nodes.extend(generic.nodes()?);
+        }
+        let path = |name: &String| {
+            let controller = controllers.get(name)?;
+            let place = self
+                .paths
+                .iter()
+                .find(|path| parent_of(&path.location()) == name.as_str());
+            Some(Path {
+                access: place.and_then(|path| path.attribute("ana_state").ok()),
+                ..controller.path()
+            })
+        };
+        let facts = Disk {
+            size: size::of_sectors(&sectors?),
+            partitions,
+            // A kernel without the directory has nothing stacked on it.
+            holders: self.device.entries("holders").unwrap_or_default(),
+            nodes: nodes.len(),
+            twin: None,
+            paths: self.controllers.iter().filter_map(path).collect(),
+        };
+        self.nodes = nodes;
+        Ok(facts)
+    }
+}
+
+impl Controller {
+    /// The way through it.
+    pub(crate) fn path(&self) -> Path {
+        Path {
+            controller: self.name.clone(),
+            transport: self.transport.clone(),
+            state: self.state.clone(),
+            access: None,
+        }
+    }
+
+    /// Whether the drive says that its temperature is out of its limits: bit 1 of the critical warnings in its SMART log, which
+    /// `nvme_hwmon_read` in `drivers/nvme/host/hwmon.c` shows as the alarm of the first sensor. Reading it asks the drive.
+    pub(crate) fn is_too_hot(&self) -> bool {
+        let sensors = self.device.children("hwmon").unwrap_or_default();
+        let alarm = |sensor: &Device| sensor.attribute("temp1_alarm").is_ok_and(|alarm| alarm == "1");
+        sensors.iter().any(alarm)
+    }
+}
+
+/// What the kernel says of a controller; nothing of one that goes at this moment.
+fn controller(device: Device) -> Option<Controller> {
+    let name = device.name();
+    if !name::is_controller(&name) {
+        return None;
+    }
+    let keys = ["transport", "state", "model", "firmware_rev", "serial", "address"];
+    let [transport, state, model, firmware, serial, address] = texts(&device, keys);
+    let state = match state {
+        Ok(state) => state,
+        Err(error) if error.is_absence() => return None,
+        Err(error) => format!("unreadable ({})", error.message),
+    };
+    Some(Controller {
+        numa: device.numa_node(),
+        // Kernels before 4.8 have none, and PCIe alone.
+        transport: transport.unwrap_or_else(|_| "pcie".to_owned()),
+        state,
+        model: model.unwrap_or_default(),
+        firmware: firmware.unwrap_or_default(),
+        serial: serial.unwrap_or_default(),
+        address: address.unwrap_or_else(|_| pci_address(&device.location())),
+        name,
+        device,
+    })
+}
+
+/// Attributes, in one call of the host; strings that the drive fills with spaces come without them.
+fn texts<const N: usize>(device: &Device, keys: [&str; N]) -> [Result<String, Error>; N] {
+    let mut values = device.attributes(&keys.map(str::to_owned)).into_iter();
+    let missing = || Err(Error::not_found("the host answered with fewer attributes"));
+    keys.map(|_| values.next().unwrap_or_else(missing).map(|text| text.trim().to_owned()))
+}
+
+/// The name of the device above, or of the directory that a class has for itself.
+fn parent_of(place: &str) -> &str {
+    place.rsplit('/').nth(1).unwrap_or_default()
+}
+
+/// The PCI function that a controller lies beneath: `…/0000:01:00.0/nvme/nvme0`.
+fn pci_address(place: &str) -> String {
+    place.rsplit('/').nth(2).unwrap_or_default().to_owned()
+}
+
+/// The kernel name of the device that a node belongs to.
+fn owner_of(node: &Node) -> Option<String> {
+    node.owner().map(|(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_name_what_is_above() {
+        let place = "pci0000:00/0000:00:1d.0/0000:01:00.0/nvme/nvme0/nvme0n1";
+        assert_eq!(parent_of(place), "nvme0");
+        assert_eq!(parent_of("virtual/nvme-subsystem/nvme-subsys0/nvme0n1"), "nvme-subsys0");
+        assert_eq!(parent_of("x"), "");
+        assert_eq!(pci_address("pci0000:00/0000:01:00.0/nvme/nvme0"), "0000:01:00.0");
+    }
+}
