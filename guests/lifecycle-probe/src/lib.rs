@@ -45,3 +45,6 @@ fn act(call: &str, units: &[Unit]) -> Result<(), Error> {
 }
 
 devgate_sdk::export!(Probe: lifecycle);
+
+#[cfg(test)]
+mod tests;

@@ -6,13 +6,17 @@
 /// The type implements [`Plugin`](crate::Plugin), and [`Preference`](crate::Preference) or
 /// [`Lifecycle`](crate::Lifecycle) where it names them; what it does not name, the host does for it (closeness in the
 /// device tree) or leaves out. Call it once, in a crate with `crate-type = ["cdylib"]`. On any other target than
-/// WebAssembly it only checks that the traits are there, so that `cargo test` runs a component's unit tests on the
-/// machine at hand.
+/// WebAssembly it notes what the type exports ([`native::Exported`](crate::native::Exported)), so that `devgate-testing` can
+/// call it as a host does.
 #[macro_export]
 macro_rules! export {
     ($component:ident $(: $($optional:ident),+ $(,)?)?) => {
         $crate::__export_one!(plugin $component);
         $($($crate::__export_one!($optional $component);)+)?
+        #[cfg(not(target_family = "wasm"))]
+        impl $crate::native::Exported for $component {
+            $($($crate::__exported!($optional $component);)+)?
+        }
     };
 }
 
@@ -41,6 +45,22 @@ macro_rules! __export_one {
     ($other:ident $component:ident) => {
         compile_error!(concat!("export!: no interface `", stringify!($other), "`; there are preference and lifecycle"));
     };
+}
+
+/// What the type is known to export natively. What is misspelt has its message from the macro above.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __exported {
+    (preference $component:ident) => {
+        const CHOOSE: Option<$crate::native::Choose> = Some(<$component as $crate::Preference>::choose);
+    };
+    (lifecycle $component:ident) => {
+        const LIFECYCLE: Option<($crate::native::Work, $crate::native::Work)> = Some((
+            <$component as $crate::Lifecycle>::prepare,
+            <$component as $crate::Lifecycle>::release,
+        ));
+    };
+    ($other:ident $component:ident) => {};
 }
 
 #[doc(hidden)]

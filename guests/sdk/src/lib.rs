@@ -31,27 +31,41 @@
 //! devgate_sdk::export!(Fpga);
 //! ```
 //!
-//! The functions that ask the host ([`hardware`], [`files`], the methods of [`Device`]) exist in a component only and
-//! panic elsewhere: keep decisions in plain functions, and unit tests run on the machine at hand. A component imports
-//! what it calls and nothing else, so that it needs no grant for what it does not use; nothing of WASI comes in.
+//! A component imports what it calls and nothing else, so that it needs no grant for what it does not use; nothing of WASI
+//! comes in. On any other target than WebAssembly the same types and functions ask a host that a test brings along
+//! ([`native`]): with `devgate-testing` that is devgate's own plugin layer, over a policy and a recorded node.
 
 #[cfg(all(target_family = "wasm", feature = "arena"))]
 mod arena;
+#[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod bindings;
 #[doc(hidden)]
 pub mod export;
 mod failure;
 pub mod log;
+#[cfg(not(target_family = "wasm"))]
+pub mod native;
 #[cfg(any(test, all(target_family = "wasm", feature = "arena")))]
 mod place;
 mod records;
+mod same;
 
+#[cfg(target_family = "wasm")]
 pub use bindings::devgate::plugin::types::{
     Device, Edits, Error, ErrorKind, MountSource, Node, NodeKind, Pool, Property, Unit, Verdict,
 };
+#[cfg(target_family = "wasm")]
 pub use bindings::devgate::plugin::{config, control, files, hardware, host_paths, kernel_log, state};
+#[cfg(target_family = "wasm")]
 pub use bindings::exports::devgate::plugin::plugin::Guest as Plugin;
+#[cfg(target_family = "wasm")]
 pub use bindings::with_lifecycle::exports::devgate::plugin::lifecycle::Guest as Lifecycle;
+#[cfg(target_family = "wasm")]
 pub use bindings::with_preference::exports::devgate::plugin::preference::Guest as Preference;
 pub use failure::{Context, Presence};
+#[cfg(not(target_family = "wasm"))]
+pub use native::{
+    Device, Edits, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Plugin, Pool, Preference, Property, Unit,
+    Verdict, config, control, files, hardware, host_paths, kernel_log, state,
+};

@@ -1,6 +1,9 @@
 //! The plugin's lines in the host's log: labelled with its name, rate-limited, at most 1,024 bytes each.
 
+#[cfg(target_family = "wasm")]
 use crate::bindings::devgate::plugin::log::{Level, write};
+#[cfg(not(target_family = "wasm"))]
+use crate::native::log::{Level, write};
 
 /// For the vendor.
 pub fn debug(message: &str) {

@@ -7,6 +7,7 @@ mod look;
 mod pace;
 mod publish;
 mod swap;
+mod told;
 
 pub(crate) use load::matched;
 pub(crate) use look::verdicts;
@@ -21,6 +22,7 @@ use crate::health::UnitHealth;
 use crate::inventory::{Inventory, Rejection, UnitRecord};
 use crate::plugins::Shared;
 use crate::resource::{Core, Resource};
+use crate::survey::Surveyed;
 use crate::tenancy;
 use crate::watcher::{Asked, Interest};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
@@ -31,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use swap::{Candidate, Turn};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// The longest wait between two attempts of a plugin that keeps failing.
@@ -100,6 +102,8 @@ pub(crate) struct Plugin {
     farewell: BTreeMap<ResourceName, Instant>,
     /// How often something was forgotten that was handed out, when that was taken into account last.
     forgotten: u64,
+    /// Who waits to be told what a look found.
+    asked: Vec<oneshot::Sender<Surveyed>>,
     /// Lets go of what no pod has any more, as long as the plugin is there.
     _sweep: JoinSet<()>,
 }
@@ -141,6 +145,7 @@ impl Plugin {
             candidate: None,
             farewell: BTreeMap::new(),
             forgotten: 0,
+            asked: Vec::new(),
             _sweep: sweep,
         }
     }
@@ -157,7 +162,7 @@ impl Plugin {
                 Err(turn) => turn,
             };
             match turn {
-                Turn::Switched => {}
+                Turn::Anew => {}
                 Turn::Leave => return self.leave().await,
             }
         }
@@ -204,6 +209,7 @@ impl Plugin {
                     .comes_by(next_look.saturating_duration_since(Instant::now()));
                 self.publish();
                 self.say_farewell();
+                self.tell_found().await;
                 let due = pace.due().map_or(next_look, |due| due.min(next_look));
                 tokio::select! {
                     Some(command) = self.commands.recv() => match self.obey(command).await {

@@ -13,6 +13,7 @@ use crate::offer::Offers;
 use crate::plugin::{Command, Loader, Plugin};
 use crate::registry::Registry;
 use crate::status::Watch;
+use crate::survey::Surveyed;
 use crate::tenancy::forget_orphans;
 use crate::watcher::Watcher;
 use devgate_model::PluginName;
@@ -22,7 +23,7 @@ pub use reload::{NotReloaded, Reloaded};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// Commands that a plugin may have before it: the reload waits for each of them.
@@ -159,6 +160,15 @@ impl Plugins {
                 None => return std::future::pending().await,
             }
         }
+    }
+
+    /// Has a plugin begin anew with what is in force (look for something to do, load, enumerate, ask for health) and waits for what
+    /// comes of it: for tools and tests that change a node and want to see the effect. Nothing where the policy has no such plugin.
+    pub async fn look(&self, plugin: &PluginName) -> Option<Surveyed> {
+        let (answer, found) = oneshot::channel();
+        let commands = self.running.get(plugin)?.commands.clone();
+        commands.send(Command::Look { answer }).await.ok()?;
+        found.await.ok()
     }
 
     /// Saves what is not saved yet, before the host ends. Blocks.

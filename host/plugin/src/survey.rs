@@ -38,7 +38,8 @@ pub struct Surveyed {
     /// The devices that the policy offers and that are part of no unit, left-out ones included, sorted; nothing where it
     /// offers nothing at all, which the outcome explains.
     pub unused: Vec<DevicePath>,
-    /// What was said in its calls: its component's lines, and what that asked for and does not get. At most 20 lines.
+    /// What was said in its calls: its component's lines, and what that asked for and does not get. At most 20 lines; nothing
+    /// where the plugin runs, as they are in the log then.
     pub lines: Vec<Line>,
 }
 
@@ -100,6 +101,23 @@ pub struct SurveyedUnit {
 }
 
 impl SurveyedUnit {
+    /// One that nothing is wrong with.
+    pub(crate) fn of(resource: &ResourceName, unit: &UnitRecord, pool: &PoolRecord, replicas: u32) -> Self {
+        Self {
+            resource: resource.clone(),
+            id: unit.id.clone(),
+            devices: replica_ids(&unit.id, replicas).count(),
+            backing: unit.backing.clone(),
+            nodes: unit.nodes.iter().chain(&pool.shared_nodes).cloned().collect(),
+            properties: unit.properties.clone(),
+            numa_nodes: unit.numa_nodes.clone(),
+            lost: None,
+            hidden: false,
+            problem: None,
+            verdict: None,
+        }
+    }
+
     /// Why it may not be handed out, if so: what is certain before what was said.
     #[must_use]
     pub fn unhealthy(&self) -> Option<&Arc<str>> {
@@ -211,70 +229,34 @@ impl Look {
             };
             for unit in &pool.units {
                 let lost = lost.get(&unit.id);
-                let nodes = unit.nodes.iter().chain(&pool.shared_nodes);
                 units.push(SurveyedUnit {
-                    resource: resource.clone(),
-                    id: unit.id.clone(),
-                    devices: replica_ids(&unit.id, self.grants.policy.replicas).count(),
-                    backing: unit.backing.clone(),
-                    nodes: nodes.cloned().collect(),
-                    properties: unit.properties.clone(),
-                    numa_nodes: unit.numa_nodes.clone(),
                     lost: lost.map(|lost| Arc::clone(&lost.reason)),
                     hidden: lost.is_some_and(|lost| lost.id_taken),
                     problem: problems.get(&unit.id).cloned(),
                     verdict: health.get(&unit.id).and_then(UnitHealth::unhealthy),
+                    ..SurveyedUnit::of(resource, unit, pool, self.grants.policy.replicas)
                 });
             }
         }
         let unused = self.unused();
-        let left = self.inventory.left.into_iter().map(|(id, left)| LeftOut {
-            id,
-            resource: left.resource,
-            backing: left.backing,
-            nodes: left.nodes,
-            origin: left.origin,
-        });
-        let left = left.collect();
         Surveyed {
             name: self.grants.policy.name.clone(),
             outcome: self.outcome,
             rejected: self.rejected.into_iter().collect(),
             units,
-            left,
+            left: left_out(&self.inventory),
             unread: self.inventory.unread,
             unused,
             lines: self.heard.lines(),
         }
     }
 
-    /// The offered devices that nothing of the inventory has to do with.
+    /// The offered devices that are part of nothing, where it offers something at all.
     fn unused(&self) -> Vec<DevicePath> {
-        if self.outcome != Outcome::Answered {
-            return Vec::new();
+        match self.outcome {
+            Outcome::Answered => unused(&self.grants, &self.inventory),
+            _ => Vec::new(),
         }
-        let units = self.inventory.units().map(|unit| (&unit.backing, &unit.nodes));
-        let left = self.inventory.left.values().map(|left| (&left.backing, &left.nodes));
-        let owners = |nodes: &[GrantedNode]| nodes.iter().filter_map(|node| node.owner.clone()).collect::<Vec<_>>();
-        let mut used = BTreeSet::new();
-        for (backing, nodes) in units.chain(left) {
-            used.extend(backing.iter().cloned().chain(owners(nodes)));
-        }
-        for pool in self.inventory.pools.values() {
-            used.extend(owners(&pool.shared_nodes));
-        }
-        // A device and its parts go together, whichever of them the policy and the component name.
-        let is_used = |device: &DevicePath| {
-            used.contains(device)
-                || used
-                    .iter()
-                    .any(|part| part.is_beneath(device) || device.is_beneath(part))
-        };
-        // That the tree cannot be read has been said.
-        let matches = self.grants.matches().unwrap_or_default();
-        let offered = matches.into_iter().filter(|found| found.usage == Use::Offer);
-        let offered: BTreeSet<_> = offered.map(|found| found.device).collect();
-        offered.into_iter().filter(|device| !is_used(device)).collect()
     }
 
     fn health(&self, resource: &ResourceName, pool: &PoolRecord) -> Result<HashMap<UnitId, UnitHealth>, Outcome> {
@@ -292,4 +274,42 @@ impl Look {
         };
         Ok(pool.units.iter().zip(&verdicts).map(of).collect())
     }
+}
+
+/// The units of an inventory that the policy leaves out.
+pub(crate) fn left_out(inventory: &Inventory) -> Vec<LeftOut> {
+    let left = inventory.left.iter().map(|(id, left)| LeftOut {
+        id: id.clone(),
+        resource: left.resource.clone(),
+        backing: left.backing.clone(),
+        nodes: left.nodes.clone(),
+        origin: left.origin.clone(),
+    });
+    left.collect()
+}
+
+/// The offered devices that nothing of an inventory has to do with. Blocks.
+pub(crate) fn unused(grants: &Grants, inventory: &Inventory) -> Vec<DevicePath> {
+    let units = inventory.units().map(|unit| (&unit.backing, &unit.nodes));
+    let left = inventory.left.values().map(|left| (&left.backing, &left.nodes));
+    let owners = |nodes: &[GrantedNode]| nodes.iter().filter_map(|node| node.owner.clone()).collect::<Vec<_>>();
+    let mut used = BTreeSet::new();
+    for (backing, nodes) in units.chain(left) {
+        used.extend(backing.iter().cloned().chain(owners(nodes)));
+    }
+    for pool in inventory.pools.values() {
+        used.extend(owners(&pool.shared_nodes));
+    }
+    // A device and its parts go together, whichever of them the policy and the component name.
+    let is_used = |device: &DevicePath| {
+        used.contains(device)
+            || used
+                .iter()
+                .any(|part| part.is_beneath(device) || device.is_beneath(part))
+    };
+    // That the tree cannot be read has been said.
+    let matches = grants.matches().unwrap_or_default();
+    let offered = matches.into_iter().filter(|found| found.usage == Use::Offer);
+    let offered: BTreeSet<_> = offered.map(|found| found.device).collect();
+    offered.into_iter().filter(|device| !is_used(device)).collect()
 }

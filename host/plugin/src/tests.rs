@@ -8,6 +8,7 @@ mod health;
 mod here;
 mod kept;
 mod life;
+mod look;
 mod memory;
 mod mounts;
 mod nodes;

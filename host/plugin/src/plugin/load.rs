@@ -7,6 +7,7 @@ use crate::calls::Calls;
 use crate::component::Component;
 use crate::grants::Grants;
 use crate::status::{RefusalKind, State};
+use crate::survey::Outcome;
 use devgate_model::{CallError, HostFault};
 use std::future::{Future, pending};
 use std::sync::Arc;
@@ -43,6 +44,7 @@ impl Plugin {
                 self.core.ledger.report(self.core.place, Vec::new());
                 self.publish();
                 self.say_farewell();
+                self.tell(&Outcome::Idle).await;
                 // Something may be there at last; what is not looked at that often costs a storm of events little.
                 let pause = self.policy().health.enumerate_every;
                 let woken = async {
@@ -72,30 +74,34 @@ impl Plugin {
                     None => continue,
                 },
             };
-            let error = match loaded {
+            let failure = match loaded {
                 Ok(Ok(component)) => {
                     let component = self.calls.loaded(component);
                     tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
                     return Ok(component);
                 }
-                Ok(Err(LoadFailure::Refused(text))) => ("refused", text),
-                Ok(Err(LoadFailure::Guest(text))) => ("guest", text),
-                Ok(Err(LoadFailure::Host(text))) => ("host", text),
-                Err(error) => ("host", format!("plugin {name}: load {error}")),
+                Ok(Err(failure)) => failure,
+                Err(error) => LoadFailure::Host(format!("plugin {name}: load {error}")),
+            };
+            let (family, text) = match &failure {
+                LoadFailure::Refused(text) => ("refused", text),
+                LoadFailure::Guest(text) => ("guest", text),
+                LoadFailure::Host(text) => ("host", text),
             };
             self.core.ledger.report(self.core.place, Vec::new());
             let wait = backoff.next().unwrap_or(LONGEST_BACKOFF);
-            self.core.board.fails(&error.1, wait);
+            self.core.board.fails(text, wait);
             self.core.board.comes_by(wait);
-            if error.0 == "refused" {
-                self.core.board.refuses(RefusalKind::Load, &error.1);
+            if family == "refused" {
+                self.core.board.refuses(RefusalKind::Load, text);
             }
-            if said == error.1 {
-                tracing::debug!(plugin = name, family = error.0, retry_in = ?wait, "{said}");
+            if said == *text {
+                tracing::debug!(plugin = name, family, retry_in = ?wait, "{said}");
             } else {
-                tracing::error!(plugin = name, family = error.0, retry_in = ?wait, "{}", error.1);
-                said = error.1;
+                tracing::error!(plugin = name, family, retry_in = ?wait, "{text}");
+                said.clone_from(text);
             }
+            self.tell(&Outcome::NotLoaded(failure)).await;
             if let Some(turn) = self.wait_for_commands(wait, pending()).await {
                 return Err(turn);
             }

@@ -75,7 +75,7 @@ impl Plugin {
     }
 
     /// Why each unit may not be handed out, if so: what is certain before what was said.
-    fn outcomes(&self) -> HashMap<UnitId, Option<Arc<str>>> {
+    pub(super) fn outcomes(&self) -> HashMap<UnitId, Option<Arc<str>>> {
         let (lost, tenancy) = (self.core.ledger.lost(self.core.place), self.core.tenancy.problems());
         let stale = self
             .failing

@@ -8,6 +8,7 @@ use crate::call::Moment;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::inventory::UnitRecord;
+use crate::survey::Surveyed;
 use crate::watcher::Interest;
 use devgate_model::{CallError, UnitId, Verdict};
 use std::collections::{BTreeSet, HashMap};
@@ -36,14 +37,17 @@ pub(crate) enum Command {
     Switch,
     /// Forget it.
     Keep,
+    /// Begin anew with what is in force: look for something to do, load, enumerate and ask for health, whatever the pace. Answers
+    /// with what came of it.
+    Look { answer: oneshot::Sender<Surveyed> },
     /// Offer nothing any more, and end once no pod holds anything.
     Leave,
 }
 
 /// What becomes of the plugin after a command.
 pub(super) enum Turn {
-    /// Something else is in force: begin anew with it.
-    Switched,
+    /// Something else is in force, or somebody waits for a look: begin anew.
+    Anew,
     /// It is not in the policy any more.
     Leave,
 }
@@ -88,11 +92,15 @@ impl Plugin {
             Command::Switch => {
                 let candidate = self.candidate.take()?;
                 self.switch(candidate);
-                Some(Turn::Switched)
+                Some(Turn::Anew)
             }
             Command::Keep => {
                 self.candidate = None;
                 None
+            }
+            Command::Look { answer } => {
+                self.asked.push(answer);
+                Some(Turn::Anew)
             }
             Command::Leave => Some(Turn::Leave),
         }
