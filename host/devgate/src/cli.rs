@@ -1,10 +1,12 @@
 //! The command line.
 
 mod look;
+mod pack;
 mod simulate;
 mod watch;
 
 pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
+pub(crate) use pack::{AboutArgs, PackArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
@@ -72,6 +74,15 @@ pub(crate) enum Command {
     /// against the limits. A file that is no component is named for what it is.
     #[command(after_help = look::INSPECT_HELP)]
     Inspect(InspectArgs),
+
+    /// Make a component of a core module, for this host, and write into it what describes it
+    ///
+    /// Linkers for C, Go and others make a core module. Its world is in it, where the bindings' generator put it there, or is
+    /// given. WASI preview 1 is put in between only where the module imports it. Of a component, only what describes it is
+    /// changed. Shows size, digest and imports with the policy's key that each needs. The same input makes the same bytes. What
+    /// this host could not run is not written.
+    #[command(after_help = pack::PACK_HELP)]
+    Pack(PackArgs),
 
     /// Say why a device, node or resource is offered to the kubelet, or is not
     ///

@@ -10,7 +10,7 @@ use crate::{exit, output};
 use anyhow::Context;
 use devgate_model::{ByteSize, escape};
 use devgate_policy::{PluginPolicy, PolicyFile};
-use devgate_sandbox::{Contents, Inspection, Need, Role};
+use devgate_sandbox::{Contents, Described, Inspection, Need, Role};
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -42,7 +42,7 @@ const LANGUAGES: [(&str, &str); 8] = [
 
 /// What is shown; its names are those of the JSON form.
 #[derive(Debug, Serialize)]
-struct Report {
+pub(crate) struct Report {
     file: String,
     size: usize,
     sha256: String,
@@ -51,6 +51,8 @@ struct Report {
     /// Why not.
     problems: Vec<String>,
     contract: Option<String>,
+    /// What it says of itself.
+    metadata: Metadata,
     languages: Vec<Producer>,
     tools: Vec<Producer>,
     sdks: Vec<Producer>,
@@ -59,6 +61,18 @@ struct Report {
     counts: Vec<counts::Count>,
     /// A policy to start from; nothing for what is no component.
     policy: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Metadata {
+    name: Option<String>,
+    version: Option<String>,
+    licences: Option<String>,
+    source: Option<String>,
+    revision: Option<String>,
+    homepage: Option<String>,
+    description: Option<String>,
+    authors: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,14 +108,25 @@ pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<u8> {
 }
 
 fn report(path: &Path) -> anyhow::Result<Report> {
+    of(path, &read(path, most()?)?)
+}
+
+/// What a component's bytes are, that are in a file of this name or will be.
+pub(crate) fn of(path: &Path, bytes: &[u8]) -> anyhow::Result<Report> {
     let widest = widest()?;
-    let bytes = read(path, widest.limits.component_size.0)?;
     let grants = |interface: &str| import_grant(widest.grants(interface));
-    Ok(Report::new(
-        path,
-        &bytes,
-        devgate_sandbox::inspect(&bytes, &widest.limits, &grants),
-    ))
+    let inspection = devgate_sandbox::inspect(bytes, &widest.limits, &grants);
+    Ok(Report::new(path, bytes, inspection))
+}
+
+/// The most bytes that a component may have.
+pub(crate) fn most() -> anyhow::Result<u64> {
+    Ok(widest()?.limits.component_size.0)
+}
+
+/// What it is, and what it needs: the part of it that is not about limits.
+pub(crate) fn facts(report: &Report) -> String {
+    text::facts(report)
 }
 
 fn widest() -> anyhow::Result<PluginPolicy> {
@@ -114,7 +139,7 @@ fn widest() -> anyhow::Result<PluginPolicy> {
 }
 
 /// A regular file's bytes, if they are no more than a component may have at most.
-fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     // Looked at before it is opened: opening a pipe would wait for its other end.
     let named = || path.display().to_string();
     let metadata = std::fs::metadata(path).with_context(named)?;
@@ -137,7 +162,38 @@ fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+impl Metadata {
+    fn of(said: Described) -> Self {
+        let text = |text: Option<devgate_model::GuestText>| text.map(|text| text.to_string());
+        Self {
+            name: text(said.name),
+            version: text(said.version),
+            licences: text(said.licences),
+            source: text(said.source),
+            revision: text(said.revision),
+            homepage: text(said.homepage),
+            description: text(said.description),
+            authors: text(said.authors),
+        }
+    }
+}
+
 impl Report {
+    /// The file's name, escaped.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Whether this host can run it, once the policy grants what it imports.
+    pub(crate) fn runs(&self) -> bool {
+        self.runs
+    }
+
+    /// Why not.
+    pub(crate) fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
     fn new(path: &Path, bytes: &[u8], inspection: Inspection) -> Self {
         let name = path
             .file_name()
@@ -151,6 +207,7 @@ impl Report {
             runs: false,
             problems: Vec::new(),
             contract: None,
+            metadata: Metadata::default(),
             languages: Vec::new(),
             tools: Vec::new(),
             sdks: Vec::new(),
@@ -213,6 +270,7 @@ impl Report {
             });
         }
         self.guess_language();
+        self.metadata = Metadata::of(contents.described);
         self.contract = contents.contract.map(|version| version.to_string());
         self.exports = contents.exports.iter().map(ToString::to_string).collect();
         // Tools write them in an order that differs from build to build.

@@ -11,6 +11,7 @@ mod inspect;
 mod loader;
 mod logging;
 mod output;
+mod pack;
 mod policy;
 mod progress;
 mod recorded;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         cli::Command::Simulate(args) => simulate::simulate(&args),
         cli::Command::Check(args) => check::check(&args),
         cli::Command::Inspect(args) => inspect::inspect(&args),
+        cli::Command::Pack(args) => pack::pack(&args),
         cli::Command::Explain(args) => explain::explain(&args),
         cli::Command::Status(args) => status::status(&args),
         cli::Command::Reload(args) => reload::command(&args),

@@ -1,5 +1,6 @@
 //! From a vendor's bytes to a component that can be called, or to a refusal that says everything that is wrong with it.
 
+mod described;
 mod error;
 mod imports;
 mod inspect;
@@ -7,6 +8,7 @@ mod link;
 mod producers;
 mod scan;
 
+pub use described::Described;
 pub use error::{LoadError, Refusal, RefusedImport, hex};
 pub use imports::{ImportGrant, Need};
 pub use inspect::{Contents, Import, Inspection, inspect};
@@ -83,7 +85,7 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
     let LoadRequest { bytes, limits, .. } = request;
     check_file(bytes, &limits, request.sha256)?;
     let scan = Scan::of(bytes, &limits)?;
-    imports::check(&scan.imports, request.grants)?;
+    imports::check(&scan, request.grants)?;
     let profile = Profile {
         sha256: Some(digest(bytes)),
         ..imports::profile(&scan)?

@@ -25,6 +25,7 @@ mod life;
 mod look;
 mod nvidia;
 mod offers;
+mod pack;
 mod page;
 mod reload;
 mod simulate;

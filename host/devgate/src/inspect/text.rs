@@ -5,27 +5,8 @@ use crate::output::columns;
 use std::fmt::Write;
 
 pub(super) fn of(report: &Report) -> String {
-    let mut text = format!("{}\n", report.file);
-    let mut facts = vec![
-        ["size".into(), format!("{} bytes", report.size)],
-        ["sha256".into(), report.sha256.clone()],
-    ];
-    let mut fact = |name: &str, value: String| {
-        if !value.is_empty() {
-            facts.push([name.into(), value]);
-        }
-    };
-    let contract = report.contract.as_ref();
-    fact(
-        "contract",
-        contract.map(|v| format!("devgate:plugin@{v}")).unwrap_or_default(),
-    );
-    fact("language", producers(&report.languages));
-    fact("sdk", producers(&report.sdks));
-    fact("made with", producers(&report.tools));
-    text += &columns(2, &facts);
+    let mut text = format!("{}\n{}", report.file, facts(report));
     if report.policy.is_some() {
-        imports(&mut text, report);
         list(&mut text, "Exports", &report.exports);
         counts(&mut text, report);
     }
@@ -43,6 +24,45 @@ pub(super) fn of(report: &Report) -> String {
         for line in policy.lines() {
             let _ = writeln!(text, "  {line}");
         }
+    }
+    text
+}
+
+/// What it is, and what it imports.
+pub(super) fn facts(report: &Report) -> String {
+    let mut facts = vec![
+        ["size".into(), format!("{} bytes", report.size)],
+        ["sha256".into(), report.sha256.clone()],
+    ];
+    let mut fact = |name: &str, value: String| {
+        if !value.is_empty() {
+            facts.push([name.into(), value]);
+        }
+    };
+    let contract = report.contract.as_ref();
+    fact(
+        "contract",
+        contract.map(|v| format!("devgate:plugin@{v}")).unwrap_or_default(),
+    );
+    let metadata = &report.metadata;
+    for (name, value) in [
+        ("name", &metadata.name),
+        ("version", &metadata.version),
+        ("licence", &metadata.licences),
+        ("source", &metadata.source),
+        ("revision", &metadata.revision),
+        ("homepage", &metadata.homepage),
+        ("about", &metadata.description),
+        ("authors", &metadata.authors),
+    ] {
+        fact(name, value.clone().unwrap_or_default());
+    }
+    fact("language", producers(&report.languages));
+    fact("sdk", producers(&report.sdks));
+    fact("made with", producers(&report.tools));
+    let mut text = columns(2, &facts);
+    if report.policy.is_some() {
+        imports(&mut text, report);
     }
     text
 }

@@ -77,9 +77,9 @@ fn on_track(version: &str, track: &str) -> bool {
 }
 
 /// Refuses all imports at once that the component does not get.
-pub(super) fn check(imports: &[String], grants: &dyn Fn(&str) -> ImportGrant) -> Result<(), Refusal> {
-    let refused = imports.iter().filter_map(|name| {
-        let reason = reason_to_refuse(name, grants)?;
+pub(super) fn check(scan: &Scan, grants: &dyn Fn(&str) -> ImportGrant) -> Result<(), Refusal> {
+    let refused = scan.imports.iter().filter_map(|name| {
+        let reason = reason_to_refuse(need_in(scan, name, grants))?;
         Some(RefusedImport {
             name: GuestText::new(name),
             reason,
@@ -92,8 +92,8 @@ pub(super) fn check(imports: &[String], grants: &dyn Fn(&str) -> ImportGrant) ->
     Err(Refusal::Imports(refused))
 }
 
-fn reason_to_refuse(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Option<String> {
-    match need(name, grants) {
+fn reason_to_refuse(need: Need) -> Option<String> {
+    match need {
         Need::Nothing | Need::Granted => None,
         Need::Key(key) => Some(format!("needs \"{key}:\" in the policy")),
         Need::Never(reason) => Some(reason),
@@ -113,8 +113,20 @@ pub enum Need {
     Never(String),
 }
 
+/// What a component needs to get one of its imports.
+///
+/// An interface of WASI of which it has the types alone (a file's times, without any clock) gives it nothing, whatever it is.
+pub(super) fn need_in(scan: &Scan, name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
+    let wasi = Interface::parse(name)
+        .is_some_and(|interface| interface.package.starts_with("wasi:") && on_track(interface.version, "0.2."));
+    if wasi && scan.types_alone.contains(name) {
+        return Need::Nothing;
+    }
+    need(name, grants)
+}
+
 /// What a component needs to get an import, where this is granted already.
-pub(super) fn need(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
+fn need(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
     let Some(interface) = Interface::parse(name) else {
         return Need::Never(
             "is not an interface: a component imports only devgate:plugin and parts of WASI 0.2".into(),
@@ -204,7 +216,7 @@ mod tests {
     use super::*;
 
     fn reason(name: &str, grant: ImportGrant) -> Option<String> {
-        reason_to_refuse(name, &|_| grant)
+        reason_to_refuse(need(name, &|_| grant))
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a file is, without a policy and without compiling any of it.
 
+use super::described::Described;
 use super::error::Refusal;
 use super::imports::{self, ImportGrant, Need};
 use super::producers::Producer;
@@ -32,6 +33,8 @@ pub struct Contents {
     pub counts: Counts,
     /// What it was made with, as it says itself; escaped.
     pub producers: Vec<Producer>,
+    /// What it says of itself; escaped.
+    pub described: Described,
 }
 
 /// One import.
@@ -59,7 +62,7 @@ pub fn inspect(bytes: &[u8], most: &Limits, grants: &dyn Fn(&str) -> ImportGrant
 fn contents(scan: Scan, grants: &dyn Fn(&str) -> ImportGrant) -> Contents {
     let import = |name: &String| Import {
         name: GuestText::new(name),
-        need: imports::need(name, grants),
+        need: imports::need_in(&scan, name, grants),
     };
     Contents {
         imports: scan.imports.iter().map(import).collect(),
@@ -68,5 +71,6 @@ fn contents(scan: Scan, grants: &dyn Fn(&str) -> ImportGrant) -> Contents {
         profile: imports::profile(&scan),
         counts: scan.counts,
         producers: scan.producers.into_vec(),
+        described: scan.described,
     }
 }

@@ -3,9 +3,12 @@
 //! The limits here stand for a killable compiler: compile time grows faster than the size of one function, and cannot be
 //! interrupted.
 
+use super::described::Described;
 use super::error::Refusal;
 use super::producers::Producers;
 use devgate_model::{ByteSize, GuestText, Limits};
+use std::collections::BTreeSet;
+use wasmparser::component_types::ComponentEntityType;
 use wasmparser::{BinaryReaderError, CanonicalFunction, Instance, Operator, Parser, Payload, Validator, WasmFeatures};
 
 /// Loops in one function. Three megabytes of functions with 5,000 blocks and loops each compile for half a minute; no
@@ -23,9 +26,12 @@ const DEPTH: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) imports: Vec<String>,
+    /// Those that name types for others and have nothing to call.
+    pub(super) types_alone: BTreeSet<String>,
     pub(super) exports: Vec<String>,
     pub(super) counts: Counts,
     pub(super) producers: Producers,
+    pub(super) described: Described,
 }
 
 /// How much of what a component has, all that is nested in it counted: what `limits:` of the policy bounds before anything
@@ -72,14 +78,31 @@ impl Scan {
                         scan.exports.push(export.map_err(invalid)?.name.name.to_owned());
                     }
                 }
-                Payload::CustomSection(section) => scan.producers.add(&section),
+                Payload::CustomSection(section) => {
+                    scan.producers.add(&section);
+                    if depth == 0 {
+                        scan.described.add(&section);
+                    }
+                }
                 payload => scan.counts.add(payload, limits)?,
             }
         }
         // After the counts: this takes time in proportion to what has been counted.
-        Validator::new_with_features(features())
+        let types = Validator::new_with_features(features())
             .validate_all(bytes)
             .map_err(invalid)?;
+        let is_type = |entity: &ComponentEntityType| matches!(entity, ComponentEntityType::Type { .. });
+        for name in &scan.imports {
+            if let Some(item) = types.component_item_for_import(name)
+                && let ComponentEntityType::Instance(id) = item.ty
+                && types
+                    .as_ref()
+                    .get(id)
+                    .is_some_and(|instance| instance.exports.values().all(|export| is_type(&export.ty)))
+            {
+                scan.types_alone.insert(name.clone());
+            }
+        }
         Ok(scan)
     }
 }

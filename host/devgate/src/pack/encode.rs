@@ -1,0 +1,159 @@
+//! A core module as a component: what `wasm-tools component new` does, for the contract of this host.
+
+use anyhow::{Context, bail, ensure};
+use devgate_model::escape;
+use std::path::Path;
+use wasi_preview1_component_adapter_provider as preview1;
+use wasmparser::{Encoding, Parser, Payload};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+/// How the sections start in which bindings' generators put a module's world.
+const WORLD_SECTION: &str = "component-type";
+
+/// A component.
+pub(super) struct Encoded {
+    pub(super) bytes: Vec<u8>,
+    /// What it was made of: `module` or `component`.
+    pub(super) kind: &'static str,
+    pub(super) adapter: bool,
+    pub(super) notes: Vec<String>,
+}
+
+/// Makes a component of a core module; a component is one already.
+pub(super) fn component(bytes: &[u8], wit: Option<&Path>, world: Option<&str>) -> anyhow::Result<Encoded> {
+    let module = match Module::read(bytes)? {
+        Some(module) => module,
+        None => {
+            ensure!(
+                wit.is_none(),
+                "is a component already, which has its world in itself: leave out --wit"
+            );
+            return Ok(Encoded {
+                bytes: bytes.to_vec(),
+                kind: "component",
+                adapter: false,
+                notes: Vec::new(),
+            });
+        }
+    };
+    let mut embedded = bytes.to_vec();
+    match wit {
+        Some(wit) => embed(&mut embedded, wit, world)?,
+        None => ensure!(
+            module.has_world,
+            "is a core module that does not say which world it is of: give --wit DIR and --world NAME, or link what the \
+             bindings' generator made for it (for C, the object file `*_component_type.o`)"
+        ),
+    }
+    let mut encoder = ComponentEncoder::default()
+        .validate(true)
+        .module(&embedded)
+        .map_err(told)?;
+    if module.wasi {
+        let (name, adapter) = (
+            preview1::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
+            preview1::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
+        );
+        encoder = encoder.adapter(name, adapter).map_err(told)?;
+    }
+    Ok(Encoded {
+        bytes: encoder.encode().map_err(told)?,
+        kind: "module",
+        adapter: module.wasi,
+        notes: module.notes(),
+    })
+}
+
+/// What there is to know of a core module before it is encoded.
+#[derive(Default)]
+struct Module {
+    has_world: bool,
+    wasi: bool,
+    is_program: bool,
+}
+
+impl Module {
+    /// Nothing for a component.
+    fn read(bytes: &[u8]) -> anyhow::Result<Option<Self>> {
+        if !bytes.starts_with(b"\0asm") {
+            let text = bytes.trim_ascii_start();
+            let text = text.starts_with(b"(module") || text.starts_with(b"(component") || text.starts_with(b";;");
+            ensure!(!text, "is WebAssembly as text; run `wasm-tools parse` on it first");
+            bail!("is not WebAssembly");
+        }
+        let mut module = Self::default();
+        for payload in Parser::new(0).parse_all(bytes) {
+            match payload.map_err(|error| anyhow::anyhow!("is damaged: {}", escape(&error.to_string(), 200)))? {
+                Payload::Version {
+                    encoding: Encoding::Component,
+                    ..
+                } => return Ok(None),
+                Payload::CustomSection(section) => {
+                    module.has_world |= section.name().starts_with(WORLD_SECTION);
+                }
+                Payload::ImportSection(imports) => {
+                    for import in imports.into_imports() {
+                        module.wasi |=
+                            import.context("is damaged")?.module == preview1::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
+                    }
+                }
+                Payload::ExportSection(exports) => {
+                    for export in exports {
+                        module.is_program |= export.context("is damaged")?.name == "_start";
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Some(module))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.wasi {
+            notes.push(
+                "the module imports wasi_snapshot_preview1, so the component imports WASI 0.2, which the host serves with \
+                 nothing behind it; building for wasm32-unknown-unknown does without"
+                    .to_owned(),
+            );
+        }
+        if self.is_program {
+            notes.push(
+                "the module exports _start and was linked as a program: its main is never called, nor what its language does \
+                 before; link it as a reactor (clang and TinyGo: -mexec-model=reactor, -buildmode=c-shared)"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+/// Puts the world into the module.
+fn embed(module: &mut Vec<u8>, wit: &Path, world: Option<&str>) -> anyhow::Result<()> {
+    let shown = escape(&wit.to_string_lossy(), 256);
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve
+        .push_path(wit)
+        .map_err(told)
+        .with_context(|| format!("--wit {shown}"))?;
+    let there = resolve
+        .packages
+        .get(package)
+        .into_iter()
+        .flat_map(|package| package.worlds.keys());
+    let there = there.map(|name| escape(name, 80)).collect::<Vec<_>>().join(", ");
+    let world = match (resolve.select_world(&[package], world), world) {
+        (Ok(world), _) => world,
+        (Err(_), Some(name)) => bail!("--wit {shown} has no world {}, but {there}", escape(name, 80)),
+        (Err(_), None) => bail!("--wit {shown} has several worlds, give --world with one of them: {there}"),
+    };
+    embed_component_metadata(module, &resolve, world, StringEncoding::UTF8).map_err(told)
+}
+
+/// An error with its causes, from text that a file may have made.
+fn told(error: impl Into<anyhow::Error>) -> anyhow::Error {
+    let text = format!("{:#}", error.into());
+    let lines = text.lines().map(|line| escape(line, 400));
+    anyhow::anyhow!("{}", lines.take(12).collect::<Vec<_>>().join("\n  "))
+}

@@ -1,0 +1,51 @@
+//! What a component says of itself: the custom sections of its outermost level that registries show as OCI annotations, in the
+//! form of the WebAssembly tool conventions, and its name.
+
+use devgate_model::GuestText;
+use wasmparser::{ComponentName, CustomSectionReader, KnownCustom};
+
+/// What a component says of itself; nobody has checked any of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Described {
+    /// Its name.
+    pub name: Option<GuestText>,
+    /// Its version.
+    pub version: Option<GuestText>,
+    /// Its licences, an SPDX expression where it is right.
+    pub licences: Option<GuestText>,
+    /// Where its source code is.
+    pub source: Option<GuestText>,
+    /// Which state of that it was made from.
+    pub revision: Option<GuestText>,
+    /// Where to read about it.
+    pub homepage: Option<GuestText>,
+    /// What it does.
+    pub description: Option<GuestText>,
+    /// Who is responsible for it.
+    pub authors: Option<GuestText>,
+}
+
+impl Described {
+    /// Takes in a custom section of the outermost level. One that says something else, or is no text, says nothing.
+    pub(super) fn add(&mut self, section: &CustomSectionReader<'_>) {
+        if let KnownCustom::ComponentName(names) = section.as_known() {
+            for name in names.into_iter().map_while(Result::ok) {
+                if let ComponentName::Component { name, .. } = name {
+                    self.name = Some(GuestText::new(name));
+                }
+            }
+            return;
+        }
+        let field = match section.name() {
+            "version" => &mut self.version,
+            "licenses" => &mut self.licences,
+            "source" => &mut self.source,
+            "revision" => &mut self.revision,
+            "homepage" => &mut self.homepage,
+            "description" => &mut self.description,
+            "authors" => &mut self.authors,
+            _ => return,
+        };
+        *field = std::str::from_utf8(section.data()).ok().map(GuestText::new);
+    }
+}

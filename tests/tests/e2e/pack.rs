@@ -1,0 +1,341 @@
+//! `devgate pack`.
+
+use crate::look::{Said, look};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+use wit_component::{StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+const WIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit");
+
+/// A module that offers nothing, and what else it has.
+fn module(more: &str) -> Vec<u8> {
+    let text = format!(
+        r#"(module {more}
+        (memory (export "memory") 2)
+        (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+        (func (export "devgate:plugin/plugin@0.1.0#enumerate") (result i32) (i32.const 1024))
+        (func (export "devgate:plugin/plugin@0.1.0#health") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
+        (func (export "devgate:plugin/plugin@0.1.0#allocate") (param i32 i32 i32 i32) (result i32) (i32.const 1024)))"#
+    );
+    wat::parse_str(text).expect("a module")
+}
+
+/// The same with its world in it, as bindings' generators put it there.
+fn with_world(mut module: Vec<u8>) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(WIT).expect("the contract");
+    let world = resolve.select_world(&[package], Some("component")).expect("its world");
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
+    module
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self(tempfile::tempdir()?))
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
+        let file = self.0.path().join(name);
+        std::fs::write(&file, bytes)?;
+        Ok(file)
+    }
+
+    fn out(&self) -> PathBuf {
+        self.0.path().join("vendor.wasm")
+    }
+
+    fn pack(&self, input: &Path, more: &[&str]) -> anyhow::Result<Said> {
+        let out = self.out();
+        let args = [Path::new("pack"), input, Path::new("-o"), &out];
+        look(args.into_iter().chain(more.iter().map(Path::new)))
+    }
+
+    /// How far the host gets with what was made.
+    fn outcome(&self) -> anyhow::Result<String> {
+        let policy = self.file(
+            "policy.yaml",
+            b"apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  a:\n    component: {file: vendor.wasm}\n    \
+          resources: [example.com/a]\n    hardware: [{subsystem: misc, name: a}]\n",
+        )?;
+        let node = self.file("node.umockdev", b"P: /devices/virtual/misc/a\nE: SUBSYSTEM=misc\n")?;
+        let args = ["check", "--run", "--output=json", "--policy"].map(Path::new);
+        let said = look(args.into_iter().chain([&*policy, Path::new("--node-root"), &node]))?;
+        let report: Value = serde_json::from_str(&said.out)?;
+        Ok(report["plugins"][0]["outcome"].as_str().unwrap_or(&said.out).to_owned())
+    }
+
+    /// What was made, in the JSON form.
+    fn packed(&self, input: &Path, more: &[&str]) -> anyhow::Result<Value> {
+        let more: Vec<_> = more.iter().copied().chain(["--output", "json"]).collect();
+        let said = self.pack(input, &more)?;
+        anyhow::ensure!(
+            said.code == Some(0) && said.err.is_empty(),
+            "{:?} {}",
+            said.code,
+            said.err
+        );
+        Ok(serde_json::from_str(&said.out)?)
+    }
+}
+
+#[test]
+fn a_module_that_carries_its_world_becomes_a_component_that_says_what_it_is() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let core = place.file("core.wasm", &with_world(module("")))?;
+    let about = [
+        "--name=gpus",
+        "--version=1.2.0",
+        "--license=Apache-2.0 OR MIT",
+        "--source=https://example.com/gpus.git",
+        "--revision=3f9a",
+        "--homepage=https://example.com/gpus",
+        "--description=Offers GPUs",
+        "--authors=Somebody <somebody@example.com>",
+    ];
+    let said = place.pack(&core, &about)?;
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let filters = vec![
+        (r"\S*/(core|vendor)\.wasm", "[dir]/$1.wasm"),
+        (r"[0-9a-f]{64}", "[digest]"),
+        (r"\d+ bytes", "[n] bytes"),
+        (r"(devgate|wit-component) \d+\.\d+\.\d+", "$1 [version]"),
+    ];
+    insta::with_settings!({filters => filters}, {
+        insta::assert_snapshot!(said.out, @r#"
+[dir]/vendor.wasm, from the module [dir]/core.wasm
+  size       [n] bytes
+  sha256     [digest]
+  contract   devgate:plugin@0.1.0
+  name       gpus
+  version    1.2.0
+  licence    Apache-2.0 OR MIT
+  source     https://example.com/gpus.git
+  revision   3f9a
+  homepage   https://example.com/gpus
+  about      Offers GPUs
+  authors    Somebody <somebody@example.com>
+  made with  devgate [version], wit-component [version]
+
+Imports
+  devgate:plugin/types@0.1.0  every component has it
+
+This host can run it, once the policy grants what it imports (devgate inspect --output policy).
+"#);
+    });
+    let made = std::fs::read(place.out())?;
+    let inspected = look([Path::new("inspect"), &place.out()])?;
+    assert_eq!(inspected.code, Some(0));
+    assert!(
+        inspected.out.contains("licence    Apache-2.0 OR MIT\n"),
+        "{}",
+        inspected.out
+    );
+    // Nothing of when, where or by whom.
+    place.pack(&core, &about)?;
+    assert_eq!(std::fs::read(place.out())?, made);
+    Ok(())
+}
+
+/// The host runs it.
+#[test]
+fn a_world_can_be_given() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let core = place.file("core.wasm", &module(""))?;
+    let packed = place.packed(&core, &["--wit", WIT, "--world", "component"])?;
+    assert_eq!((&packed["kind"], &packed["adapter"]), (&"module".into(), &false.into()));
+    assert_eq!(packed["notes"], Value::Array(Vec::new()));
+    assert_eq!(place.outcome()?, "works");
+    Ok(())
+}
+
+#[test]
+fn wasi_is_put_in_only_where_it_is_imported() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let wasi = r#"(import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32)))"#;
+    let core = place.file("core.wasm", &with_world(module(wasi)))?;
+    let packed = place.packed(&core, &[])?;
+    assert_eq!(packed["adapter"], true);
+    assert!(
+        packed["notes"][0]
+            .as_str()
+            .is_some_and(|note| note.contains("wasi_snapshot_preview1"))
+    );
+    let imports = packed["component"]["imports"].as_array().expect("imports");
+    assert!(imports.iter().any(|import| {
+        import["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("wasi:cli/std"))
+    }));
+    assert_eq!(place.outcome()?, "works");
+    let program = place.file("program.wasm", &with_world(module("(func (export \"_start\"))")))?;
+    let packed = place.packed(&program, &[])?;
+    assert!(
+        packed["notes"][0]
+            .as_str()
+            .is_some_and(|note| note.contains("main is never called")),
+        "{packed}"
+    );
+    Ok(())
+}
+
+#[test]
+fn of_a_component_only_what_describes_it_changes() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let generic = devgate_tests::components()?.join("generic.wasm");
+    let first = place.packed(&generic, &["--version=1", "--name=first"])?;
+    assert_eq!(first["kind"], "component");
+    let size = std::fs::metadata(place.out())?.len();
+    let out = place.out();
+    let again = place.packed(&out, &["--version=2"])?;
+    // What is replaced is not there any more.
+    assert_eq!(std::fs::metadata(place.out())?.len(), size);
+    assert_eq!(
+        (
+            &again["component"]["metadata"]["version"],
+            &again["component"]["metadata"]["name"]
+        ),
+        (&"2".into(), &"first".into())
+    );
+    let inspected = look([Path::new("inspect"), &generic, Path::new("--output=json")])?;
+    let inspected: Value = serde_json::from_str(&inspected.out)?;
+    for same in ["imports", "exports", "counts", "contract"] {
+        let of = |report: &Value| match same {
+            // Its size is one of them.
+            "counts" => report["counts"].as_array().map(|all| Value::from(all[1..].to_vec())),
+            same => report.get(same).cloned(),
+        };
+        assert_eq!(of(&inspected), of(&again["component"]), "{same}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_makes_no_component_is_told_and_nothing_is_written() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let whole = with_world(module(""));
+    let other = place.0.path().join("other");
+    std::fs::create_dir(&other)?;
+    std::fs::write(
+        other.join("x.wit"),
+        "package example:x;\nworld x { export run: func(); }\nworld y {}\n",
+    )?;
+    let other = other.to_str().expect("a path");
+    let generic = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;
+    let empty = wat::parse_str("(module)")?;
+    let mut told = String::new();
+    for (name, bytes, more, code) in [
+        ("empty", &b""[..], &[][..], 5),
+        ("script.sh", b"#!/bin/sh\n", &[], 5),
+        ("text.wat", b" (module)", &[], 5),
+        ("half.wasm", &whole[..whole.len() / 2], &[], 5),
+        ("no-world.wasm", &module(""), &[], 5),
+        ("other-world.wasm", &module(""), &["--wit", other, "--world", "x"], 5),
+        ("no-plugin.wasm", &empty, &["--wit", other, "--world", "y"], 5),
+        ("no-such-world.wasm", &module(""), &["--wit", other, "--world", "z"], 5),
+        ("which-world.wasm", &module(""), &["--wit", other], 5),
+        ("no-wit.wasm", &module(""), &["--wit", "/nope"], 5),
+        (
+            "missing-exports.wasm",
+            &empty,
+            &["--wit", WIT, "--world", "component"],
+            5,
+        ),
+        ("component.wasm", &generic, &["--wit", WIT], 5),
+        ("licence.wasm", &whole, &["--licence", "free as in beer"], 2),
+        ("source.wasm", &whole, &["--source", "here"], 2),
+        ("world-alone.wasm", &whole, &["--world", "x"], 2),
+        ("line.wasm", &whole, &["--name", "a\nb"], 2),
+    ] {
+        let input = place.file(name, bytes)?;
+        let said = place.pack(&input, more)?;
+        assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{name}: {}", said.err);
+        let line = said
+            .err
+            .lines()
+            .take_while(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n");
+        told += &format!("{line}\n");
+        assert!(!place.out().exists(), "{name}");
+    }
+    let filters = vec![
+        (r"\S*/(\S+: |other\b)", "[dir]/$1"),
+        (r"at offset 0x[0-9a-f]+", "at offset [n]"),
+    ];
+    insta::with_settings!({filters => filters}, { insta::assert_snapshot!(told, @r#"
+devgate: [dir]/empty: is not WebAssembly
+devgate: [dir]/script.sh: is not WebAssembly
+devgate: [dir]/text.wat: is WebAssembly as text; run `wasm-tools parse` on it first
+devgate: [dir]/half.wasm: is damaged: unexpected end-of-file (at offset [n])
+devgate: [dir]/no-world.wasm: is a core module that does not say which world it is of: give --wit DIR and --world NAME, or link what the bindings' generator made for it (for C, the object file `*_component_type.o`)
+devgate: [dir]/other-world.wasm: failed to decode world from module: module was not valid: failed to find export of function `run`
+devgate: [dir]/no-plugin.wasm: this host could not run what it makes; nothing was written:
+  component does not export devgate:plugin/plugin@0.1.0
+devgate: [dir]/no-such-world.wasm: --wit [dir]/other has no world z, but x, y
+devgate: [dir]/which-world.wasm: --wit [dir]/other has several worlds, give --world with one of them: x, y
+devgate: [dir]/no-wit.wasm: --wit [dir]/nope: failed to read path for WIT [dir]/nope]: No such file or directory (os error 2)
+devgate: [dir]/missing-exports.wasm: failed to decode world from module: module was not valid: failed to find export of interface `devgate:plugin/plugin@0.1.0` function `enumerate`
+devgate: [dir]/component.wasm: is a component already, which has its world in itself: leave out --wit
+devgate: --licence must be an SPDX expression such as "Apache-2.0 OR MIT", not "free as in beer"
+devgate: --source must be a URL, not "here"
+error: the following required arguments were not provided:
+  --wit <DIR>
+error: invalid value 'a
+b' for '--name <TEXT>': must be one line of at most 1024 bytes
+"#); });
+    let unwritable = look(["pack", "/nope.wasm", "-o", "/nope/x.wasm"])?;
+    assert_eq!(unwritable.code, Some(1));
+    let core = place.file("core.wasm", &whole)?;
+    let said = look([Path::new("pack"), &core, Path::new("-o"), place.0.path()])?;
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    Ok(())
+}
+
+/// A component of this repository, linked by the plain linker, as other languages' are.
+#[test]
+fn what_the_plain_linker_makes_becomes_the_same_component() -> anyhow::Result<()> {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let library = sysroot.map(|output| {
+        let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Path::new(&sysroot).join("lib/rustlib/wasm32-unknown-unknown/lib")
+    });
+    if !library.is_ok_and(|library| library.is_dir()) {
+        println!("skipped: this Rust has no library for wasm32-unknown-unknown");
+        return Ok(());
+    }
+    let place = Place::new()?;
+    let built = devgate_tests::components()?;
+    let target = built.parent().expect("a target directory").join("guests-core");
+    let guests = concat!(env!("CARGO_MANIFEST_DIR"), "/../guests");
+    let output = Command::new("cargo")
+        .current_dir(guests)
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "rust-lld")
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .args(["build", "--release", "--locked", "-p", "overreach", "--target-dir"])
+        .arg(&target)
+        .output()?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let core = target.join("wasm32-unknown-unknown/release/overreach.wasm");
+    let packed = place.packed(&core, &[])?;
+    assert_eq!(packed["kind"], "module");
+    let inspected = look([
+        Path::new("inspect"),
+        &built.join("overreach.wasm"),
+        Path::new("--output=json"),
+    ])?;
+    let inspected: Value = serde_json::from_str(&inspected.out)?;
+    let mut imports =
+        [&inspected, &packed["component"]].map(|report| report["imports"].as_array().cloned().unwrap_or_default());
+    imports
+        .iter_mut()
+        .for_each(|imports| imports.sort_by_key(|import| import["name"].to_string()));
+    assert_eq!(imports[0], imports[1]);
+    assert_eq!(inspected["exports"], packed["component"]["exports"]);
+    Ok(())
+}
