@@ -137,7 +137,7 @@ impl Inventory {
         let mut drifted = HashMap::new();
         for (resource, pool) in &self.pools {
             for unit in &pool.units {
-                if let Some(why) = memory.drift(resource, pool, unit, policy.shares_hardware) {
+                if let Some(why) = memory.drift(resource, pool, unit, policy.shares_hardware || policy.partitions) {
                     drifted.insert(unit.id.clone(), why.into());
                 }
             }
@@ -256,6 +256,7 @@ impl UnitRecord {
                 .collect(),
             backing,
             shares: policy.shares_hardware,
+            parts: policy.partitions,
             remembered: false,
         }
     }

@@ -90,6 +90,8 @@ pub struct PluginPolicy {
     pub containers: Containers,
     /// Whether several units may have the same backing and nodes.
     pub shares_hardware: bool,
+    /// Whether several units may be parts of one device, each with a node of its own.
+    pub partitions: bool,
     /// How many times each unit is offered: 1 to 4,096.
     pub replicas: u32,
     /// Which units a container gets where it may get several.
@@ -171,6 +173,13 @@ impl PluginPolicy {
         let containers = containers.map(|item| Containers::read(&item, &place, &resources, &accepted, report));
         let mut shares_hardware = false;
         fields.flag("shares-hardware", &mut shares_hardware, report);
+        let mut partitions = false;
+        fields.flag("partitions", &mut partitions, report);
+        if let Some(item) = fields.get("partitions").filter(|_| partitions && shares_hardware) {
+            let problem =
+                "must not be there with \"shares-hardware: true\", which lets units have everything in common";
+            item.error(report, problem);
+        }
         let mut replicas = 1;
         fields.number("replicas", &mut replicas, report);
         let prepare = match fields.word("prepare", report) {
@@ -210,6 +219,7 @@ impl PluginPolicy {
             dangerous,
             containers: containers.unwrap_or_default(),
             shares_hardware,
+            partitions,
             replicas,
             placement,
             prepare,

@@ -84,6 +84,7 @@ plugins:
         lib: {source: /opt/vendor/lib, target: /opt/vendor/lib}
         socket: {source: /run/vendor, target: /run/vendor, writable: true, unchecked: true}
     shares-hardware: false
+    partitions: true
     replicas: 1
     placement: packed
     prepare: start

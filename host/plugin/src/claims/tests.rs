@@ -24,6 +24,7 @@ fn claim(id: &str, minors: &[u32], shares: bool) -> Claim {
         shared: vec![],
         backing: vec![],
         shares,
+        parts: false,
         remembered: false,
     }
 }
@@ -72,6 +73,91 @@ fn what_a_pod_holds_may_share_more_later_but_nothing_of_somebody_elses() {
     a.shared = vec![number(9)];
     ledger.report(Place(0), vec![a.clone()]);
     assert_eq!(ledger.hold(Place(0), vec![a]), Err(NotHeld::Changed));
+}
+
+/// A part of a device with these nodes.
+fn part(id: &str, minors: &[u32]) -> Claim {
+    Claim {
+        parts: true,
+        backing: testing::node().devices("pci").unwrap().into_iter().take(1).collect(),
+        ..claim(id, minors, false)
+    }
+}
+
+#[test]
+fn parts_have_their_device_and_its_node_in_common_and_never_beside_the_whole() {
+    let ledger = ledger();
+    let whole = part("whole", &[0]);
+    ledger.report(
+        Place(0),
+        vec![
+            part("a", &[0, 3, 4]),
+            part("b", &[0, 5, 6]),
+            part("c", &[0, 5, 7]),
+            whole.clone(),
+        ],
+    );
+    let already = "whole: node c 10:0 is already given to a of plugin first";
+    assert_eq!(lost(&ledger, 0), [already]);
+    // The other way round, the whole is there first; it stays where it was as long as a pod has it.
+    ledger.report(Place(0), vec![whole.clone()]);
+    ledger.hold(Place(0), vec![whole.clone()]).unwrap();
+    ledger.report(Place(0), vec![part("a", &[0, 3, 4]), part("b", &[0, 5, 6])]);
+    let given = "node c 10:0 is already given to whole of plugin first";
+    assert_eq!(lost(&ledger, 0), [format!("a: {given}"), format!("b: {given}")]);
+    ledger.free(Place(0), &[id("whole")]);
+    assert_eq!(lost(&ledger, 0), [""; 0]);
+}
+
+#[test]
+fn a_part_is_given_once_and_its_device_to_no_other_plugin() {
+    let ledger = ledger();
+    ledger.report(
+        Place(0),
+        vec![part("a", &[0, 3, 4]), part("same", &[0, 3, 4]), part("less", &[4])],
+    );
+    ledger.report(
+        Place(1),
+        vec![
+            part("other", &[0, 8]),
+            Claim {
+                exclusive: vec![number(9)],
+                ..part("alone", &[])
+            },
+        ],
+    );
+    assert_eq!(
+        lost(&ledger, 0),
+        [
+            "less: node c 10:4 is already given to a of plugin first",
+            "same: node c 10:0 is already given to a of plugin first"
+        ]
+    );
+    assert_eq!(
+        lost(&ledger, 1),
+        [
+            "alone: device 0000:00:01.0 already backs a of plugin first, or a part of it does",
+            "other: node c 10:0 is already given to a of plugin first"
+        ]
+    );
+}
+
+#[test]
+fn what_is_shared_is_no_parts_own_and_parts_are_not_without_end() {
+    let ledger = ledger();
+    let sharing = Claim {
+        shared: vec![number(9)],
+        ..part("a", &[0, 3])
+    };
+    ledger.report(Place(0), vec![sharing, part("b", &[0, 4, 9])]);
+    assert_eq!(lost(&ledger, 0), ["b: node c 10:9 is shared with a of plugin first"]);
+    let most = u32::try_from(MOST_PARTS).unwrap();
+    let many = (1..=most + 1).map(|n| part(&n.to_string(), &[0, n]));
+    ledger.report(Place(0), many.collect());
+    assert_eq!(
+        lost(&ledger, 0),
+        ["257: node c 10:0 is already given to 1 of plugin first"]
+    );
 }
 
 #[test]

@@ -138,6 +138,7 @@ impl World {
                     .unwrap(),
             ],
             shares: false,
+            parts: false,
             remembered: false,
         }
     }

@@ -95,6 +95,12 @@ pub(crate) const PLUGIN: Section = Section {
             "Whether several units may be made of the same devices and nodes. Without it, each device and each exclusive node belongs to one unit.",
         ),
         key(
+            "partitions",
+            Kind::Flag,
+            Is("false"),
+            "Whether several units may be parts of one device. They have it in common, and nodes of it too; each has a node besides that the other has not, so that a whole device and a part of it are never both given away.",
+        ),
+        key(
             "replicas",
             Kind::Number(1, 4_096),
             Is("1"),

@@ -296,6 +296,12 @@ fn what_several_containers_have_is_not_written_to() {
 }
 
 #[test]
+fn units_are_parts_of_one_device_or_share_everything() {
+    insta::assert_snapshot!(messages("partitions: true\nshares-hardware: true"), @r#"policy.yaml:7:17: "partitions" in plugin "p" must not be there with "shares-hardware: true", which lets units have everything in common"#);
+    assert!(ok("partitions: false\nshares-hardware: true") && ok("partitions: true\nshares-hardware: false"));
+}
+
+#[test]
 fn control_with_mistakes_is_refused() {
     insta::assert_snapshot!(messages("control:
   - {attribute: config, values: \"1\", moment: prepare}
