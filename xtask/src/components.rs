@@ -2,6 +2,7 @@
 
 mod imports;
 
+use crate::languages::{self, Language};
 use crate::workspace::{WASM, cargo, guests, metadata, target};
 use crate::{process, setup};
 use anyhow::{Context, Result, bail};
@@ -11,8 +12,31 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub(crate) fn run() -> Result<ExitCode> {
+/// What to build.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Build the example in other languages, too: all of them, or those named [possible values: c, js, python]
+    ///
+    /// `--languages`, or `--languages=c,python`. Brings what each needs: with pip and npm into target/tools, and as root on Debian a
+    /// compiler of C from its packages. Without a name, a language whose tools cannot be had here is left out and says why.
+    #[arg(long, value_name = "LANGUAGE", value_enum, num_args = 0.., value_delimiter = ',', require_equals = true)]
+    #[arg(hide_possible_values = true)]
+    languages: Option<Vec<Language>>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     build()?;
+    match options.languages.as_deref() {
+        None => {}
+        Some([]) => {
+            for language in Language::ALL {
+                if let Err(error) = languages::one(language) {
+                    println!("{} is left out: {error:#}", language.name());
+                }
+            }
+        }
+        Some(named) => languages::build(named)?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -40,28 +64,57 @@ pub(crate) fn build() -> Result<()> {
     println!("Building components …");
     process::run(&mut command)?;
 
-    let folder = folder()?;
-    std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let mut rows = Vec::new();
     for (package, library) in packages()? {
         let file = built.join(WASM).join("release").join(format!("{library}.wasm"));
-        let bytes = std::fs::read(&file).with_context(|| format!("read {}", file.display()))?;
-        let imports = imports::of(&bytes).with_context(|| file.display().to_string())?;
-        if let Some(wasi) = imports.iter().find(|import| import.starts_with("wasi:")) {
-            bail!("component {package} imports {wasi}; find what uses it (printing, time, randomness) and remove it");
-        }
-        let place = folder.join(format!("{package}.wasm"));
-        keep(&place, &bytes)?;
-        rows.push((package, bytes.len(), digest(&bytes), grantable(&imports)));
+        rows.push(take(&file, &package)?);
     }
-    println!("{}", folder.display());
-    for (package, size, digest, imports) in rows {
-        println!(
-            "  {:<20} {size:>8} bytes  sha256 {digest}  needs: {imports}",
-            format!("{package}.wasm")
-        );
-    }
+    println!("{}", folder()?.display());
+    print!("{}", Row::table(&rows));
     Ok(())
+}
+
+/// What is said of a component that was built.
+pub(crate) struct Row {
+    name: String,
+    size: usize,
+    digest: String,
+    needs: String,
+}
+
+impl Row {
+    /// A line for each.
+    pub(crate) fn table(rows: &[Self]) -> String {
+        rows.iter().fold(String::new(), |mut text, row| {
+            let Self {
+                name,
+                size,
+                digest,
+                needs,
+            } = row;
+            let _infallible = writeln!(text, "  {name:<20} {size:>8} bytes  sha256 {digest}  needs: {needs}");
+            text
+        })
+    }
+}
+
+/// Takes a file that was built into [`folder`] as `<name>.wasm`, if it is a component and imports nothing of WASI.
+pub(crate) fn take(file: &Path, name: &str) -> Result<Row> {
+    let bytes = std::fs::read(file).with_context(|| format!("read {}", file.display()))?;
+    let imports = imports::of(&bytes).with_context(|| file.display().to_string())?;
+    if let Some(wasi) = imports.iter().find(|import| import.starts_with("wasi:")) {
+        bail!("component {name} imports {wasi}; find what uses it (printing, time, randomness) and remove it");
+    }
+    let folder = folder()?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let name = format!("{name}.wasm");
+    keep(&folder.join(&name), &bytes)?;
+    Ok(Row {
+        name,
+        size: bytes.len(),
+        digest: digest(&bytes),
+        needs: grantable(&imports),
+    })
 }
 
 /// Package and library of each component.

@@ -10,6 +10,7 @@ mod bench;
 mod components;
 mod demo;
 mod dependencies;
+mod languages;
 mod process;
 mod setup;
 mod soak;
@@ -41,7 +42,7 @@ enum Command {
     ///
     /// Each is a finished WebAssembly component. Prints size and SHA-256 (which a policy names), and fails for one that
     /// imports anything of WASI: it would need what no component of this project needs.
-    Components,
+    Components(components::Options),
     /// Runs everything that CI runs, in order, with the time of each stage
     ///
     /// Stops at the first stage that fails, and names it. What cannot run on this machine is skipped and says why.
@@ -80,7 +81,7 @@ struct Direct {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Setup => setup::run(),
-        Command::Components => components::run(),
+        Command::Components(options) => components::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Demo(passed) => demo::run(&passed.arguments),
         Command::Bench(passed) => bench::run(&passed.arguments),

@@ -4,7 +4,7 @@ mod ways;
 
 use anyhow::{Result, bail};
 use std::process::ExitCode;
-pub(crate) use ways::Toolchain;
+pub(crate) use ways::{Toolchain, by_apt, component_linker};
 
 pub(crate) fn run() -> Result<ExitCode> {
     println!(

@@ -13,6 +13,9 @@ pub(crate) struct Options {
     /// Leave out what takes long and seldom fails: clippy, documentation, doc tests, spelling
     #[arg(long)]
     quick: bool,
+    /// Also build and test the example in all languages, which brings their tools (pip, npm) and takes minutes
+    #[arg(long, conflicts_with = "quick")]
+    full: bool,
     /// Go on after a stage that fails, and fail at the end
     #[arg(long)]
     keep_going: bool,
@@ -26,6 +29,8 @@ struct Stage {
     name: &'static str,
     /// Left out with `--quick`.
     slow: bool,
+    /// Left out without `--full`.
+    full: bool,
     check: fn() -> Result<Outcome>,
 }
 
@@ -92,7 +97,7 @@ fn choose<'a>(all: &'a [Stage], options: &Options) -> Result<Vec<&'a Stage>> {
     }
     let wanted = |stage: &&Stage| {
         if options.only.is_empty() {
-            !(options.quick && stage.slow)
+            !(options.quick && stage.slow) && (options.full || !stage.full)
         } else {
             options.only.iter().any(|n| n == stage.name)
         }
@@ -119,9 +124,10 @@ mod tests {
 
     fn names(options: &Options) -> Vec<&'static str> {
         let pass = || Ok(Outcome::Passed);
-        let all = [("a", false), ("b", true), ("c", false)].map(|(name, slow)| Stage {
+        let all = [("a", false), ("b", true), ("c", false), ("d", false)].map(|(name, slow)| Stage {
             name,
             slow,
+            full: name == "d",
             check: pass,
         });
         choose(&all, options).unwrap().iter().map(|stage| stage.name).collect()
@@ -130,6 +136,7 @@ mod tests {
     fn options(quick: bool, only: &[&str]) -> Options {
         Options {
             quick,
+            full: false,
             keep_going: false,
             only: only.iter().map(|name| (*name).to_owned()).collect(),
         }
@@ -140,6 +147,12 @@ mod tests {
         assert_eq!(names(&options(false, &[])), ["a", "b", "c"]);
         assert_eq!(names(&options(true, &[])), ["a", "c"]);
         assert_eq!(names(&options(true, &["c", "b"])), ["b", "c"]);
+        assert_eq!(names(&options(false, &["d"])), ["d"]);
+        let full = Options {
+            full: true,
+            ..options(false, &[])
+        };
+        assert_eq!(names(&full), ["a", "b", "c", "d"]);
         let error = choose(stages::ALL, &options(false, &["tets"])).err().unwrap();
         assert!(
             error.to_string().starts_with("no stage tets; there are setup, "),

@@ -21,6 +21,7 @@ mod grants;
 mod hgx;
 mod inspect;
 mod kubelets;
+mod languages;
 mod life;
 mod look;
 mod nvidia;

@@ -55,14 +55,7 @@ impl Toolchain {
 
 /// What is there already, if it is complete.
 pub(crate) fn found() -> Result<Option<Toolchain>> {
-    let sysroot = PathBuf::from(process::read(Command::new("rustc").args(["--print", "sysroot"]))?);
-    let linker = sysroot.join("lib/rustlib").join(host()?).join("bin/wasm-component-ld");
-    if !linker.is_file() {
-        bail!(
-            "{}: not there; it comes with Rust 1.82 and later, installed by rustup",
-            linker.display()
-        );
-    }
+    let (sysroot, linker) = (sysroot()?, component_linker()?);
     if has_std(&sysroot) {
         return Ok(Some(Toolchain::Installed));
     }
@@ -78,6 +71,25 @@ pub(crate) fn found() -> Result<Option<Toolchain>> {
         return Ok(Some(Toolchain::FromSource { linker }));
     }
     Ok(None)
+}
+
+fn sysroot() -> Result<PathBuf> {
+    Ok(process::read(Command::new("rustc").args(["--print", "sysroot"]))?.into())
+}
+
+/// The linker that makes a component of what it has linked.
+pub(crate) fn component_linker() -> Result<PathBuf> {
+    let linker = sysroot()?
+        .join("lib/rustlib")
+        .join(host()?)
+        .join("bin/wasm-component-ld");
+    if !linker.is_file() {
+        bail!(
+            "{}: not there; it comes with Rust 1.82 and later, installed by rustup",
+            linker.display()
+        );
+    }
+    Ok(linker)
 }
 
 /// Whether a toolchain has the standard library for WebAssembly.
@@ -101,11 +113,16 @@ pub(crate) fn by_rustup() -> Result<()> {
 
 /// Installs a compiler and the matching sources.
 pub(crate) fn by_debian() -> Result<()> {
+    by_apt(&["rustc-web", "rust-web-src"])
+}
+
+/// Installs packages of the system.
+pub(crate) fn by_apt(packages: &[&str]) -> Result<()> {
     if !process::answers(Command::new("apt-get").arg("--version")) {
         bail!("there is no apt-get here");
     }
     if process::read(Command::new("id").arg("-u"))? != "0" {
-        bail!("installing needs root: apt-get install rustc-web rust-web-src");
+        bail!("installing needs root: apt-get install {}", packages.join(" "));
     }
     let apt = |arguments: &[&str]| {
         process::run(
@@ -115,14 +132,8 @@ pub(crate) fn by_debian() -> Result<()> {
         )
     };
     apt(&["update", "-q"])?;
-    apt(&[
-        "install",
-        "-q",
-        "-y",
-        "--no-install-recommends",
-        "rustc-web",
-        "rust-web-src",
-    ])
+    let install = ["install", "-q", "-y", "--no-install-recommends"];
+    apt(&[&install[..], packages].concat())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The stages, cheapest first where nothing else decides.
 
 use super::{Outcome, Stage, spelling};
+use crate::languages::{self, Language};
 use crate::setup::Toolchain;
 use crate::workspace::{WHOLE, cargo, guests, host, target};
 use crate::{components, dependencies, process, setup};
@@ -11,56 +12,79 @@ pub(super) const ALL: &[Stage] = &[
     Stage {
         name: "setup",
         slow: false,
+        full: false,
         check: ready,
     },
     Stage {
         name: "format",
         slow: false,
+        full: false,
         check: format,
     },
     Stage {
         name: "spelling",
         slow: true,
+        full: false,
         check: spelling::check,
     },
     Stage {
         name: "dependencies",
         slow: false,
+        full: false,
         check: rules,
     },
     Stage {
         name: "components",
         slow: false,
+        full: false,
         check: built,
+    },
+    Stage {
+        name: "component-c",
+        slow: false,
+        full: false,
+        check: in_c,
     },
     Stage {
         name: "guest-tests",
         slow: false,
+        full: false,
         check: guest_tests,
     },
     Stage {
         name: "guest-clippy",
         slow: true,
+        full: false,
         check: guest_clippy,
     },
     Stage {
         name: "clippy",
         slow: true,
+        full: false,
         check: clippy,
     },
     Stage {
         name: "tests",
         slow: false,
+        full: false,
         check: tests,
+    },
+    Stage {
+        name: "languages",
+        slow: true,
+        full: true,
+        check: in_all,
     },
     Stage {
         name: "doc-tests",
         slow: true,
+        full: false,
         check: doc_tests,
     },
     Stage {
         name: "docs",
         slow: true,
+        full: false,
         check: docs,
     },
 ];
@@ -111,6 +135,26 @@ fn rules() -> Result<Outcome> {
 
 fn built() -> Result<Outcome> {
     components::build()?;
+    Ok(Outcome::Passed)
+}
+
+/// C is there in a second, where its compiler is there.
+fn in_c() -> Result<Outcome> {
+    match languages::one(Language::C) {
+        Ok(()) => Ok(Outcome::Passed),
+        Err(error) if std::env::var_os("CI").is_none() => Ok(Outcome::Skipped(format!("{error:#}"))),
+        Err(error) => Err(error),
+    }
+}
+
+/// The tests that compare them, with all of them.
+fn in_all() -> Result<Outcome> {
+    languages::build(&Language::ALL)?;
+    host_cargo(&["build", WHOLE, "--locked"])?;
+    let names = Language::ALL.map(Language::name).join(",");
+    let mut tests = cargo();
+    tests.args(["test", WHOLE, "--locked", "--test", "e2e", "--", "languages::"]);
+    process::run(tests.env("DEVGATE_LANGUAGES", names))?;
     Ok(Outcome::Passed)
 }
 

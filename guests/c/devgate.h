@@ -1,0 +1,122 @@
+/*
+ * A component for devgate in C: the contract under short names, and the few helpers that every component wants.
+ *
+ * `devgate_bindings.h` has every type and function with its documentation, and is generated; this header is written by hand.
+ * A component defines three functions, `dg_enumerate`, `dg_health` and `dg_allocate`.
+ *
+ * - Every call runs in a fresh instance: nothing that is kept in static variables lasts, and nothing needs to be freed. All memory
+ *   goes when the call ends, and so do all handles.
+ * - Functions that can fail give `true`, or `false` and an error. DG_TRY passes it on.
+ * - A handle can be given away once: what is in a list that the host passed in, or that is returned twice, ends the call. Take
+ *   another handle with `dg_duplicate`.
+ * - Nothing here prints: `printf` needs WASI and brings 30 KB. Use `dg_log`.
+ */
+#ifndef DEVGATE_H
+#define DEVGATE_H
+
+#include "devgate_bindings.h"
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Plain data. */
+typedef devgate_bindings_string_t dg_string;
+typedef devgate_plugin_types_error_t dg_error;
+typedef devgate_plugin_types_property_t dg_property;
+typedef devgate_plugin_types_unit_t dg_unit;
+typedef devgate_plugin_types_pool_t dg_pool;
+typedef devgate_plugin_types_verdict_t dg_verdict;
+typedef devgate_plugin_types_edits_t dg_edits;
+
+/* Handles. */
+typedef devgate_plugin_types_own_device_t dg_device;
+typedef devgate_plugin_types_own_node_t dg_node;
+typedef devgate_plugin_types_own_mount_source_t dg_mount;
+
+/* Lists: `ptr` and `len`. */
+typedef devgate_plugin_types_list_own_device_t dg_devices;
+typedef devgate_plugin_types_list_own_node_t dg_nodes;
+typedef devgate_plugin_types_list_property_t dg_properties;
+typedef devgate_plugin_types_list_unit_t dg_units;
+typedef exports_devgate_plugin_plugin_list_unit_t dg_given_units;
+typedef exports_devgate_plugin_plugin_list_pool_t dg_pools;
+typedef exports_devgate_plugin_plugin_list_verdict_t dg_verdicts;
+
+/* What kind of failure (`kind` of an error). */
+enum {
+    DG_DENIED = DEVGATE_PLUGIN_TYPES_ERROR_KIND_DENIED,
+    DG_NOT_FOUND = DEVGATE_PLUGIN_TYPES_ERROR_KIND_NOT_FOUND,
+    DG_GONE = DEVGATE_PLUGIN_TYPES_ERROR_KIND_GONE,
+    DG_INVALID = DEVGATE_PLUGIN_TYPES_ERROR_KIND_INVALID,
+    DG_IO = DEVGATE_PLUGIN_TYPES_ERROR_KIND_IO,
+    DG_LIMIT = DEVGATE_PLUGIN_TYPES_ERROR_KIND_LIMIT,
+    DG_BUSY = DEVGATE_PLUGIN_TYPES_ERROR_KIND_BUSY,
+    DG_UNSUPPORTED = DEVGATE_PLUGIN_TYPES_ERROR_KIND_UNSUPPORTED,
+    DG_OTHER = DEVGATE_PLUGIN_TYPES_ERROR_KIND_OTHER,
+};
+
+/* How much a line of the log matters. */
+enum {
+    DG_DEBUG = DEVGATE_PLUGIN_LOG_LEVEL_DEBUG,
+    DG_INFO = DEVGATE_PLUGIN_LOG_LEVEL_INFO,
+    DG_WARN = DEVGATE_PLUGIN_LOG_LEVEL_WARN,
+    DG_ERROR = DEVGATE_PLUGIN_LOG_LEVEL_ERROR,
+};
+
+/* What a component exports. */
+bool dg_enumerate(dg_pools *pools, dg_error *error);
+bool dg_health(dg_string resource, dg_given_units units, dg_verdicts *verdicts, dg_error *error);
+bool dg_allocate(dg_string resource, dg_given_units units, dg_edits *edits, dg_error *error);
+
+/* Passes an error on: `DG_TRY(dg_attribute(device, "serial", &serial, error));` */
+#define DG_TRY(call)          \
+    do {                      \
+        if (!(call)) {        \
+            return false;     \
+        }                     \
+    } while (0)
+
+/* Text. A `dg_string` has no NUL at its end. */
+dg_string dg_text(const char *text);
+dg_string dg_concat(const char *first, ...) __attribute__((sentinel)); /* of `const char *`, ended by NULL */
+const char *dg_chars(dg_string text);                                  /* a copy with NUL at its end */
+bool dg_equal(dg_string text, const char *other);
+
+/* Zeroed memory for `count` of `size` bytes; ends the call where there is none. */
+void *dg_alloc(size_t count, size_t size);
+
+/* Fills in an error, and gives false. */
+bool dg_fail(dg_error *error, int kind, dg_string message);
+/* One line for the admin's log. */
+void dg_log(int level, dg_string message);
+
+/* What the host has; all of what the policy grants. */
+bool dg_devices_of(const char *subsystem, dg_devices *devices, dg_error *error);
+bool dg_children(dg_device device, const char *subsystem, dg_devices *children, dg_error *error);
+bool dg_attribute(dg_device device, const char *path, dg_string *value, dg_error *error);
+bool dg_link(dg_device device, const char *path, dg_string *name, dg_error *error);
+bool dg_nodes_of(dg_device device, dg_nodes *nodes, dg_error *error);
+bool dg_driver(dg_device device, dg_string *driver); /* false where none is bound */
+dg_string dg_name(dg_device device);
+dg_device dg_duplicate(dg_device device);
+
+/* A unit of this id, made of one device and handing out these nodes, with room for `properties` more. */
+dg_unit dg_unit_of(dg_string id, dg_device device, dg_nodes nodes, size_t properties);
+/* Adds a property; a list made by `dg_unit_of` or with `dg_alloc` must have room. */
+void dg_add(dg_properties *list, const char *name, dg_string value);
+/* The value of a property of a unit; false where it has none. */
+bool dg_property_of(dg_unit unit, const char *name, dg_string *value);
+
+/* Verdicts. */
+dg_verdict dg_healthy(void);
+dg_verdict dg_unhealthy(dg_string reason);
+dg_verdict dg_unknown(dg_string reason);
+
+/*
+ * The text of one key of the policy's `config:`; `fallback` where the key is not there. Fails with DG_INVALID where its value
+ * is no plain text, or `config:` is no mapping. Enough for settings; for more, bring a parser of JSON and `devgate_plugin_config_json`.
+ */
+bool dg_config_text(const char *key, const char *fallback, dg_string *value, dg_error *error);
+
+#endif

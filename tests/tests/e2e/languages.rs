@@ -1,0 +1,199 @@
+//! The same component in every language of `guests/languages`: what it answers is the same, whatever it is written in.
+//!
+//! `DEVGATE_LANGUAGES=c,js,python` names those that must be there; without it C is compared where it was built, and in CI it
+//! must have been.
+
+use crate::look::{Said, look};
+use devgate_kubelet::standin::Pod;
+use devgate_tests::{Setup, components};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+const WIDGET: &str = "example.com/widget";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/languages")
+}
+
+fn read(path: &str) -> anyhow::Result<String> {
+    let path = folder().join(path);
+    std::fs::read_to_string(&path).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))
+}
+
+/// One of the languages, besides Rust.
+#[derive(Debug)]
+struct Language {
+    name: String,
+    policy: String,
+}
+
+/// Those to compare with Rust.
+fn languages() -> anyhow::Result<Vec<Language>> {
+    let named = std::env::var("DEVGATE_LANGUAGES").ok();
+    let must = named.is_some() || std::env::var_os("CI").is_some();
+    let mut languages = Vec::new();
+    for name in named.as_deref().unwrap_or("c").split(',') {
+        let file = components()?.join(format!("widget-{name}.wasm"));
+        if !file.is_file() && !must {
+            println!("skipped: {name}: {} is not there", file.display());
+            continue;
+        }
+        let policy = read(&format!("{name}/policy.yaml")).or_else(|_| read("policy.yaml"))?;
+        languages.push(Language {
+            name: name.to_owned(),
+            policy: policy.replace("{file: widget.wasm}", &format!("{{file: widget-{name}.wasm}}")),
+        });
+    }
+    Ok(languages)
+}
+
+fn node() -> anyhow::Result<String> {
+    read("nodes/widgets.umockdev")
+}
+
+/// The node on a bad day: one widget fails, one does not tell its status, one not its serial number.
+fn bad_day() -> anyhow::Result<String> {
+    let node = node()?;
+    let bad = node
+        .replacen("A: status=ok", "A: status=overheated", 1)
+        .replacen("A: status=ok\\n\n", "", 1)
+        .replacen("A: serial=W-1003\\n\n", "", 1);
+    assert_eq!(bad.lines().count(), node.lines().count() - 2);
+    Ok(bad)
+}
+
+fn ask(command: &[&str], policy: &str, node: &str) -> anyhow::Result<Said> {
+    let dir = tempfile::tempdir()?;
+    let (policy_file, node_file) = (dir.path().join("policy.yaml"), dir.path().join("node.umockdev"));
+    std::fs::write(&policy_file, policy)?;
+    std::fs::write(&node_file, node)?;
+    let mut args: Vec<PathBuf> = command.iter().map(PathBuf::from).collect();
+    args.extend(["--policy".into(), policy_file, "--node-root".into(), node_file]);
+    args.extend(["--components".into(), components()?]);
+    look(args)
+}
+
+fn explained(policy: &str, node: &str) -> anyhow::Result<Value> {
+    let said = ask(&["explain", WIDGET, "--output", "json"], policy, node)?;
+    serde_json::from_str(&said.out).map_err(|error| anyhow::anyhow!("{error}: {}{}", said.out, said.err))
+}
+
+/// What is said of each unit and what else is, a line each.
+fn told(json: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let unit = |unit: &Value| {
+        let properties = unit["properties"].as_array().expect("properties").iter();
+        let properties: Vec<_> = properties
+            .map(|p| format!("{}={}", text(&p["name"]), text(&p["value"])))
+            .collect();
+        format!(
+            "{} numa {} {} {} unhealthy: {}",
+            text(&unit["id"]),
+            unit["numa_nodes"],
+            text(&unit["nodes"][0]["path"]),
+            properties.join(" "),
+            text(&unit["unhealthy"]),
+        )
+    };
+    let units = json["units"].as_array().expect("units").iter().map(unit);
+    let said = json["said"]
+        .as_array()
+        .expect("said")
+        .iter()
+        .map(|said| format!("said: {}", text(&said["text"])));
+    let why = json["plugins"]
+        .as_array()
+        .expect("plugins")
+        .iter()
+        .filter_map(|plugin| plugin["why"].as_str());
+    units
+        .chain(said)
+        .chain(why.map(str::to_owned))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn every_language_answers_the_same() -> anyhow::Result<()> {
+    let (policy, node) = (read("policy.yaml")?, bad_day()?);
+    let rust = explained(&policy, &node)?;
+    insta::assert_snapshot!(told(&rust), @r#"
+    W-1001 numa [0] /dev/widget0 serial=W-1001 firmware=2.4.1 pci=0000:17:00.0 unhealthy: status reads overheated
+    W-1002 numa [0] /dev/widget1 serial=W-1002 firmware=2.4.1 pci=0000:65:00.0 unhealthy: not found healthy yet: attribute "status" of widget1: not found
+    said: 0000:b3:00.0 is not offered: attribute "serial" of widget2: not found
+    said: 0000:ca:00.0 is not offered: its driver has not registered it
+    "#);
+    for language in languages()? {
+        let other = explained(&language.policy, &node)?;
+        assert_eq!(told(&other), told(&rust), "{}", language.name);
+        assert_eq!(other, rust, "{}", language.name);
+    }
+    Ok(())
+}
+
+#[test]
+fn every_language_refuses_the_same_configuration() -> anyhow::Result<()> {
+    for wrong in ["{mode: slow}", "[safe]"] {
+        let with = |policy: &str| policy.replace("config: {mode: safe}", &format!("config: {wrong}"));
+        let rust = explained(&with(&read("policy.yaml")?), &node()?)?;
+        let why = told(&rust);
+        assert!(why.contains("config: "), "{wrong}: {why}");
+        for language in languages()? {
+            let other = explained(&with(&language.policy), &node()?)?;
+            assert_eq!(told(&other), why, "{}: {wrong}", language.name);
+        }
+    }
+    Ok(())
+}
+
+/// What a container gets: the nodes of its widgets, what the policy's template makes of them, and what the component says.
+async fn given(policy: &str) -> anyhow::Result<String> {
+    let host = Setup::new(policy).on(&node()?).start().await?;
+    host.allocatable(WIDGET, 3).await?;
+    host.kubelet.admit(&Pod::new("all", &[(WIDGET, 3)])).await?;
+    let main = host.kubelet.start_container("all", "main").await;
+    let main = main.map_err(anyhow::Error::msg)?;
+    let nodes: Vec<_> = main
+        .devices
+        .iter()
+        .map(|(path, node)| format!("{path} {}", node.permissions))
+        .collect();
+    let env: Vec<_> = main
+        .envs
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    Ok([nodes, env].concat().join("\n"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_language_gives_the_same() -> anyhow::Result<()> {
+    let rust = given(&read("policy.yaml")?).await?;
+    insta::assert_snapshot!(rust, @"
+    /dev/widget0 rw
+    /dev/widget1 rw
+    /dev/widget2 rw
+    WIDGET_MODE=safe
+    WIDGET_SERIALS=W-1001,W-1002,W-1003
+    ");
+    for language in languages()? {
+        assert_eq!(given(&language.policy).await?, rust, "{}", language.name);
+    }
+    Ok(())
+}
+
+/// Only the limits and the component's file differ, comments aside.
+#[test]
+fn the_policies_are_one_policy() -> anyhow::Result<()> {
+    let lines = |text: &str| -> Vec<String> {
+        let limits = text.find("    limits:").unwrap_or(text.len());
+        let lines = text[..limits].lines().filter(|line| !line.starts_with('#'));
+        lines.map(str::to_owned).collect()
+    };
+    let shared = lines(&read("policy.yaml")?);
+    for name in ["js", "python"] {
+        let own = lines(&read(&format!("{name}/policy.yaml"))?.replace(&format!("widget-{name}"), "widget"));
+        assert_eq!(own, shared, "{name}");
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Components in other languages than Rust: the examples in `guests/languages`, built with their languages' own tools.
+//!
+//! Each tool comes from its language's own registry into a folder beside what is built, for nobody else; a compiler of C comes from
+//! the system's packages, where that is possible.
+
+mod c;
+mod javascript;
+mod python;
+
+use crate::components::Row;
+use crate::workspace::{guests, target};
+use crate::{components, process};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A language that the example is written in, besides Rust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Language {
+    /// By clang, with Debian's library for WASI
+    C,
+    /// By componentize-py, from PyPI
+    Python,
+    /// By componentize-qjs, from npm
+    Js,
+}
+
+impl Language {
+    /// All of them, quickest first.
+    pub(crate) const ALL: [Self; 3] = [Self::C, Self::Js, Self::Python];
+
+    /// As on the command line, and the name of its folder.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::C => "c",
+            Self::Python => "python",
+            Self::Js => "js",
+        }
+    }
+
+    /// Builds the example into a file, after the tools for it were brought if they were not there.
+    fn build(self, folder: &Path, file: &Path) -> Result<()> {
+        match self {
+            Self::C => c::build(folder, file),
+            Self::Python => python::build(folder, file),
+            Self::Js => javascript::build(folder, file),
+        }
+    }
+}
+
+/// Builds the example in these languages into the components' folder.
+///
+/// # Errors
+/// Names every language that could not be built, after all were tried.
+pub(crate) fn build(languages: &[Language]) -> Result<()> {
+    let mut problems = Vec::new();
+    for language in languages {
+        if let Err(error) = one(*language) {
+            println!("{}: {error:#}", language.name());
+            problems.push(format!("{}: {error:#}", language.name()));
+        }
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "could not build the example in every language:\n  {}",
+        problems.join("\n  ")
+    )
+}
+
+/// Builds the example in one language.
+pub(crate) fn one(language: Language) -> Result<()> {
+    let name = language.name();
+    println!("Building the example in {name} …");
+    let built = target()?.join("languages");
+    std::fs::create_dir_all(&built).with_context(|| format!("create {}", built.display()))?;
+    let file = built.join(format!("widget-{name}.wasm"));
+    language.build(&guests().join("languages").join(name), &file)?;
+    let row = components::take(&file, &format!("widget-{name}"))?;
+    print!("{}", Row::table(&[row]));
+    Ok(())
+}
+
+/// Where tools are installed for this project alone.
+fn tools() -> Result<PathBuf> {
+    let folder = target()?.join("tools");
+    std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Fails where a program is not there, saying what to do.
+fn needs(program: &str, instead: &str) -> Result<()> {
+    if process::answers(Command::new(program).arg("--version")) {
+        return Ok(());
+    }
+    bail!("there is no {program} here; {instead}")
+}
