@@ -14,7 +14,7 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
     /// Also build and test the example in all languages, which brings their tools (pip, npm) and takes minutes
-    #[arg(long, conflicts_with = "quick")]
+    #[arg(long)]
     full: bool,
     /// Go on after a stage that fails, and fail at the end
     #[arg(long)]

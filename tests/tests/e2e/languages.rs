@@ -4,8 +4,7 @@
 //! must have been.
 
 use crate::look::{Said, look};
-use devgate_kubelet::standin::Pod;
-use devgate_tests::{Setup, components};
+use devgate_tests::components;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -146,38 +145,27 @@ fn every_language_refuses_the_same_configuration() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a container gets: the nodes of its widgets, what the policy's template makes of them, and what the component says.
-async fn given(policy: &str) -> anyhow::Result<String> {
-    let host = Setup::new(policy).on(&node()?).start().await?;
-    host.allocatable(WIDGET, 3).await?;
-    host.kubelet.admit(&Pod::new("all", &[(WIDGET, 3)])).await?;
-    let main = host.kubelet.start_container("all", "main").await;
-    let main = main.map_err(anyhow::Error::msg)?;
-    let nodes: Vec<_> = main
-        .devices
-        .iter()
-        .map(|(path, node)| format!("{path} {}", node.permissions))
-        .collect();
-    let env: Vec<_> = main
-        .envs
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    Ok([nodes, env].concat().join("\n"))
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn every_language_gives_the_same() -> anyhow::Result<()> {
-    let rust = given(&read("policy.yaml")?).await?;
-    insta::assert_snapshot!(rust, @"
-    /dev/widget0 rw
-    /dev/widget1 rw
-    /dev/widget2 rw
-    WIDGET_MODE=safe
-    WIDGET_SERIALS=W-1001,W-1002,W-1003
-    ");
+/// Rust's is among the scenarios of all components.
+#[test]
+fn every_language_plays_the_scenarios() -> anyhow::Result<()> {
     for language in languages()? {
-        assert_eq!(given(&language.policy).await?, rust, "{}", language.name);
+        let dir = tempfile::tempdir()?;
+        std::fs::write(dir.path().join("policy.yaml"), &language.policy)?;
+        for name in ["nodes", "scenarios"] {
+            std::fs::create_dir(dir.path().join(name))?;
+            for file in std::fs::read_dir(folder().join(name))? {
+                let file = file?;
+                std::fs::copy(file.path(), dir.path().join(name).join(file.file_name()))?;
+            }
+        }
+        let scenarios = dir.path().join("scenarios");
+        let said = look([
+            Path::new("simulate"),
+            &scenarios,
+            "--components".as_ref(),
+            &components()?,
+        ])?;
+        assert_eq!(said.code, Some(0), "{}: {}{}", language.name, said.out, said.err);
     }
     Ok(())
 }

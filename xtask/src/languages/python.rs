@@ -21,7 +21,7 @@ pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
             "widget",
             "componentize",
             "--stub-wasi",
-            "widget",
+            "app",
             "-o",
         ])
         .arg(file);
