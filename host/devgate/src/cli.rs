@@ -1,10 +1,12 @@
 //! The command line.
 
+mod conform;
 mod look;
 mod pack;
 mod simulate;
 mod watch;
 
+pub(crate) use conform::ConformArgs;
 pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
 pub(crate) use pack::{AboutArgs, PackArgs};
 pub(crate) use simulate::SimulateArgs;
@@ -83,6 +85,14 @@ pub(crate) enum Command {
     /// this host could not run is not written.
     #[command(after_help = pack::PACK_HELP)]
     Pack(PackArgs),
+
+    /// Test a component against everything that a node may do to it, and show a scorecard
+    ///
+    /// Runs the component in its sandbox and behind the real gate on a recorded node, and changes that: devices that go away in the
+    /// middle of a call, attributes that are missing, unreadable or garbage, units in another order, limits cut in half. Says for
+    /// each failure what was done, what was seen and what to do. Needs no hardware and no cluster.
+    #[command(after_help = conform::CONFORM_HELP)]
+    Conform(ConformArgs),
 
     /// Say why a device, node or resource is offered to the kubelet, or is not
     ///

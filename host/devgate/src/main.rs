@@ -4,6 +4,7 @@
 mod audit;
 mod check;
 mod cli;
+mod conform;
 mod demo;
 mod exit;
 mod explain;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         cli::Command::Check(args) => check::check(&args),
         cli::Command::Inspect(args) => inspect::inspect(&args),
         cli::Command::Pack(args) => pack::pack(&args),
+        cli::Command::Conform(args) => conform::conform(&args),
         cli::Command::Explain(args) => explain::explain(&args),
         cli::Command::Status(args) => status::status(&args),
         cli::Command::Reload(args) => reload::command(&args),

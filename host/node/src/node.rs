@@ -132,6 +132,33 @@ impl Node {
         }
     }
 
+    /// A recorded node that is as this one is now and changes by itself.
+    ///
+    /// # Errors
+    /// [`NodeError::Live`] for a live node.
+    pub fn copy(&self) -> Result<Self, NodeError> {
+        match &self.source {
+            Source::Live(_) => Err(NodeError::Live),
+            Source::Recorded(recorded) => Ok(Self {
+                source: Source::Recorded(Arc::new(recorded.copy())),
+            }),
+        }
+    }
+
+    /// Becomes what another recorded node is now, for all clones at once.
+    ///
+    /// # Errors
+    /// [`NodeError::Live`] where either is a live node.
+    pub fn become_as(&self, other: &Self) -> Result<(), NodeError> {
+        match (&self.source, &other.source) {
+            (Source::Recorded(this), Source::Recorded(other)) => {
+                this.replace(other);
+                Ok(())
+            }
+            _ => Err(NodeError::Live),
+        }
+    }
+
     /// Reads a recorded node's file again, for all clones at once: a recording that is edited while it is played.
     ///
     /// # Errors

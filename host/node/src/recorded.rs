@@ -93,6 +93,15 @@ impl Recorded {
         write::write(&world, about)
     }
 
+    /// What it is now, which nobody watches.
+    pub(crate) fn copy(&self) -> Self {
+        let world = self.world.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Self {
+            world: RwLock::new(world),
+            watchers: Watchers::default(),
+        }
+    }
+
     fn with<T>(&self, ask: impl FnOnce(&World) -> Result<T, ReadError>) -> Result<T, ReadError> {
         ask(&self.world.read().unwrap_or_else(PoisonError::into_inner))
     }

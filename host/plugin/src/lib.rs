@@ -11,6 +11,7 @@
 //! (they see [`offer::Offer`]s).
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod component;
 pub mod offer;
 pub mod status;
