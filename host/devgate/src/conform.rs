@@ -9,14 +9,19 @@
 //! score, figures of time aside.
 
 mod answers;
+mod clone;
 mod complaints;
 mod empty;
+mod exclusive;
+mod flips;
 mod garbage;
 mod headroom;
 mod ids;
 mod junit;
 mod loads;
 mod meddler;
+mod optional;
+mod scale;
 mod sheet;
 mod subject;
 mod text;
@@ -75,7 +80,7 @@ struct Figures {
 }
 
 /// A group of the battery: what it is called, and its rules.
-const GROUPS: [(&str, &str, &[&Rule]); 8] = [
+const GROUPS: [(&str, &str, &[&Rule]); 13] = [
     ("loads", "the file, its imports and exports", loads::RULES),
     ("answers", "what it says of the node as recorded", answers::RULES),
     ("empty", "a node without the hardware", empty::RULES),
@@ -85,8 +90,17 @@ const GROUPS: [(&str, &str, &[&Rule]); 8] = [
         "attributes, files, links and directories that are not as they should be",
         garbage::RULES,
     ),
+    ("health", "what makes a unit unhealthy, and well again", flips::RULES),
+    ("exclusive", "no hardware in two units", exclusive::RULES),
     ("ids", "units in any order, again, none, and nobody's", ids::RULES),
     ("limits", "twice the room that it needs", headroom::RULES),
+    ("scale", "a thousand devices", scale::RULES),
+    ("preference", "which units it chooses, if it does", optional::PREFERENCE),
+    (
+        "lifecycle",
+        "making units ready and releasing them, if it does",
+        optional::LIFECYCLE,
+    ),
     // Last: about all that was said before.
     ("errors", "what it said of all this", complaints::RULES),
 ];
@@ -190,10 +204,11 @@ impl Scorecard {
             let Some(mut sheet) = sheet(name) else { continue };
             let why = match (&subject, &baseline) {
                 (Some(subject), Ok(baseline)) => {
-                    if sheet.is_wanted() {
-                        group(name, subject, baseline, &mut sheet)?;
-                    }
-                    "there is no unit that it could be tried with".to_owned()
+                    let why = match sheet.is_wanted() {
+                        true => group(name, subject, baseline, &mut sheet)?,
+                        false => None,
+                    };
+                    why.unwrap_or_else(|| "there is no unit that it could be tried with".to_owned())
                 }
                 (_, Err(why)) => {
                     if subject.is_some() && *name == "answers" {
@@ -219,17 +234,24 @@ impl Scorecard {
     }
 }
 
-fn group(name: &str, subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>) -> anyhow::Result<()> {
+/// Does a group's checks. Returns why those that it did not do could not be done, where that is not for lack of units.
+fn group(name: &str, subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>) -> anyhow::Result<Option<String>> {
     match name {
-        "answers" => answers::run(subject, baseline, sheet),
-        "empty" => empty::run(subject, baseline, sheet),
-        "unplug" => unplug::run(subject, baseline, sheet),
-        "garbage" => garbage::run(subject, baseline, sheet),
-        "ids" => ids::run(subject, baseline, sheet),
-        "limits" => headroom::run(subject, baseline, sheet),
-        "errors" => complaints::run(subject, baseline, sheet),
-        _ => Ok(()),
+        "answers" => answers::run(subject, baseline, sheet)?,
+        "empty" => empty::run(subject, baseline, sheet)?,
+        "unplug" => unplug::run(subject, baseline, sheet)?,
+        "garbage" => garbage::run(subject, baseline, sheet)?,
+        "health" => return flips::run(subject, baseline, sheet),
+        "exclusive" => return Ok(exclusive::run(subject, baseline, sheet)),
+        "ids" => ids::run(subject, baseline, sheet)?,
+        "limits" => headroom::run(subject, baseline, sheet)?,
+        "scale" => return scale::run(subject, baseline, sheet),
+        "preference" => return optional::preference(subject, baseline, sheet),
+        "lifecycle" => return optional::lifecycle(subject, baseline, sheet),
+        "errors" => complaints::run(subject, baseline, sheet)?,
+        _ => {}
     }
+    Ok(None)
 }
 
 /// The command that was given, without what says how to show it.

@@ -14,6 +14,9 @@ const MOST_FACTOR: u32 = 256;
 const REMEDY: &str = "ask for less (`attributes` reads several at once; read only what decides), or say in the policy what it \
 needs (limits); another node has more devices than the recorded one";
 
+/// The limits with one of them divided by so much.
+type Divide = fn(&Limits, u32) -> Limits;
+
 macro_rules! rules {
     ($($name:ident = $id:literal, $title:literal;)*) => {
         $(const $name: Rule = Rule {
@@ -40,7 +43,7 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
         let outcome = time(subject, baseline)?;
         sheet.check(&TIME, || outcome);
     }
-    let divided: [(&'static Rule, fn(&Limits, u32) -> Limits); 5] = [
+    let divided: [(&'static Rule, Divide); 5] = [
         (&MEMORY, |limits, by| Limits {
             memory: part(limits.memory, by),
             ..limits.clone()
@@ -76,7 +79,7 @@ fn part(size: ByteSize, by: u32) -> ByteSize {
 }
 
 /// Makes each call with ever less, until it fails.
-fn headroom(subject: &Subject, baseline: &Baseline, divide: fn(&Limits, u32) -> Limits) -> anyhow::Result<Outcome> {
+fn headroom(subject: &Subject, baseline: &Baseline, divide: Divide) -> anyhow::Result<Outcome> {
     let mut failures = Vec::new();
     let mut least: Option<(u32, &Call)> = None;
     for (call, ..) in &baseline.calls {

@@ -16,11 +16,14 @@ const FILE_BYTES: usize = 64 << 10;
 /// Texts that are kept to be looked at: far more than one battery makes different ones of.
 const MOST_WORDS: usize = 4_096;
 
+/// What is answered in the host's place about a thing, if anything.
+type Answers = dyn Fn(&Thing) -> Option<Given> + Send;
+
 /// What is done in a call's way.
 #[derive(Default)]
 pub(super) struct Script {
     /// Answers in the host's place.
-    pub(super) answer: Option<Box<dyn Fn(&Thing) -> Option<Given> + Send>>,
+    pub(super) answer: Option<Box<Answers>>,
     /// Called before the host is asked for the n-th time, counted from 0.
     pub(super) before: Option<Box<dyn FnMut(usize) + Send>>,
     /// Other limits than those of the policy.

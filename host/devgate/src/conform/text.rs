@@ -43,14 +43,7 @@ fn scorecard(text: &mut String, card: &Scorecard, node: &str) {
     for check in checks().filter(|check| check.result == Grade::Failed) {
         failure(text, check);
     }
-    let mut skipped = checks().filter(|check| check.result == Grade::Skipped).peekable();
-    if skipped.peek().is_some() {
-        text.push('\n');
-        let rows: Vec<_> = skipped
-            .map(|check| ["skipped".to_owned(), check.id.to_owned(), check.evidence.clone()])
-            .collect();
-        *text += &columns(2, &rows);
-    }
+    skipped(text, card);
     figures(text, card);
     let total = card.passed + card.failed;
     let skipped = match card.skipped {
@@ -62,6 +55,31 @@ fn scorecard(text: &mut String, card: &Scorecard, node: &str) {
         "\nconform: {}: {} of {total} checks passed{skipped}",
         card.plugin, card.passed
     );
+}
+
+/// What was not tried; a group of which nothing was, for one reason, in one line.
+fn skipped(text: &mut String, card: &Scorecard) {
+    let mut rows = Vec::new();
+    for group in &card.groups {
+        let mut skipped: Vec<_> = group
+            .checks
+            .iter()
+            .filter(|check| check.result == Grade::Skipped)
+            .collect();
+        let whole = skipped.len() == group.checks.len()
+            && skipped
+                .iter()
+                .all(|check| Some(&check.evidence) == skipped.first().map(|first| &first.evidence));
+        skipped.truncate(if whole { 1 } else { usize::MAX });
+        rows.extend(skipped.into_iter().map(|check| {
+            let what = if whole { group.name } else { check.id };
+            ["skipped".to_owned(), what.to_owned(), check.evidence.clone()]
+        }));
+    }
+    if !rows.is_empty() {
+        text.push('\n');
+        *text += &columns(2, &rows);
+    }
 }
 
 fn failure(text: &mut String, check: &Check) {

@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn moments_are_spread_over_the_whole_call() {
-        assert_eq!(moments(0), []);
+        assert!(moments(0).is_empty());
         assert_eq!(moments(3), [0, 1, 2]);
         let many = moments(1_000);
         assert_eq!(
