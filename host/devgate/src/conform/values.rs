@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn numbers_are_replaced_where_they_stand() {
-        assert_eq!(with_numbers("ue: 0\nce: 12", "-1"), "ue: -1\nce: -1");
+        assert_eq!(with_numbers("bad: 0\nok: 12", "-1"), "bad: -1\nok: -1");
         assert_eq!(with_numbers("8.0 GT/s", ""), ". GT/s");
         assert_eq!(with_numbers("no", "1"), "no");
     }
