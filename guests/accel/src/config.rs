@@ -1,0 +1,116 @@
+//! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
+
+use crate::drivers;
+use devgate_sdk::Error;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The whole configuration; every key has a default.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Config {
+    /// By driver, what its devices are offered as.
+    resources: BTreeMap<String, String>,
+    /// The most errors that are not corrected which a healthy device may have had.
+    pub(crate) uncorrectable_errors: u64,
+}
+
+impl Config {
+    /// What devices of a driver are offered as; nothing for a driver that nobody named.
+    pub(crate) fn resource(&self, driver: &str) -> Option<&str> {
+        let known = || drivers::of(driver).map(|driver| driver.resource);
+        self.resources.get(driver).map(String::as_str).or_else(known)
+    }
+}
+
+/// Parses the configuration as the host gives it; `null` is all defaults.
+///
+/// # Errors
+/// `invalid`, naming the key and what would be right there.
+pub(crate) fn parse(json: &str) -> Result<Config, Error> {
+    let refused = |problem: &str| Error::invalid(format!("config{problem}"));
+    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
+    let mut config = Config::default();
+    let fields = match value {
+        Value::Null => return Ok(config),
+        Value::Object(fields) => fields,
+        _ => return Err(refused(": must be a mapping")),
+    };
+    for (key, value) in &fields {
+        match key.as_str() {
+            "resources" => {
+                let names = value
+                    .as_object()
+                    .ok_or_else(|| refused(" resources: must be a mapping from drivers to names"))?;
+                for (driver, name) in names {
+                    let name = name.as_str().filter(|name| name.contains('/'));
+                    let name = name.ok_or_else(|| {
+                        refused(&format!(
+                            " resources.{driver}: must be a resource's name, such as vendor.com/npu"
+                        ))
+                    })?;
+                    config.resources.insert(driver.clone(), name.to_owned());
+                }
+            }
+            "uncorrectable-errors" => {
+                let number = value.as_u64();
+                let problem = " uncorrectable-errors: must be a whole number, 0 or more";
+                config.uncorrectable_errors = number.ok_or_else(|| refused(problem))?;
+            }
+            _ => {
+                let known = "known here: resources, uncorrectable-errors";
+                return Err(refused(&format!(": unknown key `{key}`; {known}")));
+            }
+        }
+    }
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drivers_have_names_by_themselves_and_by_configuration() {
+        let config = parse("null").unwrap();
+        assert_eq!(
+            (config.resource("intel_vpu"), config.resource("acme_npu")),
+            (Some("npu.intel.com/accel"), None)
+        );
+        let config = parse(r#"{"resources": {"intel_vpu": "example.com/npu", "acme_npu": "acme.com/npu"}}"#).unwrap();
+        assert_eq!(config.resource("intel_vpu"), Some("example.com/npu"));
+        assert_eq!(
+            (config.resource("acme_npu"), config.resource("qaic")),
+            (Some("acme.com/npu"), Some("qualcomm.com/qaic"))
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let name = "must be a resource's name, such as vendor.com/npu";
+        for (json, message) in [
+            ("[]", "config: must be a mapping".to_owned()),
+            (
+                r#"{"resources": []}"#,
+                "config resources: must be a mapping from drivers to names".to_owned(),
+            ),
+            (
+                r#"{"resources": {"qaic": "npu"}}"#,
+                format!("config resources.qaic: {name}"),
+            ),
+            (
+                r#"{"resources": {"qaic": 1}}"#,
+                format!("config resources.qaic: {name}"),
+            ),
+            (
+                r#"{"uncorrectable-errors": "0"}"#,
+                "config uncorrectable-errors: must be a whole number, 0 or more".to_owned(),
+            ),
+            (
+                r#"{"resource": 1}"#,
+                "config: unknown key `resource`; known here: resources, uncorrectable-errors".to_owned(),
+            ),
+        ] {
+            assert_eq!(parse(json).unwrap_err().message, message);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The component against its own policy and a recorded node, through the grants that it has in production.
+
+use crate::IntelGpu;
+use devgate_testing::{Rig, Survey};
+
+const POLICY: &str = include_str!("../policy.yaml");
+const NODE: &str = include_str!("../nodes/flex-and-arc.umockdev");
+const I915: &str = "gpu.intel.com/i915";
+const XE: &str = "gpu.intel.com/xe";
+const ALL: &str = "gpu.intel.com/monitoring";
+const FLEX: &str = "0000:4d:00.0";
+const ARC: &str = "0000:18:00.0";
+
+fn rig() -> Rig {
+    Rig::of::<IntelGpu>(POLICY, "intel", NODE)
+}
+
+fn configured(config: &str) -> String {
+    let line = "    kernel-log:";
+    assert!(POLICY.contains(line));
+    POLICY.replace(line, &format!("    config: {{{config}}}\n{line}"))
+}
+
+/// The policy with the resource for monitoring.
+fn watched(config: &str, cards: &str) -> String {
+    let resources = "\n    resources: [gpu.intel.com/i915, gpu.intel.com/xe]";
+    let nodes = "\n        nodes: [{subsystem: drm, name: \"card*\"}";
+    let policy = configured(config);
+    assert!(policy.contains(resources) && policy.contains(nodes));
+    let policy = policy.replace(resources, &format!("\n    resources: [{I915}, {XE}, {ALL}]"));
+    policy.replace(
+        nodes,
+        &format!("\n        nodes: [{{subsystem: drm, name: \"card*\"{cards}}}"),
+    )
+}
+
+/// Why a unit is unhealthy.
+fn reason(survey: &Survey, id: &str) -> String {
+    survey.unit(id).unhealthy.clone().unwrap_or_default()
+}
+
+#[test]
+fn gpus_go_by_driver_and_say_what_they_are() {
+    let survey = rig().survey();
+    assert!(survey.rejected.is_empty() && survey.denied.is_empty() && survey.said.is_empty());
+    assert_eq!(survey.ids(I915), [FLEX, "0000:9a:00.0"]);
+    // Not the physical function cb:00.0, and not its virtual one that a virtual machine has.
+    assert_eq!(survey.ids(XE), [ARC, "0000:cb:00.1"]);
+    let flex = survey.unit(FLEX);
+    assert_eq!(flex.nodes, ["/dev/dri/card1 rw", "/dev/dri/renderD128 rw"]);
+    for (name, value) in [
+        ("driver", "i915"),
+        ("device", "0x56c0"),
+        ("family", "Flex"),
+        ("product", "Intel Data Center GPU Flex 170"),
+        ("memory", "17179869184"),
+        ("numa", "0"),
+    ] {
+        assert_eq!(flex.property(name), Some(value), "{name}");
+    }
+    let arc = survey.unit(ARC);
+    assert_eq!(
+        (arc.property("memory"), arc.property("virtual")),
+        (Some("25669140480"), None)
+    );
+    let part = survey.unit("0000:cb:00.1");
+    assert_eq!(
+        (part.property("memory"), part.property("virtual")),
+        (None, Some("true"))
+    );
+}
+
+#[test]
+fn ids_select_exactly() {
+    let mut rig = Rig::of::<IntelGpu>(&configured("allow: [\"0x56c0\"]"), "intel", NODE);
+    let survey = rig.survey();
+    assert_eq!((survey.ids(I915).len(), survey.ids(XE).len()), (2, 0));
+    let mut rig = Rig::of::<IntelGpu>(&configured("deny: [\"0x56C0\"]"), "intel", NODE);
+    let survey = rig.survey();
+    assert_eq!((survey.ids(I915).len(), survey.ids(XE).len()), (0, 2));
+}
+
+#[test]
+fn who_watches_shares_the_cards_and_nothing_else() {
+    let mut rig = Rig::of::<IntelGpu>(&watched("monitoring: cards", ", shared: true"), "intel", NODE);
+    let survey = rig.survey();
+    assert_eq!(survey.ids(ALL), ["all"]);
+    let cards = [
+        "/dev/dri/card1 rw",
+        "/dev/dri/card2 rw",
+        "/dev/dri/card3 rw",
+        "/dev/dri/card5 rw",
+    ];
+    assert_eq!(survey.unit("all").nodes, cards);
+    assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy));
+    rig.allocate(ALL, &["all"]).unwrap();
+    assert_eq!(rig.allocate(I915, &[FLEX]).unwrap().nodes.len(), 2);
+    assert!(rig.survey().unit("0000:9a:00.0").is_healthy());
+}
+
+#[test]
+fn to_watch_with_all_nodes_takes_that_hardware_is_shared() {
+    let policy = watched("monitoring: all", "");
+    let survey = Rig::of::<IntelGpu>(&policy, "intel", NODE).survey();
+    assert!(reason(&survey, "all").contains("already"));
+
+    let shares = policy.replace("    kernel-log:", "    shares-hardware: true\n    kernel-log:");
+    let survey = Rig::of::<IntelGpu>(&shares, "intel", NODE).survey();
+    assert_eq!(survey.unit("all").nodes.len(), 8);
+    assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy));
+}
+
+#[test]
+fn the_driver_says_how_its_gpu_is() {
+    let mut rig = rig();
+    rig.set("pci/0000:18:00.0", "gpu_health", "warning\n");
+    assert!(rig.survey().unit(ARC).is_healthy());
+    rig.set("pci/0000:18:00.0", "gpu_health", "critical\n");
+    assert_eq!(
+        reason(&rig.survey(), ARC),
+        "its driver calls its state critical (gpu_health)"
+    );
+    rig.set("pci/0000:18:00.0", "gpu_health", "ok\n");
+    assert!(rig.survey().unit(ARC).is_healthy());
+
+    let mut strict = Rig::of::<IntelGpu>(&configured("strict: true"), "intel", NODE);
+    strict.set("pci/0000:18:00.0", "gpu_health", "warning\n");
+    assert_eq!(
+        reason(&strict.survey(), ARC),
+        "its driver warns of it (gpu_health, strict)"
+    );
+}
+
+/// The file is root's: what is in it nobody reads.
+#[test]
+fn survivability_mode_is_a_file_that_is_there() {
+    let told = "A: gpu_health=ok\\n\n";
+    let node = NODE.replace(
+        told,
+        &format!("{told}R: survivability_mode=Survivability mode type: Runtime\\n\n"),
+    );
+    let survey = Rig::of::<IntelGpu>(POLICY, "intel", &node).survey();
+    assert!(reason(&survey, ARC).contains("survivability mode"));
+    assert!(survey.denied.is_empty());
+}
+
+#[test]
+fn the_log_tells_of_wedged_gpus() {
+    let mut rig = rig();
+    rig.kernel("xe 0000:18:00.0: [drm] device wedged, but recovered through reset");
+    assert!(rig.survey().unit(ARC).is_healthy());
+    rig.kernel("xe 0000:18:00.0: [drm] device wedged, needs recovery");
+    let survey = rig.survey();
+    assert!(reason(&survey, ARC).starts_with("it is wedged"));
+    assert!(survey.unit(FLEX).is_healthy());
+    rig.kernel("xe 0000:18:00.0: [drm] Initialized xe 1.1.0 for 0000:18:00.0 on minor 3");
+    assert!(rig.survey().unit(ARC).is_healthy());
+}
+
+#[test]
+fn a_gpu_that_is_divided_or_left_by_its_driver_while_a_pod_has_it_is_unhealthy() {
+    let mut rig = rig();
+    rig.survey();
+    rig.allocate(I915, &[FLEX]).unwrap();
+    rig.set("pci/0000:4d:00.0", "sriov_numvfs", "7\n");
+    let survey = rig.survey();
+    assert_eq!(survey.ids(I915), [FLEX, "0000:9a:00.0"]);
+    assert!(!survey.unit(FLEX).is_healthy());
+    rig.set("pci/0000:4d:00.0", "sriov_numvfs", "0\n");
+    assert!(rig.survey().unit(FLEX).is_healthy());
+    rig.remove("pci/0000:4d:00.0", "driver");
+    let survey = rig.survey();
+    assert_eq!(reason(&survey, FLEX), "it has no driver now");
+    assert!(survey.has_said("GPU 0000:4d:00.0 cannot be described now"));
+}
