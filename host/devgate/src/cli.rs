@@ -2,12 +2,14 @@
 
 mod conform;
 mod look;
+mod new;
 mod pack;
 mod simulate;
 mod watch;
 
 pub(crate) use conform::ConformArgs;
 pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
+pub(crate) use new::{Lang, NewArgs};
 pub(crate) use pack::{AboutArgs, PackArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use watch::{ReloadArgs, StatusArgs, WatchArgs};
@@ -68,6 +70,12 @@ pub(crate) enum Command {
     /// at files and at the node, and changes nothing; no component runs without --run.
     #[command(after_help = look::CHECK_HELP)]
     Check(CheckArgs),
+
+    /// Write a project to start a component from: in Rust, C, Python or JavaScript
+    ///
+    /// It builds as it is, and comes with a recorded node, a policy, scenarios, a workflow for CI, and a README with the commands.
+    #[command(after_help = new::NEW_HELP)]
+    New(NewArgs),
 
     /// Show what a component imports, exports and needs, and a policy to start from
     ///

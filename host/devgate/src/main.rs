@@ -11,6 +11,7 @@ mod explain;
 mod inspect;
 mod loader;
 mod logging;
+mod new;
 mod output;
 mod pack;
 mod policy;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         cli::Command::Demo(args) => demo::demo(&args).map(done),
         cli::Command::Simulate(args) => simulate::simulate(&args),
         cli::Command::Check(args) => check::check(&args),
+        cli::Command::New(args) => new::new(&args).map(done),
         cli::Command::Inspect(args) => inspect::inspect(&args),
         cli::Command::Pack(args) => pack::pack(&args),
         cli::Command::Conform(args) => conform::conform(&args),

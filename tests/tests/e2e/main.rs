@@ -24,6 +24,7 @@ mod kubelets;
 mod languages;
 mod life;
 mod look;
+mod new_project;
 mod nvidia;
 mod offers;
 mod pack;

@@ -1,0 +1,180 @@
+//! What a project is made of.
+
+use super::names::Names;
+use crate::cli::Lang;
+use std::path::Path;
+
+/// How the example's name stands in a file.
+#[derive(Clone, Copy)]
+enum Form {
+    /// As a part of code, where hyphens cannot be: `acme_npu`.
+    Code,
+    /// Elsewhere: `acme-npu`.
+    Words,
+    /// As it is: the contract.
+    Same,
+}
+
+type File = (&'static str, &'static str, Form);
+
+/// The example of `guests/languages`.
+macro_rules! example {
+    ($path:literal) => {
+        include_str!(concat!("../../../../guests/languages/", $path))
+    };
+}
+
+macro_rules! template {
+    ($path:literal) => {
+        include_str!(concat!("../../templates/", $path))
+    };
+}
+
+macro_rules! contract {
+    ($path:literal) => {
+        include_str!(concat!("../../../../wit/", $path))
+    };
+}
+
+macro_rules! c {
+    ($path:literal) => {
+        include_str!(concat!("../../../../guests/c/", $path))
+    };
+}
+
+const COMMON: [File; 2] = [
+    ("nodes/widget.umockdev", example!("nodes/widgets.umockdev"), Form::Code),
+    ("scenarios/a-day.yaml", example!("scenarios/a-day.yaml"), Form::Code),
+];
+
+const RUST: [File; 9] = [
+    (".cargo/config.toml", template!("rust/cargo-config.toml"), Form::Same),
+    (".github/workflows/test.yaml", template!("rust/test.yaml"), Form::Words),
+    (".gitignore", template!("rust/gitignore"), Form::Words),
+    ("Cargo.toml", template!("rust/Cargo.toml"), Form::Words),
+    ("README.md", template!("rust/README.md"), Form::Words),
+    ("policy.yaml", example!("policy.yaml"), Form::Code),
+    ("src/config.rs", example!("rust/src/config.rs"), Form::Code),
+    ("src/lib.rs", example!("rust/src/lib.rs"), Form::Code),
+    ("src/tests.rs", example!("rust/src/tests.rs"), Form::Code),
+];
+
+const C: [File; 11] = [
+    (".github/workflows/test.yaml", template!("c/test.yaml"), Form::Words),
+    (".gitignore", template!("c/gitignore"), Form::Words),
+    ("Makefile", template!("c/Makefile"), Form::Words),
+    ("README.md", template!("c/README.md"), Form::Words),
+    ("devgate/devgate.c", c!("devgate.c"), Form::Same),
+    ("devgate/devgate.h", c!("devgate.h"), Form::Same),
+    ("devgate/devgate_bindings.c", c!("devgate_bindings.c"), Form::Same),
+    ("devgate/devgate_bindings.h", c!("devgate_bindings.h"), Form::Same),
+    ("devgate/devgate_config.c", c!("devgate_config.c"), Form::Same),
+    ("devgate/devgate_memory.c", c!("devgate_memory.c"), Form::Same),
+    ("policy.yaml", example!("policy.yaml"), Form::Code),
+];
+/// Beside them, under the name of the component.
+const C_SOURCE: File = ("src/widget.c", example!("c/widget.c"), Form::Code);
+
+const PYTHON: [File; 5] = [
+    (
+        ".github/workflows/test.yaml",
+        template!("python/test.yaml"),
+        Form::Words,
+    ),
+    (".gitignore", template!("python/gitignore"), Form::Words),
+    ("README.md", template!("python/README.md"), Form::Words),
+    ("app.py", example!("python/app.py"), Form::Code),
+    ("policy.yaml", example!("python/policy.yaml"), Form::Code),
+];
+
+const JS: [File; 6] = [
+    (".github/workflows/test.yaml", template!("js/test.yaml"), Form::Words),
+    (".gitignore", template!("js/gitignore"), Form::Words),
+    ("README.md", template!("js/README.md"), Form::Words),
+    ("package.json", template!("js/package.json"), Form::Words),
+    ("plugin.js", example!("js/widget.js"), Form::Code),
+    ("policy.yaml", example!("js/policy.yaml"), Form::Code),
+];
+
+/// For languages whose tools read it.
+const WIT: [File; 6] = [
+    ("wit/deps/devgate/hardware.wit", contract!("hardware.wit"), Form::Same),
+    ("wit/deps/devgate/host.wit", contract!("host.wit"), Form::Same),
+    ("wit/deps/devgate/plugin.wit", contract!("plugin.wit"), Form::Same),
+    ("wit/deps/devgate/types.wit", contract!("types.wit"), Form::Same),
+    ("wit/deps/devgate/world.wit", contract!("world.wit"), Form::Same),
+    ("wit/world.wit", example!("wit/world.wit"), Form::Words),
+];
+
+/// Paths in the project and what is there, in order. `sdk` is the guests' folder of a checkout.
+pub(super) fn of(lang: Lang, names: &Names, sdk: Option<&Path>) -> Vec<(String, String)> {
+    let parts: &[&[File]] = match lang {
+        Lang::Rust => &[&RUST, &COMMON],
+        Lang::C => &[&C, &[C_SOURCE], &COMMON],
+        Lang::Python => &[&PYTHON, &WIT, &COMMON],
+        Lang::Js => &[&JS, &WIT, &COMMON],
+    };
+    let file = |(path, text, form): &File| {
+        let text = match *path {
+            "Cargo.toml" => with_sdk(text, sdk),
+            "policy.yaml" => policy(text),
+            "src/tests.rs" => text.replace("\"../../", "\"../"),
+            _ => (*text).to_owned(),
+        };
+        (fill(path, names, lang, Form::Words), fill(&text, names, lang, *form))
+    };
+    let mut files: Vec<_> = parts.iter().copied().flatten().map(file).collect();
+    files.sort();
+    files
+}
+
+/// Puts the project's names in the place of the example's.
+fn fill(text: &str, names: &Names, lang: Lang, form: Form) -> String {
+    let word = match form {
+        Form::Same => return text.to_owned(),
+        Form::Code => &names.snake,
+        Form::Words => &names.kebab,
+    };
+    let kebab = &names.kebab;
+    // Rust's compiler makes no hyphens.
+    let file = if lang == Lang::Rust { &names.snake } else { kebab };
+    // What is longer or stands in one place only comes first.
+    let replacements = [
+        ("example.com/widget", names.resource.clone()),
+        ("example.com", names.vendor.clone()),
+        ("widget.wasm", format!("{file}.wasm")),
+        ("nodes/widgets.umockdev", format!("nodes/{kebab}.umockdev")),
+        // The plugin's name in the policy, in a scenario and in a test.
+        ("\n  widgets:", format!("\n  {kebab}:")),
+        ("{widgets:", format!("{{{kebab}:")),
+        ("\"widgets\"", format!("\"{kebab}\"")),
+        ("WIDGET", names.upper.clone()),
+        ("Widget", names.camel.clone()),
+        ("widget", word.clone()),
+    ];
+    replacements
+        .iter()
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+/// The example's policy, which has other files around it.
+fn policy(text: &str) -> String {
+    let (_, rules) = text.split_once("apiVersion:").unwrap_or(("", text));
+    let rules = rules
+        .replace("widget-python.wasm", "widget.wasm")
+        .replace("widget-js.wasm", "widget.wasm");
+    format!(
+        "# What example.com/widget may see, offer and say. `devgate check` tells what it means on a node.\napiVersion:{rules}"
+    )
+}
+
+/// Where the SDK comes from.
+fn with_sdk(manifest: &str, sdk: Option<&Path>) -> String {
+    let source = |name: &str| match sdk {
+        None => format!("{{ git = \"{}\" }}", env!("CARGO_PKG_REPOSITORY")),
+        Some(guests) => format!("{{ path = {:?} }}", guests.join(name).to_string_lossy()),
+    };
+    manifest
+        .replace("{ sdk }", &source("sdk"))
+        .replace("{ testing }", &source("testing"))
+}
