@@ -183,6 +183,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "/var/lib/devgate")]
     pub(crate) state_dir: PathBuf,
 
+    /// Where to tell a meta network plugin (Multus) which PCI function is behind an id, for plugins with device-info; made
+    /// with the first file
+    #[arg(long, value_name = "DIR", default_value = "/var/run/k8s.cni.cncf.io/devinfo/dp")]
+    pub(crate) device_info_dir: PathBuf,
+
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
 

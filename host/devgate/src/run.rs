@@ -44,7 +44,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let audit = logging::start(&args.log)?;
     let recording = recorded::version(&args.node_root);
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
-    let memory = Memory::open(&args.state_dir).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let memory = Memory::open(&args.state_dir)
+        .and_then(|memory| memory.telling_in(&args.device_info_dir))
+        .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
     if node.is_recorded() {
         runtime.spawn(recorded::follow(node.clone(), args.node_root.clone(), recording));
     }

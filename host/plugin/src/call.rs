@@ -11,6 +11,7 @@ pub(crate) use moment::Moment;
 pub(crate) use waited::{Waited, Waits};
 
 use crate::component::{Answered, Denied};
+use crate::device_info::function_of;
 use crate::grants::{GrantedMount, GrantedNode, Grants, least};
 use crate::inventory::UnitRecord;
 use crate::means::Means;
@@ -150,6 +151,11 @@ impl CallHost {
     /// The NUMA node of a device, as the kernel names it.
     pub(crate) fn numa_node(&self, device: &DevicePath) -> Option<u32> {
         self.grants.node.numa_node(device)
+    }
+
+    /// The one PCI function that these devices are, or are parts of: see [`function_of`].
+    pub(crate) fn pci_function(&self, backing: &[DevicePath]) -> Result<DevicePath, String> {
+        function_of(&self.grants.node, backing)
     }
 
     /// What is wrong with these nodes for these devices: see [`Grants::group_problem`].

@@ -24,6 +24,7 @@ mod captures;
 mod choose;
 mod churn;
 mod claims;
+mod device_info;
 mod grants;
 mod health;
 mod holders;

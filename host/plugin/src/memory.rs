@@ -10,6 +10,7 @@ mod reach;
 mod record;
 mod save;
 
+use crate::device_info::Files;
 use crate::grants::GrantedNode;
 use crate::inventory::{PoolRecord, UnitRecord};
 use devgate_model::{ResourceName, escape};
@@ -17,7 +18,7 @@ use file::File;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 
 /// The most ids that are remembered: more than the kubelet takes of a resource. Beyond it, nothing new is.
@@ -34,6 +35,8 @@ struct Inner {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// Counts ids that were forgotten.
     forgotten: watch::Sender<u64>,
+    /// The files that tell what was handed out, where somebody reads them.
+    files: OnceLock<Files>,
 }
 
 #[derive(Default)]
@@ -100,7 +103,33 @@ impl Memory {
             known: Mutex::new(known),
             turn: Arc::default(),
             forgotten: watch::Sender::new(0),
+            files: OnceLock::new(),
         }))
+    }
+
+    /// The same, with files in `dir` that tell a meta network plugin what was handed out (`containers.device-info`). Without
+    /// it, nothing is told. What was written before and nobody has any more is removed.
+    ///
+    /// # Errors
+    /// Where it cannot be read which files were written before.
+    pub fn telling_in(self, dir: &Path) -> Result<Self, MemoryError> {
+        let failed = |why| MemoryError {
+            dir: self.dir().unwrap_or(dir).to_owned(),
+            why,
+        };
+        let files = Files::open(dir, self.dir()).map_err(failed)?;
+        let known = self.lock();
+        let has = |resource: &str, unit: &str| known.handed_out.contains_key(&(resource.to_owned(), unit.to_owned()));
+        files.keep_only(has);
+        drop(known);
+        // Asked for once, when the host starts.
+        let _ = self.0.files.set(files);
+        Ok(self)
+    }
+
+    /// The files that tell what was handed out, where there are any.
+    pub(crate) fn files(&self) -> Option<&Files> {
+        self.0.files.get()
     }
 
     /// Whether an id was handed out, and is made of the same as then.

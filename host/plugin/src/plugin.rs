@@ -7,6 +7,7 @@ mod look;
 mod pace;
 mod publish;
 mod swap;
+mod telling;
 mod told;
 
 pub(crate) use load::matched;
@@ -321,6 +322,7 @@ impl Plugin {
             self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
         }
         self.core.tenancy.meet(&self.inventory);
+        self.tell_again();
         let ids: HashSet<_> = self.inventory.units().map(|unit| unit.id.clone()).collect();
         self.health.retain(|id, _| ids.contains(id));
         self.core

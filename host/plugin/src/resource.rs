@@ -2,6 +2,7 @@
 
 mod handover;
 mod replica;
+mod telling;
 
 pub(crate) use replica::{REPLICA, replica_id, replica_ids, split_replica};
 
@@ -153,8 +154,8 @@ impl Resource {
         }
     }
 
-    async fn give(&self, ids: &[String]) -> Result<Arc<Reply>, AllocateError> {
-        let ids = self.unit_ids(ids)?;
+    async fn give(&self, offered: &[String]) -> Result<Arc<Reply>, AllocateError> {
+        let ids = self.unit_ids(offered)?;
         let _turn = self.core.tenancy.turns.turn(&ids).await;
         // Both once, so that the whole is done under one policy.
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
@@ -162,9 +163,13 @@ impl Resource {
         self.look_again(&calls, &snapshot, &units).await?;
         let hold = self.hold(&calls, &snapshot, &units)?;
         if calls.has_lifecycle() && !units.is_empty() {
-            return self.hand_over(&calls, &snapshot, &units, hold).await;
+            return self.hand_over(&calls, &snapshot, &units, offered, hold).await;
         }
         let reply = self.ask_component(&calls, &snapshot, &units).await?;
+        if let Err(error) = self.tell(&calls, &snapshot, &units, offered).await {
+            self.untell(&units);
+            return Err(error);
+        }
         self.note(&calls, &snapshot, &units).await;
         self.core.tenancy.given(&self.name, &snapshot.pool, &units, false);
         hold.keep();

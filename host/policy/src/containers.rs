@@ -28,6 +28,7 @@ pub struct Containers {
     annotations: Vec<RuleEntry>,
     cdi: Vec<RuleEntry>,
     mounts: IndexMap<String, Arc<MountGrant>>,
+    device_info: bool,
     /// The rules of each resource that the policy names in full.
     named: IndexMap<ResourceName, Rules>,
 }
@@ -116,6 +117,12 @@ impl Containers {
         &self.cdi
     }
 
+    /// Whether the host tells by a file which PCI function is behind an id that was handed out.
+    #[must_use]
+    pub fn device_info(&self) -> bool {
+        self.device_info
+    }
+
     fn bind(&self, resource: &ResourceName) -> Rules {
         let of = |entries: &[RuleEntry]| entries.iter().map(|entry| entry.bind(resource)).collect();
         Rules {
@@ -149,6 +156,7 @@ impl Containers {
         if let Some(item) = fields.get("mounts") {
             containers.mounts = mounts::read(&item, plugin, accepted, report);
         }
+        fields.flag("device-info", &mut containers.device_info, report);
         for grant in resources.iter() {
             if let ResourceGrant::Exact(resource) = grant {
                 let rules = containers.bind(resource);

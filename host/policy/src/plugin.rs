@@ -5,7 +5,7 @@ use crate::fields::{Fields, Item};
 use crate::yaml::At;
 use crate::{
     ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Rename,
-    ResourceGrant, Selector, key, limits, resources,
+    ResourceGrant, Selector, Use, key, limits, resources,
 };
 use devgate_model::{Limits, PluginName, ResourceName};
 use std::fmt;
@@ -171,6 +171,10 @@ impl PluginPolicy {
         let accepted = |danger: &Danger| dangerous.contains(&danger.key);
         let containers = fields.get("containers");
         let containers = containers.map(|item| Containers::read(&item, &place, &resources, &accepted, report));
+        if let (Some(item), Some(containers)) = (fields.get("containers"), &containers) {
+            let offers = hardware.iter().flatten().any(|selector| selector.usage == Use::Offer);
+            refuse_empty_device_info(&item, containers, offers, report);
+        }
         let mut shares_hardware = false;
         fields.flag("shares-hardware", &mut shares_hardware, report);
         let mut partitions = false;
@@ -246,6 +250,15 @@ fn refuse_shared_control(control: &Item<'_>, shares_hardware: bool, replicas: u3
         report,
         format!("must not be there with {shared}: several containers have the same device, and what one of them has written acts on all"),
     );
+}
+
+/// The files tell of PCI functions, which only `hardware` lets a plugin offer.
+fn refuse_empty_device_info(item: &Item<'_>, containers: &Containers, offers: bool, report: &mut Report) {
+    if containers.device_info() && !offers {
+        let message =
+            "has \"device-info\", which tells of a PCI function, and no entry of \"hardware\" has \"use: offer\"";
+        item.error(report, message.to_owned());
+    }
 }
 
 fn read_config(item: &Item<'_>, report: &mut Report) -> serde_json::Value {

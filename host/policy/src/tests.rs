@@ -83,6 +83,7 @@ plugins:
       mounts:
         lib: {source: /opt/vendor/lib, target: /opt/vendor/lib}
         socket: {source: /run/vendor, target: /run/vendor, writable: true, unchecked: true}
+      device-info: true
     shares-hardware: false
     partitions: true
     replicas: 1

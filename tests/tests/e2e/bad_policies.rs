@@ -43,7 +43,7 @@ fn each_mistake_gets_one_clear_message() -> anyhow::Result<()> {
         ("another version", GOOD.replace("v1alpha1", "v2")),
         (
             "something not served yet",
-            format!("{GOOD}    containers: {{device-info: true}}\n"),
+            GOOD.replace("{file: generic.wasm}", "{file: generic.wasm, signature: x}"),
         ),
         ("not YAML", "plugins: [".into()),
         ("nothing", String::new()),

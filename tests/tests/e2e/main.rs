@@ -15,6 +15,7 @@ mod chaos;
 mod check;
 mod conformance;
 mod demo;
+mod device_info;
 mod docs;
 mod explain;
 mod grants;

@@ -106,6 +106,9 @@ impl Gate<'_> {
             }
         };
         self.fits(&unit)?;
+        if self.policy.containers.device_info() {
+            self.host.pci_function(&unit.backing)?;
+        }
         if self.ids.contains(&unit.id) {
             return Err("the same id was listed before; ids must be unique".into());
         }

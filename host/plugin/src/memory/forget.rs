@@ -38,6 +38,9 @@ impl Memory {
 
     /// Forgets ids of a resource. Saved in the background: what is forgotten twice does no harm.
     pub(crate) fn forget(&self, resource: &ResourceName, ids: &[UnitId]) {
+        if let Some(files) = self.files() {
+            files.forget(ids.iter().map(|id| (resource.as_str(), id.as_str())));
+        }
         let mut known = self.lock();
         let keys = ids.iter().map(|id| (resource.to_string(), id.to_string()));
         let forgotten = known.forget(keys.collect());
@@ -48,11 +51,14 @@ impl Memory {
     /// Forgets ids that are still nobody's.
     pub(crate) fn forget_orphans(&self, keys: &[Key]) {
         let mut known = self.lock();
-        let keys = keys
+        let keys: HashSet<Key> = keys
             .iter()
             .filter(|key| !known.claimed.contains(*key))
             .cloned()
             .collect();
+        if let Some(files) = self.files() {
+            files.forget(keys.iter().map(|(resource, id)| (resource.as_str(), id.as_str())));
+        }
         let forgotten = known.forget(keys);
         drop(known);
         self.tell(forgotten);

@@ -19,6 +19,7 @@ impl Resource {
         calls: &Calls,
         snapshot: &Snapshot,
         units: &[Arc<UnitRecord>],
+        offered: &[String],
         hold: Hold<'_>,
     ) -> Result<Arc<Reply>, AllocateError> {
         let tenancy = &self.core.tenancy;
@@ -42,7 +43,11 @@ impl Resource {
             }
             return Err(self.failed_at("prepare", &error));
         }
-        match self.ask_component(calls, snapshot, units).await {
+        let reply = match self.ask_component(calls, snapshot, units).await {
+            Ok(reply) => self.tell(calls, snapshot, units, offered).await.map(|()| reply),
+            Err(error) => Err(error),
+        };
+        match reply {
             Ok(reply) => Ok(Arc::new(reply)),
             Err(error) => {
                 if self.release(calls, snapshot, units).await.is_ok() {

@@ -1,6 +1,6 @@
 //! The keys of what a container may get besides nodes.
 
-use super::{Default, Kind, Section, key, later};
+use super::{Default, Kind, Section, key};
 use Default::{Is, Means, Required};
 
 pub(crate) const CONTAINERS: Section = Section {
@@ -30,7 +30,12 @@ pub(crate) const CONTAINERS: Section = Section {
             Means("none"),
             "Files and directories of the node that a container may see, by a name that the component asks for. Grants the interface `host-paths`. At most 64.",
         ),
-        later("device-info", "Files that tell Multus which device a pod got."),
+        key(
+            "device-info",
+            Kind::Flag,
+            Is("false"),
+            "Whether the host writes a file for each id that it hands out which tells a meta network plugin (Multus) the PCI function behind it. Only for units that are made of one PCI function.",
+        ),
     ],
 };
 

@@ -1,0 +1,81 @@
+//! Which files this host wrote, kept across its restarts: it removes these and no others.
+
+use crate::whole;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "device-info.json";
+/// The format's version.
+const FORMAT: u32 = 1;
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Written {
+    pub(super) resource: String,
+    /// The id as it is offered.
+    pub(super) id: String,
+    /// The id without a replica's number.
+    pub(super) unit: String,
+    /// What is in the file. One that says something else by now is somebody else's.
+    pub(super) text: String,
+    /// Whether nobody has the id any more, so that the file goes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) over: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    version: u32,
+    written: BTreeMap<String, Written>,
+}
+
+/// Where it is kept.
+pub(super) struct Record(Option<PathBuf>);
+
+impl Record {
+    /// In the host's directory; nowhere where it has none.
+    pub(super) fn in_dir(dir: Option<&Path>) -> Self {
+        Self(dir.map(|dir| dir.join(NAME)))
+    }
+
+    /// What was written before, by name. A record that cannot be understood is put aside and said to be: what it named stays.
+    pub(super) fn read(&self) -> io::Result<BTreeMap<String, Written>> {
+        let Some(path) = &self.0 else {
+            return Ok(BTreeMap::new());
+        };
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(error),
+        };
+        let problem = match serde_json::from_slice::<Content>(&text) {
+            Ok(content) if content.version == FORMAT => return Ok(content.written),
+            Ok(content) => format!("it has version {}, this host reads {FORMAT}", content.version),
+            Err(error) => error.to_string(),
+        };
+        let aside = path.with_extension("json.unreadable");
+        fs::rename(path, &aside)?;
+        tracing::error!(
+            family = "host",
+            "{}: cannot be understood: {problem}; put aside as {}: files that it named are not removed",
+            path.display(),
+            aside.display()
+        );
+        Ok(BTreeMap::new())
+    }
+
+    /// Replaces it as a whole.
+    pub(super) fn write(&self, written: &BTreeMap<String, Written>) -> io::Result<()> {
+        let Some(path) = &self.0 else { return Ok(()) };
+        let content = Content {
+            version: FORMAT,
+            written: written.clone(),
+        };
+        whole::write(path, &serde_json::to_vec(&content)?)
+    }
+}

@@ -1,0 +1,72 @@
+//! Telling which device an id is, before it is handed out.
+
+use super::{LOOK_PATIENCE, Resource, Snapshot, split_replica};
+use crate::calls::Calls;
+use crate::device_info::{self, Tells};
+use crate::inventory::UnitRecord;
+use crate::offer::AllocateError;
+use std::sync::Arc;
+
+impl Resource {
+    /// Writes a file for each of these ids, where the policy asks for it (`containers.device-info`) and the host has a place
+    /// for it. `ids` are as they are offered.
+    ///
+    /// # Errors
+    /// Where one is not written: whoever makes the pod's network would take another device, or none.
+    pub(super) async fn tell(
+        &self,
+        calls: &Calls,
+        snapshot: &Snapshot,
+        units: &[Arc<UnitRecord>],
+        ids: &[String],
+    ) -> Result<(), AllocateError> {
+        let policy = &calls.grants.policy;
+        let Some(files) = self.core.memory.files().filter(|_| policy.containers.device_info()) else {
+            return Ok(());
+        };
+        let (grants, files) = (Arc::clone(&calls.grants), files.clone());
+        let (resource, ids, replicas) = (self.name.clone(), ids.to_vec(), policy.replicas);
+        let (units, shared) = (units.to_vec(), snapshot.pool.shared_nodes.clone());
+        let write = move || {
+            let mut all = Vec::with_capacity(ids.len());
+            for unit in &units {
+                let text = device_info::of_unit(&grants.node, unit, &shared);
+                let text = text.map_err(|why| Problem::Refused(format!("device {}: {why}", unit.id)))?;
+                let is_of =
+                    |id: &&String| split_replica(id, replicas).is_some_and(|(base, _)| base == unit.id.as_str());
+                all.extend(ids.iter().filter(is_of).map(|id| Tells {
+                    resource: resource.clone(),
+                    id: id.clone(),
+                    unit: unit.id.clone(),
+                    text: text.clone(),
+                }));
+            }
+            files.write(&all).map_err(Problem::Host)
+        };
+        let patience = policy.limits.deadline.max(LOOK_PATIENCE);
+        let written = calls.block(patience, write).await;
+        match written.map_err(|error| self.failed(&error))? {
+            Ok(()) => Ok(()),
+            Err(Problem::Refused(why)) => Err(self.refused(&why)),
+            Err(Problem::Host(why)) => {
+                let (plugin, name) = (self.core.name(), &self.name);
+                Err(AllocateError::Host(format!(
+                    "plugin {plugin}: resource {name}: device-info: {why}"
+                )))
+            }
+        }
+    }
+
+    /// Nobody got these: what was told of those that nobody has had before is not so.
+    pub(super) fn untell(&self, units: &[Arc<UnitRecord>]) {
+        if let Some(files) = self.core.memory.files() {
+            let new = units.iter().filter(|unit| !self.core.tenancy.has(&unit.id));
+            files.forget(new.map(|unit| (self.name.as_str(), unit.id.as_str())));
+        }
+    }
+}
+
+enum Problem {
+    Refused(String),
+    Host(String),
+}
