@@ -25,7 +25,14 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
 #[test]
 fn policies_in_readmes_are_policies() -> anyhow::Result<()> {
     let mut parsed = 0;
-    for document in ["README.md", "guests/generic/README.md", "guests/nvidia-gpu/README.md"] {
+    for document in [
+        "README.md",
+        "guests/accel/README.md",
+        "guests/amd-gpu/README.md",
+        "guests/generic/README.md",
+        "guests/intel-gpu/README.md",
+        "guests/nvidia-gpu/README.md",
+    ] {
         for block in blocks(&file(document)?, "yaml")
             .iter()
             .filter(|block| block.contains("plugins:"))
