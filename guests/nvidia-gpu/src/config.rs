@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The whole configuration; every key has a default.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Config {
     pub(crate) ids: Ids,
     /// The most fatal PCIe errors since boot that a healthy GPU may have.
@@ -15,8 +15,32 @@ pub(crate) struct Config {
     pub(crate) link_width: u64,
     /// Whether containers get `/dev/nvidia-modeset`, for graphics.
     pub(crate) modeset: bool,
+    /// Whether GPUs of NVIDIA's driver are offered, whole or in parts.
+    pub(crate) gpus: bool,
+    /// What instances of GPUs in MIG mode are offered as; they are not looked for where there is nothing.
+    pub(crate) mig: Option<String>,
+    /// What GPUs that are bound to vfio are offered as; they are not where there is nothing.
+    pub(crate) vfio: Option<String>,
+    /// The CDI specification that names GPUs and instances, if there is one.
+    pub(crate) cdi_spec: Option<String>,
     /// What Xids ask for, where the admin knows better than the catalogue.
     pub(crate) xid: BTreeMap<u32, Action>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            ids: Ids::default(),
+            fatal_errors: 0,
+            link_width: 0,
+            modeset: false,
+            gpus: true,
+            mig: None,
+            vfio: None,
+            cdi_spec: None,
+            xid: BTreeMap::new(),
+        }
+    }
 }
 
 /// What the id of a GPU is.
@@ -62,16 +86,35 @@ pub(crate) fn parse(json: &str) -> Result<Config, Error> {
                     return Err(refused(" link-width: must be at most 32"));
                 }
             }
-            "modeset" => {
+            "modeset" | "gpus" => {
                 let switch = value.as_bool();
-                config.modeset = switch.ok_or_else(|| refused(" modeset: must be true or false"))?;
+                let switch = switch.ok_or_else(|| refused(&format!(" {key}: must be true or false")))?;
+                match key.as_str() {
+                    "gpus" => config.gpus = switch,
+                    _ => config.modeset = switch,
+                }
+            }
+            "mig" | "vfio" | "cdi-spec" => {
+                let text = value.as_str().filter(|text| text.contains('/'));
+                let what = if key == "cdi-spec" {
+                    "an absolute path"
+                } else {
+                    "a resource's name"
+                };
+                let text = text.ok_or_else(|| refused(&format!(" {key}: must be {what}")))?;
+                let into = match key.as_str() {
+                    "mig" => &mut config.mig,
+                    "vfio" => &mut config.vfio,
+                    _ => &mut config.cdi_spec,
+                };
+                *into = Some(text.to_owned());
             }
             "xid" => {
                 let words = value.as_object().ok_or_else(|| refused(" xid: must be a mapping"))?;
                 config.xid = xids(words).map_err(|problem| refused(&problem))?;
             }
             _ => {
-                let known = "known here: ids, fatal-errors, link-width, modeset, xid";
+                let known = "known here: ids, fatal-errors, link-width, modeset, gpus, mig, vfio, cdi-spec, xid";
                 return Err(refused(&format!(": unknown key `{key}`; {known}")));
             }
         }
@@ -105,17 +148,26 @@ mod tests {
             fatal_errors: 0,
             link_width: 0,
             modeset: false,
+            gpus: true,
+            mig: None,
+            vfio: None,
+            cdi_spec: None,
             xid: BTreeMap::new(),
         };
         assert_eq!(parse("null").unwrap(), defaults);
         assert_eq!(parse("{}").unwrap(), defaults);
-        let json = r#"{"ids": "pci", "fatal-errors": 2, "link-width": 16, "modeset": true, "xid": {"94": "ignore", "13": "reset"}}"#;
+        let json = r#"{"ids": "pci", "fatal-errors": 2, "link-width": 16, "modeset": true,
+            "gpus": false, "mig": "nvidia.com/mig", "vfio": "nvidia.com/vfio", "cdi-spec": "/var/run/cdi/nvidia.yaml", "xid": {"94": "ignore", "13": "reset"}}"#;
         let all = parse(json).unwrap();
         let expected = Config {
             ids: Ids::Pci,
             fatal_errors: 2,
             link_width: 16,
             modeset: true,
+            gpus: false,
+            mig: Some("nvidia.com/mig".to_owned()),
+            vfio: Some("nvidia.com/vfio".to_owned()),
+            cdi_spec: Some("/var/run/cdi/nvidia.yaml".to_owned()),
             xid: BTreeMap::from([(94, Action::Ignore), (13, Action::Reset)]),
         };
         assert_eq!(all, expected);
@@ -138,8 +190,11 @@ mod tests {
             (r#"{"modeset": 1}"#, "config modeset: must be true or false"),
             (
                 r#"{"xids": {}}"#,
-                "config: unknown key `xids`; known here: ids, fatal-errors, link-width, modeset, xid",
+                "config: unknown key `xids`; known here: ids, fatal-errors, link-width, modeset, gpus, mig, vfio, cdi-spec, xid",
             ),
+            (r#"{"mig": true}"#, "config mig: must be a resource's name"),
+            (r#"{"vfio": "gpu"}"#, "config vfio: must be a resource's name"),
+            (r#"{"cdi-spec": 1}"#, "config cdi-spec: must be an absolute path"),
             (r#"{"xid": ["94"]}"#, "config xid: must be a mapping"),
             (
                 r#"{"xid": {"094": "ignore"}}"#,

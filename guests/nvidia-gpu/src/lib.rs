@@ -1,23 +1,28 @@
-//! Offers whole NVIDIA GPUs, without NVML: from PCI functions, what the kernel driver says of them under
+//! Offers NVIDIA GPUs, whole, cut into MIG instances or bound to vfio, without NVML: from PCI functions, what the kernel driver says of them under
 //! `/proc/driver/nvidia` and in the kernel's log, and the nodes that it made. See README.md for the grants, properties and health.
 #![forbid(unsafe_code)]
 
+mod cdi;
 mod config;
 mod faults;
 mod health;
 mod information;
 mod line;
 mod machine;
+mod mig;
 mod models;
+mod pools;
 mod power;
 mod survey;
+mod vfio;
 mod xid;
 
-use devgate_sdk::{Edits, Error, Plugin, Pool, Property, Unit, Verdict, log};
+use config::Config;
+use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
 use faults::Faults;
 use health::Known;
 use machine::Host;
-use survey::{Gpu, Survey};
+use pools::Pools;
 
 /// What the GPUs are offered as; the policy's `rename` can make it another name.
 const RESOURCE: &str = "nvidia.com/gpu";
@@ -27,36 +32,24 @@ struct NvidiaGpu;
 impl Plugin for NvidiaGpu {
     fn enumerate() -> Result<Vec<Pool>, Error> {
         let config = config::parse(&devgate_sdk::config::json())?;
-        let survey = Survey::of(&Host, &config)?;
-        for note in &survey.notes {
+        let found = Pools::look(&config)?;
+        for note in &found.notes {
             log::warn(note);
         }
-        let mut pool = Pool::new(RESOURCE, survey.gpus.into_iter().map(unit).collect());
-        pool.shared_nodes = survey.shared;
-        if !survey.unread.is_empty() {
-            pool.properties
-                .push(Property::new("devgate.unread", survey.unread.join(" ")));
-        }
-        Ok(vec![pool])
+        Ok(found.pools)
     }
 
     fn health(resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
         let config = config::parse(&devgate_sdk::config::json())?;
+        // Whoever drives a GPU on vfio, the kernel's log says nothing of it.
+        if units.iter().all(vfio::is_unit) {
+            return Ok(units.iter().map(vfio::health).collect());
+        }
         let faults = Faults::look(&Host, &config.xid, &resource);
         for note in &faults.notes {
             log::warn(note);
         }
-        let verdict = |unit: &Unit| match unit.backing.first() {
-            Some(function) => {
-                let known = Known {
-                    uuid: unit.property("uuid"),
-                    minor: unit.property("minor"),
-                };
-                health::of(&Host, &config, function, known, &faults)
-            }
-            None => Verdict::Unknown("nothing is known of its hardware".to_owned()),
-        };
-        Ok(units.iter().map(verdict).collect())
+        Ok(units.iter().map(|unit| verdict(unit, &config, &faults)).collect())
     }
 
     /// Nothing: the nodes are the units', and environment and CDI names are templates of the policy, which the host fills in.
@@ -65,10 +58,26 @@ impl Plugin for NvidiaGpu {
     }
 }
 
-fn unit(gpu: Gpu<Host>) -> Unit {
-    let unit = Unit::of(gpu.id, gpu.function, vec![gpu.node]);
-    let add = |unit: Unit, (name, value): (&'static str, String)| unit.with(name, value);
-    gpu.properties.into_iter().fold(unit, add)
+/// How a GPU is, or the instance and the GPU that it is a part of.
+fn verdict(unit: &Unit, config: &Config, faults: &Faults) -> Verdict {
+    if vfio::is_unit(unit) {
+        return vfio::health(unit);
+    }
+    let Some(function) = unit.backing.first() else {
+        return Verdict::Unknown("nothing is known of its hardware".to_owned());
+    };
+    let instance = unit.property("mig").is_some();
+    let known = Known {
+        uuid: unit.property(if instance { "gpu" } else { "uuid" }),
+        minor: unit.property("minor"),
+    };
+    match health::of(&Host, config, function, known, faults) {
+        Verdict::Healthy if instance => mig::is_there(unit).err().unwrap_or(Verdict::Healthy),
+        verdict => verdict,
+    }
 }
 
 devgate_sdk::export!(NvidiaGpu);
+
+#[cfg(test)]
+mod tests;

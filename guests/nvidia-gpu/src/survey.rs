@@ -5,6 +5,7 @@ use crate::information::{Information, driver_version};
 use crate::machine::{Function, Machine};
 use crate::models;
 use crate::power::Power;
+use crate::vfio::is_vfio;
 use devgate_sdk::{Error, ErrorKind, Presence};
 
 /// NVIDIA's PCI vendor id.
@@ -44,6 +45,8 @@ pub(crate) struct Gpu<M: Machine> {
 enum Left {
     /// It is not this component's.
     Out(String),
+    /// Another part of this component has it.
+    Elsewhere,
     /// It is, and cannot be described now.
     Unread(String),
 }
@@ -73,6 +76,7 @@ impl<M: Machine> Survey<M> {
             if is_gpu(&function) {
                 match look(machine, config, version, function) {
                     Ok(gpu) => survey.add(gpu),
+                    Err(Left::Elsewhere) => {}
                     Err(Left::Out(why)) => survey.notes.push(format!("GPU {address} is left out: {why}")),
                     Err(Left::Unread(why)) => {
                         survey
@@ -89,7 +93,9 @@ impl<M: Machine> Survey<M> {
         survey
             .unread
             .extend(known.into_iter().filter(|name| !seen.contains(name)));
-        survey.share(machine, config);
+        let (shared, notes) = shared(machine, config, !survey.gpus.is_empty());
+        survey.shared = shared;
+        survey.notes.extend(notes);
         Ok(survey)
     }
 
@@ -103,25 +109,27 @@ impl<M: Machine> Survey<M> {
             self.gpus.push(gpu);
         }
     }
+}
 
-    /// Finds the shared nodes. One that is not there, or that the policy does not list, is left out.
-    fn share(&mut self, machine: &M, config: &Config) {
-        for (path, needed) in SHARED.into_iter().chain(config.modeset.then_some(MODESET)) {
-            match machine.node_at(path) {
-                Ok(node) => self.shared.push(node),
-                Err(error) if error.is_absence() && needed && !self.gpus.is_empty() => {
-                    let hint = "without it no GPU can be used; `nvidia-modprobe -c 0 -u` makes it";
-                    self.notes.push(format!("node {path} is not there: {hint}"));
-                }
-                Err(error) if error.is_absence() || error.kind == ErrorKind::Denied => {}
-                Err(error) => self.notes.push(error.message),
+/// The shared nodes, and what is to be said of them. One that is not there, or that the policy does not list, is left out.
+pub(crate) fn shared<M: Machine>(machine: &M, config: &Config, has_gpus: bool) -> (Vec<M::Node>, Vec<String>) {
+    let (mut nodes, mut notes) = (Vec::new(), Vec::new());
+    for (path, needed) in SHARED.into_iter().chain(config.modeset.then_some(MODESET)) {
+        match machine.node_at(path) {
+            Ok(node) => nodes.push(node),
+            Err(error) if error.is_absence() && needed && has_gpus => {
+                let hint = "without it no GPU can be used; `nvidia-modprobe -c 0 -u` makes it";
+                notes.push(format!("node {path} is not there: {hint}"));
             }
+            Err(error) if error.is_absence() || error.kind == ErrorKind::Denied => {}
+            Err(error) => notes.push(error.message),
         }
     }
+    (nodes, notes)
 }
 
 /// Whether a function is a GPU of NVIDIA's, as far as it answers.
-fn is_gpu(function: &impl Function) -> bool {
+pub(crate) fn is_gpu(function: &impl Function) -> bool {
     let class = function.attribute("class").unwrap_or_default();
     function.attribute("vendor").is_ok_and(|vendor| vendor == VENDOR) && CLASSES.iter().any(|c| class.starts_with(c))
 }
@@ -136,6 +144,7 @@ fn look<M: Machine>(
     let address = function.name();
     match function.driver().as_deref() {
         Some("nvidia") => {}
+        Some(other) if config.vfio.is_some() && is_vfio(other) => return Err(Left::Elsewhere),
         Some(other) => return Err(Left::Out(format!("its driver is {other}"))),
         None => return Err(unread("it has no driver")),
     }
