@@ -29,24 +29,33 @@ impl Instance {
     }
 }
 
-/// All instances of the GPU with this minor number, sorted; none where it is not in MIG mode, or not cut yet.
-pub(crate) fn instances(minor: &str) -> Result<Vec<Instance>, Error> {
+/// All instances of the GPU with this minor number, sorted; none where it is not in MIG mode, or not cut yet. One that cannot be
+/// read costs none of the others.
+///
+/// # Errors
+/// Where it cannot even be told whether there are any.
+pub(crate) fn instances(minor: &str) -> Result<Vec<Result<Instance, Error>>, Error> {
     let gpu = format!("{CAPABILITIES}/gpu{minor}/mig");
     let mut instances = Vec::new();
     for gi in numbered(&gpu, "gi")? {
         let gpu = format!("{gpu}/gi{gi}");
-        for ci in numbered(&gpu, "ci")? {
-            // One that goes while it is looked at is none.
-            let opens = access(&gpu)?.zip(access(&format!("{gpu}/ci{ci}"))?);
-            instances.extend(opens.map(|(gpu_capability, compute_capability)| Instance {
-                gpu: gi,
-                compute: ci,
-                gpu_capability,
-                compute_capability,
-            }));
+        match numbered(&gpu, "ci") {
+            Ok(all) => instances.extend(all.into_iter().filter_map(|ci| instance(&gpu, gi, ci).transpose())),
+            Err(error) => instances.push(Err(error)),
         }
     }
     Ok(instances)
+}
+
+/// One instance; none if it goes while it is looked at.
+fn instance(directory: &str, gpu: u32, compute: u32) -> Result<Option<Instance>, Error> {
+    let opens = access(directory)?.zip(access(&format!("{directory}/ci{compute}"))?);
+    Ok(opens.map(|(gpu_capability, compute_capability)| Instance {
+        gpu,
+        compute,
+        gpu_capability,
+        compute_capability,
+    }))
 }
 
 /// The numbers behind names that begin with `start`, sorted.

@@ -6,7 +6,7 @@ use crate::machine::Host;
 use crate::mig::{self, Instance};
 use crate::survey::{Gpu, Survey, shared};
 use crate::{RESOURCE, vfio};
-use devgate_sdk::{Error, Pool, Property, Unit, host_paths};
+use devgate_sdk::{Error, Pool, Unit, host_paths};
 
 /// All that is offered.
 pub(crate) struct Pools {
@@ -50,15 +50,25 @@ impl Pools {
                     Err(why) => notes.push(format!("GPU {address} is left out: {why}")),
                 },
                 Ok(instances) => {
+                    let mut is_unread = false;
                     for instance in instances {
-                        match part(&gpu, instance, config, &names) {
-                            Ok(unit) => parts.push(unit),
-                            Err(why) => notes.push(format!(
+                        match instance.map(|instance| (instance, part(&gpu, instance, config, &names))) {
+                            Ok((_, Ok(unit))) => parts.push(unit),
+                            Ok((instance, Err(why))) => notes.push(format!(
                                 "instance {}:{} of GPU {address} is left out: {why}",
                                 instance.gpu, instance.compute
                             )),
+                            Err(error) => {
+                                is_unread = true;
+                                notes.push(format!(
+                                    "an instance of GPU {address} cannot be described now: {}",
+                                    error.message
+                                ));
+                            }
                         }
                     }
+                    // What was known of those that cannot be read stands.
+                    unread.extend(is_unread.then_some(address));
                 }
                 Err(error) => {
                     notes.push(format!("GPU {address} cannot be described now: {}", error.message));
@@ -66,9 +76,7 @@ impl Pools {
                 }
             }
         }
-        if !unread.is_empty() {
-            whole.properties.push(Property::new("devgate.unread", unread.join(" ")));
-        }
+        whole.properties.extend(crate::survey::unread(&unread));
         let mut pools = vec![whole];
         match config.mig.as_deref() {
             None => {}

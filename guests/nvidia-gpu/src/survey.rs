@@ -2,11 +2,12 @@
 
 use crate::config::{Config, Ids};
 use crate::information::{Information, driver_version};
+use crate::line::Slot;
 use crate::machine::{Function, Machine};
 use crate::models;
 use crate::power::Power;
 use crate::vfio::is_vfio;
-use devgate_sdk::{Error, ErrorKind, Presence};
+use devgate_sdk::{Error, ErrorKind, Presence, Property};
 
 /// NVIDIA's PCI vendor id.
 pub(crate) const VENDOR: &str = "0x10de";
@@ -22,6 +23,9 @@ const SHARED: [(&str, bool); 3] = [
 ];
 /// Another one, for graphics. Only where it is asked for: the host tells the admin who asks for what is not granted.
 const MODESET: (&str, bool) = ("/dev/nvidia-modeset", false);
+
+/// The most bytes of a property's value.
+const MOST_UNREAD: usize = 4_096;
 
 /// What there is now.
 pub(crate) struct Survey<M: Machine> {
@@ -90,9 +94,11 @@ impl<M: Machine> Survey<M> {
         }
         // A function that answers no more is no GPU by what it says, nor by the policy's selectors. The driver still knows it.
         let known = machine.entries(GPUS).unwrap_or_default();
-        survey
-            .unread
-            .extend(known.into_iter().filter(|name| !seen.contains(name)));
+        survey.unread.extend(
+            known
+                .into_iter()
+                .filter(|name| !seen.contains(name) && Slot::parse(name).is_some()),
+        );
         let (shared, notes) = shared(machine, config, !survey.gpus.is_empty());
         survey.shared = shared;
         survey.notes.extend(notes);
@@ -126,6 +132,19 @@ pub(crate) fn shared<M: Machine>(machine: &M, config: &Config, has_gpus: bool) -
         }
     }
     (nodes, notes)
+}
+
+/// Tells the host which devices cannot be described now; nothing where there are none. As many as a property has room for.
+pub(crate) fn unread(names: &[String]) -> Option<Property> {
+    let mut text = String::new();
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        if text.len() + name.len() < MOST_UNREAD {
+            text.push_str(name);
+            text.push(' ');
+        }
+    }
+    let text = text.trim_end();
+    (!text.is_empty()).then(|| Property::new("devgate.unread", text))
 }
 
 /// Whether a function is a GPU of NVIDIA's, as far as it answers.

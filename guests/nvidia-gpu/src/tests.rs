@@ -255,3 +255,20 @@ fn a_gpu_that_leaves_vfio_is_unhealthy_there() {
     assert!(!rig.survey().unit("0000:ca:00.0").is_healthy());
     assert!(rig.survey().unit("0000:e3:00.0").is_healthy());
 }
+
+#[test]
+fn an_instance_that_cannot_be_read_stays_as_it_was_and_costs_no_other() {
+    let mut rig = rig();
+    rig.survey();
+    rig.file(&format!("{CAPABILITIES}/gi1/access"), "?\n");
+    let survey = rig.survey();
+    assert_eq!(survey.ids(MIG), [ONE, TWO, FIVE_0, FIVE_1]);
+    assert_eq!(survey.unread, ["0000:65:00.0"]);
+    assert!(survey.units.iter().all(Unit::is_healthy), "{survey}");
+    let verdict = survey.unit(ONE).verdict.clone();
+    assert!(matches!(verdict, Some(Verdict::Unknown(why)) if why.contains("names no capability")));
+    assert!(
+        survey.has_said("an instance of GPU 0000:65:00.0 cannot be described now"),
+        "{survey}"
+    );
+}

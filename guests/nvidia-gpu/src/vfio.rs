@@ -17,16 +17,29 @@ pub(crate) fn pool(resource: &str, notes: &mut Vec<String>) -> Result<Pool, Erro
             )),
         }
     }
-    let mut pool = Pool::new(resource, Vec::new());
+    let (mut pool, mut unread) = (Pool::new(resource, Vec::new()), Vec::new());
     for (group, members) in groups {
         if let Some(first) = members.iter().find(|device| is_gpu(*device)).map(Device::name) {
-            pool.units.push(unit(first, &group, members)?);
+            let names: Vec<String> = members.iter().map(Device::name).collect();
+            match unit(first, &group, members) {
+                Ok(unit) => pool.units.push(unit),
+                Err(error) => {
+                    notes.push(format!(
+                        "iommu group {group} cannot be described now: {}",
+                        error.message
+                    ));
+                    unread.extend(names);
+                }
+            }
         }
     }
+    pool.properties.extend(crate::survey::unread(&unread));
     // The node that programs open to tie groups together. It gives nothing by itself.
-    for device in hardware::devices("misc")? {
-        if device.name() == "vfio" {
-            pool.shared_nodes.extend(device.nodes()?);
+    let all = hardware::devices("misc")?;
+    for container in all.iter().filter(|device| device.name() == "vfio") {
+        match container.nodes() {
+            Ok(nodes) => pool.shared_nodes.extend(nodes),
+            Err(error) => notes.push(error.message),
         }
     }
     Ok(pool)
@@ -41,8 +54,9 @@ fn unit(id: String, group: &str, members: Vec<Device>) -> Result<Unit, Error> {
         Property::new("gpus", gpus.iter().map(|gpu| gpu.name()).collect::<Vec<_>>().join(" ")),
     ];
     if let Some(gpu) = gpus.first() {
-        let ids = ["vendor", "device"].map(|key| gpu.attribute(key).unwrap_or_default());
-        properties.push(Property::new("device", ids.map(|id| id.replace("0x", "")).join(":")));
+        let id = |key| u16::from_str_radix(gpu.attribute(key).ok()?.strip_prefix("0x")?, 16).ok();
+        let ids = id("vendor").zip(id("device"));
+        properties.extend(ids.map(|(vendor, device)| Property::new("device", format!("{vendor:04x}:{device:04x}"))));
         properties.extend(gpu.numa_node().map(|numa| Property::new("numa", numa.to_string())));
         let model = gpu.attribute("device").ok().as_deref().and_then(crate::models::of);
         properties.extend(model.map(|model| Property::new("architecture", model.architecture)));

@@ -20,7 +20,8 @@ pub(super) fn named(properties: &[Property]) -> impl Iterator<Item = String> {
 
 impl Inventory {
     /// Takes over units of `old` that are made of a device that the component cannot describe now, unless what it does
-    /// describe has their id or any of their hardware: then they are something else by now.
+    /// describe has their id or any of their hardware: then they are something else by now. Parts of a device may have it in
+    /// common with what is described (`partitions`).
     ///
     /// What the policy does not offer any more stays listed as well, and is not given: a driver or an attribute that a selector
     /// states is another by now, as it is for hardware that has failed.
@@ -29,11 +30,15 @@ impl Inventory {
         if self.unread.is_empty() {
             return rejected;
         }
-        let taken = Taken::of(self);
+        let (taken, partitions) = (Taken::of(self), host.policy().partitions);
         let mut kept = Vec::new();
         for (resource, pool) in &old.pools {
-            let units = pool.units.iter().filter(|unit| taken.leaves(unit));
-            let units = units.filter(|unit| unit.backing.iter().any(|device| self.unread.contains(device.name())));
+            let named = |unit: &&Arc<UnitRecord>| unit.backing.iter().any(|device| self.unread.contains(device.name()));
+            let left = |unit: &&Arc<UnitRecord>| {
+                taken.leaves(unit)
+                    || (partitions && !taken.has_id(unit) && self.units().all(|new| are_apart(unit, new)))
+            };
+            let units = pool.units.iter().filter(named).filter(left);
             kept.extend(units.map(|unit| (resource, pool, Arc::clone(unit))));
         }
         let most = most_units(host.policy());
@@ -72,11 +77,23 @@ impl Taken {
         }
     }
 
+    fn has_id(&self, unit: &UnitRecord) -> bool {
+        self.ids.contains(unit.id.as_str())
+    }
+
     fn leaves(&self, unit: &UnitRecord) -> bool {
-        !self.ids.contains(unit.id.as_str())
+        !self.has_id(unit)
             && unit.backing.iter().all(|device| !self.devices.contains(device))
             && exclusive(unit).all(|node| !self.nodes.contains(&node))
     }
+}
+
+/// Whether two units have nothing in common, or are parts of it: each with a node that the other has not.
+fn are_apart(one: &UnitRecord, two: &UnitRecord) -> bool {
+    let has_more = |a: &UnitRecord, b: &UnitRecord| exclusive(a).any(|node| exclusive(b).all(|other| other != node));
+    let devices = one.backing.iter().any(|device| two.backing.contains(device));
+    let nodes = exclusive(one).any(|node| exclusive(two).any(|other| other == node));
+    !(devices || nodes) || (has_more(one, two) && has_more(two, one))
 }
 
 /// The nodes that a unit has for itself.

@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::plugin::LoadFailure;
 use devgate_model::{CallError, HostFault, PluginName};
 use devgate_node::Change;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 const GPU: &str = "fake.com/gpu";
 
@@ -73,4 +73,43 @@ async fn it_says_why_it_offers_nothing() {
                 resources: [fake.com/gpu]\n    hardware:\n      - {subsystem: infiniband}\n";
     let world = start(idle, [("fake.wasm", Fake::gpus())]);
     assert_eq!(look(&world, "gpus").await.unwrap().outcome, Outcome::Idle);
+}
+
+/// Two parts of one device, with a node each, of which one cannot be described for a while; then the device as a whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_that_cannot_be_described_stays_beside_the_others_and_not_beside_the_whole() {
+    static PARTS: AtomicU8 = AtomicU8::new(2);
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        let Some(gpu) = pools[0].units.first().cloned() else {
+            return Ok(pools);
+        };
+        let part = |id: &str, nodes: &[devgate_model::NodeHandle]| devgate_model::Unit {
+            id: id.into(),
+            nodes: nodes.to_vec(),
+            ..gpu.clone()
+        };
+        let parts = [part("a", &gpu.nodes[..1]), part("b", &gpu.nodes[1..])];
+        pools[0].units = match PARTS.load(Ordering::SeqCst) {
+            0 => vec![part("whole", &gpu.nodes)],
+            listed => parts.into_iter().rev().take(listed.into()).collect(),
+        };
+        pools[0].properties.push(property("devgate.unread", "0000:00:01.0"));
+        Ok(pools)
+    });
+    let policy = patient()
+        .replace(", name: \"card*\"}", "}")
+        .replace("    health:", "    partitions: true\n    health:");
+    let world = start(&policy, [("fake.wasm", fake)]);
+    let found = look(&world, "gpus").await.unwrap();
+    assert_eq!(
+        (ids(&found).as_slice(), found.rejected.len()),
+        (["a", "b"].as_slice(), 0)
+    );
+    assert!(found.units.iter().all(|unit| unit.unhealthy().is_none()), "{found:?}");
+    PARTS.store(1, Ordering::SeqCst);
+    assert_eq!(ids(&look(&world, "gpus").await.unwrap()), ["a", "b"]);
+    PARTS.store(0, Ordering::SeqCst);
+    assert_eq!(ids(&look(&world, "gpus").await.unwrap()), ["whole"]);
 }
