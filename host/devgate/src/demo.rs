@@ -86,6 +86,7 @@ async fn stage_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::R
         components: &args.components,
         node_root,
         version: KubeletVersion::default(),
+        log: "info",
         more: &[],
     };
     Stage::set(setup).await

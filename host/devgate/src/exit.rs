@@ -20,11 +20,11 @@ pub(crate) const HELP: &str = "\
 Exit codes:
   0  all went well; `run` was asked to stop, and did
   1  something failed at run time; the message says what
-  2  the command line is wrong
+  2  the command line or a scenario is wrong
   3  the policy is wrong; nothing was started
   4  a directory or file of this node is missing or may not be used
   5  what was looked at has errors, is not well or is refused, which is shown (check, conform, explain, inspect, pack,
-     status, reload)";
+     simulate, status, reload)";
 
 /// An error with the exit code that belongs to it.
 #[derive(Debug, thiserror::Error)]

@@ -9,6 +9,7 @@ mod demo;
 mod exit;
 mod explain;
 mod inspect;
+mod junit;
 mod loader;
 mod logging;
 mod new;

@@ -2,19 +2,29 @@
 
 mod check;
 mod hardware;
+mod json;
+mod keep;
 mod outcome;
 mod patch;
 mod play;
 mod scenario;
 mod text;
+mod timeline;
 
-use crate::cli::SimulateArgs;
+use crate::cli::{Output, SimulateArgs};
+use crate::junit::{self, Case, Suite};
+use crate::progress::Progress;
 use crate::{exit, output};
 use anyhow::{Context, bail};
+use outcome::Outcome;
 use play::Prepared;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinSet;
 
 /// Runs the command.
 pub(crate) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
@@ -24,26 +34,91 @@ pub(crate) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         .enable_all()
         .build();
     let runtime = runtime.context("start the runtime")?;
-    runtime.block_on(async {
+    let begun = Instant::now();
+    let outcomes = runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        // The hosts are ended and their directories removed when `play` is dropped.
         tokio::select! {
-            result = play(args, &prepared) => result,
-            // The host is ended and its directory removed when `play` is dropped.
+            result = play(args, prepared) => result,
             _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+            _ = terminate.recv() => bail!("terminated"),
         }
-    })
+    });
+    drop(runtime);
+    let (outcomes, took) = (outcomes?, begun.elapsed());
+    if let Some(file) = &args.junit {
+        let suite = junit(&outcomes);
+        std::fs::write(file, junit::xml("devgate simulate", &[suite])).with_context(|| file.display().to_string())?;
+    }
+    match args.output {
+        Output::Text => output::print(&text::summary(&outcomes, took))?,
+        Output::Json => output::print_json(&json::results(&outcomes, took))?,
+    }
+    let passed = outcomes.iter().all(Outcome::passed);
+    Ok(if passed { exit::OK } else { exit::FOUND })
 }
 
-async fn play(args: &SimulateArgs, prepared: &[Prepared]) -> anyhow::Result<u8> {
-    let begun = Instant::now();
-    let mut outcomes = Vec::new();
+/// Plays them, so many at a time; shows each in its turn.
+async fn play(args: &SimulateArgs, prepared: Vec<Prepared>) -> anyhow::Result<Vec<Outcome>> {
+    let room = Arc::new(Semaphore::new(args.jobs.into()));
+    // Dropped, it ends them all.
+    let mut playing = JoinSet::new();
+    let mut results = Vec::new();
     for scenario in prepared {
-        let outcome = scenario.play().await;
-        output::print(&text::scenario(&outcome, args.verbose))?;
+        let (room, keep) = (Arc::clone(&room), args.keep.clone());
+        let (result, receive) = oneshot::channel();
+        playing.spawn(async move {
+            // Never closed.
+            let Ok(_place) = room.acquire().await else { return };
+            let what = format!("playing {}", scenario.scenario.file.display());
+            let _progress = Progress::begin(what);
+            // Nobody waits any more where this cannot be sent.
+            let _ = result.send(scenario.play(keep.as_deref()).await);
+        });
+        results.push(receive);
+    }
+    let mut outcomes = Vec::new();
+    for result in results {
+        let outcome = result.await.context("a scenario could not be played to its end")?;
+        if args.output == Output::Text {
+            output::print(&text::scenario(&outcome, args.verbose))?;
+            if args.trace {
+                output::print(&format!("  what happened when:\n{}", timeline::timeline(&outcome)))?;
+            }
+        }
         outcomes.push(outcome);
     }
-    output::print(&text::summary(&outcomes, begun.elapsed()))?;
-    let passed = outcomes.iter().all(outcome::Outcome::passed);
-    Ok(if passed { exit::OK } else { exit::FOUND })
+    Ok(outcomes)
+}
+
+/// One case for each scenario.
+fn junit(outcomes: &[Outcome]) -> Suite {
+    let case = |outcome: &Outcome| {
+        let first = match (&outcome.broken, outcome.failure()) {
+            (Some(broken), _) => broken.lines().next().map(str::to_owned),
+            (None, Some(step)) => step.failure.as_ref().map(|failure| {
+                let (number, line, what) = (step.number, step.line, failure.line());
+                format!("step {number}, line {line}: {}: {what}", step.summary)
+            }),
+            (None, None) => None,
+        };
+        let all = || format!("{}{}", text::steps(outcome), text::last_words(outcome));
+        Case {
+            class: outcome.file.display().to_string(),
+            name: text::title(outcome),
+            took: outcome.took,
+            failure: first.map(|first| (first, all())),
+            output: if outcome.passed() {
+                text::steps(outcome)
+            } else {
+                String::new()
+            },
+        }
+    };
+    Suite {
+        name: "scenarios".to_owned(),
+        cases: outcomes.iter().map(case).collect(),
+    }
 }
 
 /// All scenarios, with what they name; what is wrong is told of all of them.

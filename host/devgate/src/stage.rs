@@ -29,6 +29,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) node_root: &'a Path,
     /// Which kubelet is played.
     pub(crate) version: KubeletVersion,
+    /// What the host logs.
+    pub(crate) log: &'a str,
     /// More options of `devgate run`.
     pub(crate) more: &'a [&'a str],
 }
@@ -38,6 +40,7 @@ pub(crate) struct Stage {
     pub(crate) kubelet: StandIn,
     pub(crate) node_root: PathBuf,
     components: PathBuf,
+    log_filter: String,
     more: Vec<String>,
     host: Option<Child>,
     log: Arc<Mutex<Vec<Line>>>,
@@ -47,10 +50,16 @@ pub(crate) struct Stage {
 /// A line of the host's log.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
+    /// When it was read.
+    pub(crate) at: Instant,
     pub(crate) level: String,
     pub(crate) message: String,
     pub(crate) plugin: String,
     pub(crate) family: String,
+    /// Whether the component said it.
+    pub(crate) by_component: bool,
+    /// As it was written.
+    pub(crate) raw: String,
 }
 
 impl Stage {
@@ -71,6 +80,7 @@ impl Stage {
             kubelet: StandIn::new(config).await.context("start the kubelet stand-in")?,
             node_root,
             components: setup.components.to_owned(),
+            log_filter: setup.log.to_owned(),
             more: setup.more.iter().map(|arg| (*arg).to_owned()).collect(),
             host: None,
             log: Arc::default(),
@@ -105,7 +115,7 @@ impl Stage {
             .args([Path::new("--status-socket"), &dir.join("status.sock")])
             .args([Path::new("--pod-resources-dir"), &dir.join("pod-resources")])
             .args(&self.more)
-            .args(["--log-format", "json", "--log", "info"])
+            .args(["--log-format", "json", "--log", &self.log_filter])
             .env_remove("DEVGATE_LOG")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -160,6 +170,12 @@ impl Stage {
         Ok(())
     }
 
+    /// Ends the host without any order, as an empty battery or the kernel's memory killer does.
+    pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
+        let mut host = self.host.take().context("the host does not run")?;
+        host.kill().await.context("kill the host")
+    }
+
     /// How the host has ended by itself, if it has.
     pub(crate) fn ended(&mut self) -> Option<String> {
         match self.host.as_mut()?.try_wait() {
@@ -211,9 +227,12 @@ fn parse(text: &str) -> Line {
     // What is said before the log is set up, or by a panic, is no JSON.
     let plain = json.is_null();
     Line {
+        at: Instant::now(),
+        raw: text.to_owned(),
         level: if plain { "RAW".to_owned() } else { field("level") },
         message: if plain { text.to_owned() } else { field("message") },
         plugin: field("plugin"),
         family: field("family"),
+        by_component: field("target") == "component",
     }
 }

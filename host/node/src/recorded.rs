@@ -46,10 +46,8 @@ impl Recorded {
         // Only ever replaced by a whole one: a panic elsewhere cannot have left half a change behind.
         let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
         let mut changed = world.clone();
-        let said = change::said(&changed, &change)?;
         change::apply(&mut changed, change)?;
-        let mut events = told::difference(&world, &changed);
-        events.extend(said);
+        let events = told::difference(&world, &changed);
         *world = changed;
         drop(world);
         self.watchers.tell(&events);

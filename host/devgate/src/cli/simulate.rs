@@ -1,5 +1,6 @@
 //! Options of `devgate simulate`.
 
+use super::Output;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -8,7 +9,8 @@ pub(super) const HELP: &str = "\
 Examples:
   devgate simulate scenarios                              all scenarios in a folder and those beneath it
   devgate simulate scenarios/unplug.yaml -v               one, with each of its steps
-  devgate simulate scenarios --components target/components
+  devgate simulate scenarios --components target/components --junit results.xml
+  devgate simulate scenarios/unplug.yaml --trace --keep /tmp/looked-at
 
 A scenario names its policy and its recorded node; docs/simulate.md has its form.
 
@@ -31,7 +33,27 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) components: Option<PathBuf>,
 
+    /// How many are played at a time; those with short times may fail on a busy machine
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: u16,
+
     /// Show every step of every scenario, not only of those that fail
     #[arg(long, short)]
     pub(crate) verbose: bool,
+
+    /// Show what happened when: the steps, and what the kubelet saw of them
+    #[arg(long)]
+    pub(crate) trace: bool,
+
+    /// Keep policy, node, status, log and timeline of each scenario in a folder beneath this one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+
+    /// Write the results as JUnit's XML, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// How to show the results
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
 }

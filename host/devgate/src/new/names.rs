@@ -146,7 +146,10 @@ mod tests {
             "", "Npu", "npu_1", "1npu", "npu-", "npu--x", "npu-1", "a b", "../x", "ä", "\n", &long,
         ] {
             let problem = Names::try_new(wrong, "acme.com").unwrap_err();
-            assert!(problem.ends_with("such as acme-npu") && !problem.contains('\n'), "{problem}");
+            assert!(
+                problem.ends_with("such as acme-npu") && !problem.contains('\n'),
+                "{problem}"
+            );
         }
         for kept in ["test", "import", "self", "types"] {
             let problem = Names::try_new(kept, "acme.com").unwrap_err();

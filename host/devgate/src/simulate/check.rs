@@ -1,12 +1,17 @@
 //! Whether what a step expects holds, and what is there instead.
 
-use super::scenario::{Amount, Expect, Resource};
+use super::scenario::{Amount, Expect, LogLine, Resource};
+use crate::stage::Line;
 use crate::watching::Report;
 use devgate_kubelet::standin::StandIn;
 use std::collections::BTreeSet;
 use std::fmt;
 
+mod choice;
 mod container;
+mod status;
+#[cfg(test)]
+mod tests;
 
 pub(super) use container::Started;
 
@@ -34,10 +39,12 @@ pub(super) struct Seen<'a> {
     /// What the host says of itself, where it answers.
     pub(super) host: Option<&'a Report>,
     pub(super) started: &'a [Started],
+    /// The host's log since something happened last.
+    pub(super) log: &'a [Line],
 }
 
 /// Everything that does not hold; nothing where all does.
-pub(super) fn check(expect: &Expect, seen: &Seen<'_>) -> Vec<Mismatch> {
+pub(super) async fn check(expect: &Expect, seen: &Seen<'_>) -> Vec<Mismatch> {
     let mut wrong = Vec::new();
     for (name, resource) in &expect.devices {
         devices(name, resource, seen.kubelet, &mut wrong);
@@ -46,7 +53,14 @@ pub(super) fn check(expect: &Expect, seen: &Seen<'_>) -> Vec<Mismatch> {
         reason(id, text, seen.host, &mut wrong);
     }
     if let Some(pod) = &expect.pod {
-        container::check(pod, seen, &mut wrong);
+        container::look(pod, seen.started, &mut wrong);
+    }
+    status::check(expect, seen.host, &mut wrong);
+    for line in &expect.log {
+        logged(line, seen.log, &mut wrong);
+    }
+    if let Some(choice) = &expect.choice {
+        choice::check(choice, seen.kubelet, &mut wrong).await;
     }
     wrong
 }
@@ -78,6 +92,46 @@ fn devices(name: &str, expected: &Resource, kubelet: &StandIn, wrong: &mut Vec<M
             found,
         });
     }
+    for (id, nodes) in &expected.numa {
+        let there = devices.get(id).filter(|_| !gone);
+        if there.is_some_and(|(_, there)| there == nodes) {
+            continue;
+        }
+        let list = |nodes: &BTreeSet<i64>| match nodes.is_empty() {
+            true => "none".to_owned(),
+            false => nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        };
+        wrong.push(Mismatch {
+            what: format!("{name} NUMA nodes of {id}"),
+            expected: list(nodes),
+            found: there.map_or("no such device".to_owned(), |(_, there)| list(there)),
+        });
+    }
+}
+
+fn logged(expected: &LogLine, log: &[Line], wrong: &mut Vec<Mismatch>) {
+    let LogLine { text, plugin, level } = expected;
+    let holds = |line: &&Line| {
+        line.message.contains(text.as_str())
+            && plugin.as_ref().is_none_or(|plugin| *plugin == line.plugin)
+            && level.as_ref().is_none_or(|level| *level == line.level)
+    };
+    if log.iter().any(|line| holds(&line)) {
+        return;
+    }
+    let mut what = "log".to_owned();
+    what.extend(plugin.iter().map(|plugin| format!(" of {plugin}")));
+    what.extend(level.iter().map(|level| format!(" at {level}")));
+    let lines = match log.len() {
+        0 => "no line".to_owned(),
+        1 => "one line without it".to_owned(),
+        n => format!("{n} lines without it"),
+    };
+    wrong.push(Mismatch {
+        what,
+        expected: format!("a line with \"{text}\" since something happened last"),
+        found: lines,
+    });
 }
 
 fn reason(pattern: &str, text: &str, host: Option<&Report>, wrong: &mut Vec<Mismatch>) {

@@ -3,11 +3,11 @@
 use super::check::{self, Mismatch, Seen, Started};
 use super::hardware::Hardware;
 use super::outcome::{Failure, Outcome, Played};
-use super::patch;
-use super::scenario::{Expect, PodSpec, Scenario, Step, Verb};
+use super::scenario::{Expect, PodSpec, Reload, Scenario, Step, Verb};
+use super::{keep, patch};
 use crate::exit;
 use crate::stage::{LOOK, Line, Setup, Stage};
-use crate::status::ask::ask;
+use crate::status::ask;
 use crate::watching::Report;
 use anyhow::{Context, bail};
 use devgate_kubelet::standin::StandIn;
@@ -32,6 +32,10 @@ pub(super) struct Play {
     /// What the host reads.
     text: String,
     started: Vec<Started>,
+    /// The policy that is in force.
+    policy: String,
+    /// How many lines the host's log had when something happened last.
+    logged: usize,
 }
 
 /// What a scenario needs before it can be played.
@@ -79,45 +83,39 @@ fn policy(file: &Path, patch: Option<&yaml::Node>) -> anyhow::Result<String> {
     };
     parse(&name, &text)?;
     let Some(patch) = patch else { return Ok(text) };
-    let tree = yaml::read_as("a policy", &text).map_err(|(_, message)| wrong(format!("policy {name}: {message}")))?;
-    let text = patch::patched(tree, patch)?;
+    let text = patched(&text, patch)?;
     parse(&format!("{name} with policy-patch"), &text)?;
     Ok(text)
 }
 
+fn patched(text: &str, patch: &yaml::Node) -> anyhow::Result<String> {
+    let tree = yaml::read_as("a policy", text).map_err(|(_, message)| exit::with_code(exit::POLICY, message))?;
+    patch::patched(tree, patch)
+}
+
 impl Prepared {
-    /// Plays it from its first step to its last, or to the one that fails.
-    pub(super) async fn play(&self) -> Outcome {
-        let begun = Instant::now();
+    /// Plays it from its first step to its last, or to the one that fails; keeps what is worth a look in a folder.
+    pub(super) async fn play(&self, keep: Option<&Path>) -> Outcome {
         let mut outcome = Outcome::new(&self.scenario);
         match self.begin().await {
             Ok(mut play) => {
-                for step in &self.scenario.steps {
-                    let begun = Instant::now();
-                    let result = play.take(step).await;
-                    let failed = result.is_err();
-                    outcome.steps.push(Played {
-                        number: step.number,
-                        line: step.at.line,
-                        summary: step.summary.clone(),
-                        note: step.note.clone(),
-                        took: begun.elapsed(),
-                        failure: result.err(),
-                    });
-                    if failed {
-                        outcome.log = play.stage.lines();
-                        break;
-                    }
+                play.take_all(&self.scenario, &mut outcome).await;
+                outcome.events = play.stage.kubelet.events();
+                if let Some(keep) = keep
+                    && let Err(error) = keep::keep(keep, &play.stage, &mut outcome).await
+                {
+                    outcome.broken = Some(format!("not kept: {error:#}"));
                 }
-                if outcome.failure().is_none()
+                if outcome.passed()
                     && let Err(error) = play.stage.end().await
                 {
                     outcome.broken = Some(format!("{error:#}"));
                 }
+                outcome.log = play.stage.lines();
             }
             Err(error) => outcome.broken = Some(format!("{error:#}")),
         }
-        outcome.took = begun.elapsed();
+        outcome.took = outcome.begun.elapsed();
         outcome
     }
 
@@ -128,6 +126,7 @@ impl Prepared {
             components: &self.components,
             node_root: &self.scenario.node,
             version: self.scenario.kubelet,
+            log: "info,component=debug",
             more: &["--pod-resources-every", PODS_EVERY],
         };
         let mut play = Play {
@@ -135,6 +134,8 @@ impl Prepared {
             hardware,
             stage: Stage::set(setup).await?,
             started: Vec::new(),
+            policy: self.policy.clone(),
+            logged: 0,
         };
         play.loaded().await?;
         Ok(play)
@@ -146,7 +147,7 @@ impl Play {
     async fn loaded(&mut self) -> anyhow::Result<Report> {
         let deadline = Instant::now() + LOADING;
         loop {
-            if let Ok(report) = ask(&self.stage.status_socket()).await
+            if let Ok(report) = ask::ask(&self.stage.status_socket()).await
                 && report.plugins.iter().all(|plugin| plugin.state != State::Loading)
             {
                 return Ok(report);
@@ -167,16 +168,50 @@ impl Play {
         }
     }
 
+    async fn take_all(&mut self, scenario: &Scenario, outcome: &mut Outcome) {
+        for step in &scenario.steps {
+            let begun = Instant::now();
+            let mut result = self.take(step).await;
+            let took = begun.elapsed();
+            if let (Ok(()), Some(most)) = (&result, step.at_most)
+                && took > most
+            {
+                result = Err(Failure::Slow { took, most });
+            }
+            let failed = result.is_err();
+            outcome.steps.push(Played {
+                number: step.number,
+                line: step.at.line,
+                summary: step.summary.clone(),
+                note: step.note.clone(),
+                begun,
+                took,
+                failure: result.err(),
+            });
+            if failed {
+                break;
+            }
+        }
+    }
+
     /// Takes one step.
     async fn take(&mut self, step: &Step) -> Result<(), Failure> {
+        if !matches!(step.verb, Verb::Expect(_) | Verb::Wait(_)) {
+            self.logged = self.stage.lines().len();
+        }
         let done = match &step.verb {
-            Verb::Expect(expect) => return self.expect(expect, step.within).await,
+            Verb::Expect(expect) => return self.expect(expect, step).await,
             Verb::Pod(spec) => return self.pod(spec, step).await,
             Verb::Start(pod) => return self.start(pod, step).await,
             Verb::Stop(pod) => self.stop(pod),
             Verb::RestartKubelet => self.stage.kubelet.restart().await.context("restart the kubelet"),
             Verb::RestartHost => self.restart_host().await,
-            Verb::Reload(policy) => self.reload(policy).await,
+            Verb::CrashKubelet => {
+                self.stage.kubelet.crash().await;
+                self.stage.kubelet.start().await.context("start the kubelet")
+            }
+            Verb::CrashHost => self.crash_host().await,
+            Verb::Reload(reload) => return self.reload(reload, step).await,
             Verb::Wait(time) => {
                 tokio::time::sleep(*time).await;
                 Ok(())
@@ -265,42 +300,100 @@ impl Play {
         self.loaded().await.map(|_| ())
     }
 
+    async fn crash_host(&mut self) -> anyhow::Result<()> {
+        self.stage.kill().await?;
+        self.stage.start()?;
+        self.loaded().await.map(|_| ())
+    }
+
     /// Puts another policy in force, as somebody does who edits it.
-    async fn reload(&mut self, file: &Path) -> anyhow::Result<()> {
-        let text = policy(file, None)?;
-        std::fs::write(self.stage.dir().join("policy.yaml"), text)?;
-        match crate::status::ask::reload(&self.stage.status_socket(), false).await? {
-            Ok(_) => self.loaded().await.map(|_| ()),
-            Err(refusal) => bail!("the host refused the policy: {refusal}"),
+    async fn reload(&mut self, reload: &Reload, step: &Step) -> Result<(), Failure> {
+        match self.put_in_force(reload).await {
+            Ok(Ok(())) => match &step.refused {
+                None => Ok(()),
+                Some(text) => Err(Failure::now(Mismatch {
+                    what: "the policy".to_owned(),
+                    expected: format!("to be refused with \"{text}\""),
+                    found: "it is in force".to_owned(),
+                })),
+            },
+            Ok(Err(refusal)) => refused("the policy", "to be in force", step, &refusal),
+            Err(error) => Err(Failure::Broken(format!("{error:#}"))),
         }
     }
 
-    /// Waits until all of it holds.
-    async fn expect(&self, expect: &Expect, within: Duration) -> Result<(), Failure> {
-        let deadline = Instant::now() + within;
+    async fn put_in_force(&mut self, reload: &Reload) -> anyhow::Result<Result<(), String>> {
+        let text = match (&reload.policy, &reload.patch) {
+            (Some(file), patch) => policy(file, patch.as_ref())?,
+            (None, Some(patch)) => patched(&self.policy, patch)?,
+            (None, None) => self.policy.clone(),
+        };
+        let file = self.stage.dir().join("policy.yaml");
+        std::fs::write(&file, &text).context("write the policy")?;
+        match ask::reload(&self.stage.status_socket(), reload.force).await? {
+            Ok(_) => {
+                self.policy = text;
+                self.loaded().await.map(|_| Ok(()))
+            }
+            Err(refusal) => {
+                // What is in force is what is written, or the host would try again by itself.
+                std::fs::write(&file, &self.policy).context("write the policy")?;
+                Ok(Err(refusal))
+            }
+        }
+    }
+
+    /// Waits until all of it holds, and goes on to hold for as long as it should; or looks that it never does.
+    async fn expect(&self, expect: &Expect, step: &Step) -> Result<(), Failure> {
+        let begun = Instant::now();
+        if let Some(time) = step.never {
+            while begun.elapsed() <= time {
+                if self.wrong(expect).await.is_empty() {
+                    return Err(Failure::Happened { after: begun.elapsed() });
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+            return Ok(());
+        }
         loop {
             let wrong = self.wrong(expect).await;
             if wrong.is_empty() {
-                return Ok(());
+                break;
             }
-            if Instant::now() > deadline {
-                return Err(Failure::Unexpected { within, wrong });
+            if begun.elapsed() > step.within {
+                return Err(Failure::Unexpected {
+                    within: step.within,
+                    wrong,
+                });
             }
             tokio::time::sleep(LOOK).await;
         }
+        let Some(of) = step.lasting else { return Ok(()) };
+        let since = Instant::now();
+        while since.elapsed() <= of {
+            let wrong = self.wrong(expect).await;
+            if !wrong.is_empty() {
+                let lasted = since.elapsed();
+                return Err(Failure::Brief { lasted, of, wrong });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
     }
 
     async fn wrong(&self, expect: &Expect) -> Vec<Mismatch> {
         let host = match expect.asks_the_host() {
-            true => ask(&self.stage.status_socket()).await.ok(),
+            true => ask::ask(&self.stage.status_socket()).await.ok(),
             false => None,
         };
+        let log = self.stage.lines();
         let seen = Seen {
             kubelet: &self.stage.kubelet,
             host: host.as_ref(),
             started: &self.started,
+            log: log.get(self.logged..).unwrap_or_default(),
         };
-        check::check(expect, &seen)
+        check::check(expect, &seen).await
     }
 
     /// Admits a pod and starts its containers, as soon as a scheduler would place it here.
@@ -330,7 +423,7 @@ impl Play {
             });
         }
         if let Err(rejection) = self.stage.kubelet.admit(pod).await {
-            return refused(step, &rejection.message);
+            return refused("the pod", "to be admitted", step, &rejection.message);
         }
         self.start(&pod.name, step).await
     }
@@ -351,7 +444,7 @@ impl Play {
                         options,
                     });
                 }
-                Err(error) => return refused(step, &error),
+                Err(error) => return refused("the pod", "to start", step, &error),
             }
         }
         match &step.refused {
@@ -373,22 +466,18 @@ impl Play {
     }
 }
 
-/// A pod or container was refused: as expected, or not.
-fn refused(step: &Step, message: &str) -> Result<(), Failure> {
-    let what = "the pod".to_owned();
-    match &step.refused {
-        Some(text) if message.contains(text.as_str()) => Ok(()),
-        Some(text) => Err(Failure::now(Mismatch {
-            what,
-            expected: format!("to be refused with \"{text}\""),
-            found: message.to_owned(),
-        })),
-        None => Err(Failure::now(Mismatch {
-            what,
-            expected: "to start".to_owned(),
-            found: message.to_owned(),
-        })),
-    }
+/// Something was refused: as expected, or not.
+fn refused(what: &str, otherwise: &str, step: &Step, message: &str) -> Result<(), Failure> {
+    let expected = match &step.refused {
+        Some(text) if message.contains(text.as_str()) => return Ok(()),
+        Some(text) => format!("to be refused with \"{text}\""),
+        None => otherwise.to_owned(),
+    };
+    Err(Failure::now(Mismatch {
+        what: what.to_owned(),
+        expected,
+        found: message.to_owned(),
+    }))
 }
 
 /// How many devices of which resource the containers need that run together.

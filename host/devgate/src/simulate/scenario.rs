@@ -4,10 +4,12 @@ mod expect;
 mod pod;
 mod read;
 mod step;
+#[cfg(test)]
+mod tests;
 
-pub(super) use expect::{Amount, Expect, MountExpect, NodeExpect, PodExpect, Resource};
+pub(super) use expect::{Amount, Choice, Expect, LogLine, MountExpect, NodeExpect, PodExpect, Resource};
 pub(super) use pod::PodSpec;
-pub(super) use step::{Step, Verb};
+pub(super) use step::{Reload, Step, Verb};
 
 use crate::exit;
 use devgate_kubelet::standin::KubeletVersion;

@@ -1,6 +1,6 @@
 //! What is printed of the scenarios that were played.
 
-use super::outcome::{Failure, Outcome, Played};
+use super::outcome::{Failure, Outcome, Played, seconds};
 use devgate_model::escape;
 use std::fmt::Write;
 use std::time::Duration;
@@ -14,78 +14,90 @@ const MOST: usize = 2_000;
 pub(super) fn scenario(outcome: &Outcome, verbose: bool) -> String {
     let mut text = String::new();
     let word = if outcome.passed() { "passed" } else { "FAILED" };
-    let file = escape(&outcome.file.display().to_string(), 256);
-    let about = match outcome.about.as_str() {
-        "" => String::new(),
-        about => format!(": {}", escape(about, MOST)),
-    };
-    let _ = writeln!(text, "{word}  {file}{about} ({})", seconds(outcome.took));
+    let _ = writeln!(text, "{word}  {} ({})", title(outcome), seconds(outcome.took));
     if outcome.passed() && !verbose {
         return text;
     }
+    text.push_str(&steps(outcome));
+    if !outcome.passed() {
+        text.push_str(&last_words(outcome));
+    }
+    text
+}
+
+/// Its file, and what it is about.
+pub(super) fn title(outcome: &Outcome) -> String {
+    let file = escape(&outcome.file.display().to_string(), 256);
+    match outcome.about.as_str() {
+        "" => file,
+        about => format!("{file}: {}", escape(about, MOST)),
+    }
+}
+
+/// Every step that was taken, with what was wrong.
+pub(super) fn steps(outcome: &Outcome) -> String {
+    let mut text = String::new();
     for played in &outcome.steps {
         step(&mut text, played);
     }
     match outcome.of.saturating_sub(outcome.steps.len()) {
         0 => {}
-        1 => text.push_str("        1 more step was not taken\n"),
+        1 => text.push_str("          1 more step was not taken\n"),
         more => {
-            let _ = writeln!(text, "        {more} more steps were not taken");
+            let _ = writeln!(text, "          {more} more steps were not taken");
         }
     }
-    if let Some(broken) = &outcome.broken {
-        for line in broken.lines() {
-            let _ = writeln!(text, "        {}", escape(line, MOST));
-        }
+    lines(&mut text, outcome.broken.as_deref().unwrap_or_default());
+    text
+}
+
+/// The end of the host's log.
+pub(super) fn last_words(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    if outcome.log.is_empty() {
+        return text;
     }
-    if !outcome.log.is_empty() {
-        let _ = writeln!(text, "      the host's log, its last lines:");
-    }
+    text.push_str("  the host's log, its last lines:\n");
     for line in outcome.log.iter().skip(outcome.log.len().saturating_sub(LAST_LINES)) {
-        let plugin = match line.plugin.as_str() {
-            "" => String::new(),
-            plugin => format!("{plugin}: "),
+        let said = match line.by_component {
+            true => format!("plugin {} says: {}", line.plugin, line.message),
+            // The host's own lines name the plugin.
+            false => line.message.clone(),
         };
-        let _ = writeln!(
-            text,
-            "        {:<5} {}",
-            line.level,
-            escape(&format!("{plugin}{}", line.message), MOST)
-        );
+        let said = escape(&said, MOST);
+        let _ = writeln!(text, "    {:<5} {said}", line.level);
     }
     text
 }
 
 fn step(text: &mut String, played: &Played) {
     let word = if played.failure.is_some() { "FAILED" } else { "ok" };
+    let Played {
+        number, line, summary, ..
+    } = played;
     let _ = writeln!(
         text,
-        "  {word:<6}  step {}, line {}: {} ({})",
-        played.number,
-        played.line,
-        played.summary,
+        "  {word:<6}  step {number}, line {line}: {summary} ({})",
         seconds(played.took)
     );
-    if let Some(note) = &played.note {
-        let _ = writeln!(text, "          {}", escape(note, MOST));
+    lines(text, played.note.as_deref().unwrap_or_default());
+    if let Some(failure) = &played.failure {
+        failed(text, failure);
     }
-    match &played.failure {
-        None => {}
-        Some(Failure::Broken(why)) => {
-            for line in why.lines() {
-                let _ = writeln!(text, "          {}", escape(line, MOST));
-            }
-        }
-        Some(Failure::Unexpected { within, wrong }) => {
-            if !within.is_zero() {
-                let _ = writeln!(text, "          did not come within {}:", seconds(*within));
-            }
-            for mismatch in wrong {
-                let _ = writeln!(text, "          {}", escape(&mismatch.what, MOST));
-                let _ = writeln!(text, "            expected  {}", escape(&mismatch.expected, MOST));
-                let _ = writeln!(text, "            found     {}", escape(&mismatch.found, MOST));
-            }
-        }
+}
+
+fn failed(text: &mut String, failure: &Failure) {
+    lines(text, failure.head().as_deref().unwrap_or_default());
+    for mismatch in failure.wrong() {
+        lines(text, &mismatch.what);
+        let _ = writeln!(text, "            expected  {}", escape(&mismatch.expected, MOST));
+        let _ = writeln!(text, "            found     {}", escape(&mismatch.found, MOST));
+    }
+}
+
+fn lines(text: &mut String, what: &str) {
+    for line in what.lines() {
+        let _ = writeln!(text, "          {}", escape(line, MOST));
     }
 }
 
@@ -96,13 +108,6 @@ pub(super) fn summary(outcomes: &[Outcome], took: Duration) -> String {
         1 => "1 scenario".to_owned(),
         n => format!("{n} scenarios"),
     };
-    format!(
-        "\n{all}: {} passed, {failed} failed ({})\n",
-        outcomes.len() - failed,
-        seconds(took)
-    )
-}
-
-fn seconds(duration: Duration) -> String {
-    format!("{:.2} s", duration.as_secs_f64())
+    let passed = outcomes.len() - failed;
+    format!("\n{all}: {passed} passed, {failed} failed ({})\n", seconds(took))
 }

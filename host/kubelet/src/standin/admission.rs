@@ -126,6 +126,40 @@ impl StandIn {
         held.into_iter().flatten().map(ids).collect()
     }
 
+    /// Asks the plugin of a resource which of the available devices it would give; nothing where it has no preferences. As the
+    /// kubelet asks before it admits a pod, and without a pod.
+    ///
+    /// # Errors
+    /// As of the call, in the kubelet's words.
+    pub async fn preferred(
+        &self,
+        resource: &str,
+        available: &BTreeSet<String>,
+        must_include: &BTreeSet<String>,
+        size: usize,
+    ) -> Result<Option<Vec<String>>, String> {
+        let (client, options) = {
+            let state = self.shared.lock();
+            let process = state.process.as_ref().ok_or("kubelet stopped")?;
+            process.registry.endpoint(resource)?
+        };
+        if !options.get_preferred_allocation_available {
+            return Ok(None);
+        }
+        let request = api::PreferredAllocationRequest {
+            container_requests: vec![api::ContainerPreferredAllocationRequest {
+                available_device_i_ds: available.iter().cloned().collect(),
+                must_include_device_i_ds: must_include.iter().cloned().collect(),
+                allocation_size: i32::try_from(size).unwrap_or(i32::MAX),
+            }],
+        };
+        let mut plugin = client.plugin().ok_or("plugin not connected")?;
+        let answer = plugin.get_preferred_allocation(request).await;
+        let answer = answer.map_err(|status| go_text(&status))?.into_inner();
+        let first = answer.container_responses.into_iter().next().unwrap_or_default();
+        Ok(Some(first.device_i_ds))
+    }
+
     async fn pre_start(&self, resource: &str, ids: &BTreeSet<String>) -> Result<(), String> {
         let endpoint = {
             let state = self.shared.lock();
@@ -247,9 +281,14 @@ impl StandIn {
                 available.len()
             ));
         }
+        let chosen = container.chosen.get(resource).cloned();
+        if let Some(taken) = chosen.iter().flatten().find(|id| !available.contains(*id)) {
+            return Err(format!("device {taken} of {resource} was chosen and is not available"));
+        }
         let (client, options) = process.registry.endpoint(resource)?;
         Ok(Some(Need {
             count,
+            chosen,
             reused,
             available,
             client,
@@ -260,6 +299,9 @@ impl StandIn {
 
     /// Which devices to take: those of init containers, then what the plugin prefers, then any.
     async fn choose(&self, need: &Need) -> Result<BTreeSet<String>, String> {
+        if let Some(chosen) = &need.chosen {
+            return Ok(chosen.clone());
+        }
         let mut ids = need.reused.clone();
         let missing = need.count - ids.len();
         if need.options.get_preferred_allocation_available && missing > 0 && need.available.len() > missing {
@@ -296,6 +338,7 @@ fn in_random_order<T>(map: &BTreeMap<String, T>) -> HashMap<&String, &T> {
 /// What a container still needs of a resource, and who gives it.
 struct Need {
     count: usize,
+    chosen: Option<BTreeSet<String>>,
     reused: BTreeSet<String>,
     available: BTreeSet<String>,
     client: Arc<Client>,

@@ -1,6 +1,6 @@
 //! Pods as far as devices matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A pod that asks for devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub struct Container {
     pub init: bool,
     /// How many devices of which resource.
     pub resources: BTreeMap<String, usize>,
+    /// Which ones, by resource, where it is not left to plugin and kubelet. No kubelet knows this: it stands for what one
+    /// may choose by chance.
+    pub chosen: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Pod {
@@ -44,6 +47,7 @@ impl Container {
                 .iter()
                 .map(|&(resource, count)| (resource.to_owned(), count))
                 .collect(),
+            chosen: BTreeMap::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::world::{Entry, World};
 use super::{description, told};
 use crate::NodeError;
-use crate::events::{DeviceAction, NodeEvent};
+use crate::events::DeviceAction;
 use crate::nodes::parse_number;
 use crate::path::{base, follow, problem};
 use devgate_model::{NodeKind, NodeNumber};
@@ -37,6 +37,8 @@ pub enum Change {
     /// - `K: 5140900 ACME: Fault (PCI:0000:05:00): 79`: a line of the kernel's log, and its time in microseconds since the start.
     /// - `O: /opt/vendor=1000 0775`: owner and mode of what an earlier line put there. Files are root's with 0644,
     ///   directories root's with 0755 where no such line says otherwise.
+    /// - `U: /devices/pci0000:00/0000:00:02.0`: what a driver has announced of its device, see [`Self::Announce`]; of no
+    ///   consequence but for who hears of one more such line.
     AddDevices(String),
     /// Removes a device with all devices beneath it, their nodes, and the links to them.
     RemoveDevice(String),
@@ -95,21 +97,6 @@ pub enum Change {
     },
 }
 
-/// What is said by a change that changes nothing.
-pub(super) fn said(world: &World, change: &Change) -> Result<Option<NodeEvent>, NodeError> {
-    let Change::Announce(location) = change else {
-        return Ok(None);
-    };
-    let event = device(world, location).and_then(|path| {
-        let event = told::event(world, &path, DeviceAction::Change);
-        event.ok_or_else(|| "is part of no subsystem".to_owned())
-    });
-    event.map(Some).map_err(|problem| NodeError::Change {
-        what: location.clone(),
-        problem,
-    })
-}
-
 /// Applies a change to a world, which is no good any more after an error.
 pub(super) fn apply(world: &mut World, change: Change) -> Result<(), NodeError> {
     let (what, result) = match change {
@@ -146,8 +133,14 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), NodeError> 
             let result = outside(&path).and_then(|path| remove(world, path));
             (path, result)
         }
-        // Said already.
-        Change::Announce(_) => return Ok(()),
+        Change::Announce(location) => {
+            let result =
+                device(world, &location).and_then(|path| match told::event(world, &path, DeviceAction::Change) {
+                    Some(_) => world.announce(&location),
+                    None => Err("is part of no subsystem".to_owned()),
+                });
+            (location, result)
+        }
         Change::Say { micros, text } => {
             let result = world.say(micros, &text);
             (text, result)

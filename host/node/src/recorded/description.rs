@@ -74,11 +74,11 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
             )));
         };
         match (kind, &mut open) {
-            ("F" | "D" | "I" | "O" | "K", _) => elsewhere(world, kind, rest).map_err(at)?,
+            ("F" | "D" | "I" | "O" | "K" | "U", _) => elsewhere(world, kind, rest).map_err(at)?,
             ("S", Some(description)) if rest.starts_with(HIDDEN) => {
                 let line = rest.strip_prefix(HIDDEN).unwrap_or_default();
                 match line.split_once(": ") {
-                    Some((kind @ ("F" | "D" | "I" | "O" | "K"), rest)) => later.push((number, kind, rest)),
+                    Some((kind @ ("F" | "D" | "I" | "O" | "K" | "U"), rest)) => later.push((number, kind, rest)),
                     Some((kind, rest)) => description.line(number, kind, rest).map_err(at)?,
                     None => return Err(at(unknown(line))),
                 }
@@ -116,13 +116,14 @@ pub(super) fn elsewhere(world: &mut World, kind: &str, rest: &str) -> Result<(),
         "I" => other(world, rest),
         "O" => rights(world, rest),
         "K" => said(world, rest),
+        "U" => announced(world, rest),
         other => Err(unknown(other)),
     }
 }
 
 fn unknown(kind: &str) -> String {
     format!(
-        "\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O, K",
+        "\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O, K, U",
         escape(kind, 16)
     )
 }
@@ -211,6 +212,15 @@ fn said(world: &mut World, rest: &str) -> Result<(), String> {
     let (micros, text) = rest.split_once(' ').ok_or(FORM)?;
     let plain = micros.bytes().all(|byte| byte.is_ascii_digit());
     world.say(micros.parse().ok().filter(|_| plain).ok_or(FORM)?, text)
+}
+
+/// `U: /devices/pci0000:00/0000:00:02.0`: what a driver has announced. The device may have gone since.
+fn announced(world: &mut World, rest: &str) -> Result<(), String> {
+    let location = rest.strip_prefix("/devices/").ok_or("path must start with /devices/")?;
+    match problem(location) {
+        Some(problem) => Err(problem.to_owned()),
+        None => world.announce(location),
+    }
 }
 
 /// Puts a node where none is, or the same.

@@ -42,8 +42,8 @@ impl Watchers {
     }
 }
 
-/// What happens between two states: first what goes (children first), then what comes (parents first), then drivers, then
-/// files and nodes, then the log.
+/// What happens between two states: first what goes (children first), then what comes (parents first), then drivers, then what
+/// they announce, then files and nodes, then the log.
 pub(crate) fn difference(before: &World, after: &World) -> Vec<NodeEvent> {
     let is_device =
         |world: &World, path: &str| path.starts_with(DEVICES) && event(world, path, DeviceAction::Change).is_some();
@@ -77,7 +77,14 @@ pub(crate) fn difference(before: &World, after: &World) -> Vec<NodeEvent> {
     let said = after.log.strip_prefix(before.log.as_slice());
     let gap = said.is_none().then_some(NodeEvent::Gap);
     let said = said.unwrap_or(&after.log).iter().cloned().map(NodeEvent::Line);
-    let devices = gone.into_iter().chain(come).chain(driven);
+    let announced = after
+        .announced
+        .strip_prefix(before.announced.as_slice())
+        .unwrap_or_default();
+    let announced = announced
+        .iter()
+        .filter_map(|location| event(after, &format!("{DEVICES}{location}"), DeviceAction::Change));
+    let devices = gone.into_iter().chain(come).chain(driven).chain(announced);
     devices.chain(touched).chain(gap).chain(said).collect()
 }
 

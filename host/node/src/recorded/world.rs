@@ -68,6 +68,8 @@ pub(crate) struct World {
     entries: usize,
     /// What the kernel has said, oldest first.
     pub(crate) log: Vec<KernelLine>,
+    /// Locations of devices of which something was announced, oldest first.
+    pub(crate) announced: Vec<String>,
 }
 
 impl World {
@@ -79,6 +81,7 @@ impl World {
             rights: BTreeMap::new(),
             entries: 0,
             log: Vec::new(),
+            announced: Vec::new(),
         };
         for (path, entry) in [
             ("proc/1/mountinfo", Entry::file([])),
@@ -144,6 +147,18 @@ impl World {
             micros,
             text: text.to_owned(),
         });
+        Ok(())
+    }
+
+    /// A driver announces that something of its device has changed.
+    ///
+    /// # Errors
+    /// Where this has happened too often.
+    pub(crate) fn announce(&mut self, location: &str) -> Result<(), String> {
+        if self.announced.len() >= MOST_LINES {
+            return Err(format!("{MOST_LINES} were announced, which is the most"));
+        }
+        self.announced.push(location.to_owned());
         Ok(())
     }
 

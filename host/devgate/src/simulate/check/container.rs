@@ -1,6 +1,6 @@
 //! What a container was started with, and whether it is what is expected.
 
-use super::{Mismatch, Seen, ids, matches};
+use super::{Mismatch, ids, matches};
 use crate::simulate::scenario::{MountExpect, NodeExpect, PodExpect};
 use devgate_kubelet::standin::RunOptions;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,9 @@ pub(in crate::simulate) struct Started {
     pub(in crate::simulate) options: RunOptions,
 }
 
-pub(super) fn check(expected: &PodExpect, seen: &Seen<'_>, wrong: &mut Vec<Mismatch>) {
-    let mut of_pod = seen.started.iter().filter(|started| started.pod == expected.name);
+/// What is not as expected, of the container that was started last.
+pub(super) fn look(expected: &PodExpect, started: &[Started], wrong: &mut Vec<Mismatch>) {
+    let mut of_pod = started.iter().filter(|started| started.pod == expected.name);
     let started = match &expected.container {
         None => of_pod.next_back(),
         Some(name) => of_pod.rfind(|started| started.container == *name),

@@ -1,12 +1,14 @@
 //! What a step expects.
 
 use super::read::{Fields, Item, Report, entries};
-use devgate_policy::yaml::Value;
-use std::collections::BTreeMap;
+use devgate_policy::yaml::{Node, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
-const KEYS: [&str; 3] = ["devices", "reason", "pod"];
-const RESOURCE: [&str; 2] = ["healthy", "unhealthy"];
-const POD: [&str; 8] = [
+pub(super) const KEYS: [&str; 7] = ["devices", "reason", "pod", "plugins", "status", "log", "choice"];
+pub(super) const RESOURCE: [&str; 3] = ["healthy", "unhealthy", "numa"];
+pub(super) const CHOICE: [&str; 5] = ["resource", "size", "available", "must-include", "prefers"];
+pub(super) const LINE: [&str; 3] = ["text", "plugin", "level"];
+pub(super) const POD: [&str; 8] = [
     "name",
     "container",
     "devices",
@@ -25,6 +27,34 @@ pub(in crate::simulate) struct Expect {
     /// By device: part of the reason why it is unhealthy.
     pub(in crate::simulate) reasons: BTreeMap<String, String>,
     pub(in crate::simulate) pod: Option<PodExpect>,
+    /// By plugin: a part of what `devgate status` says of it.
+    pub(in crate::simulate) plugins: Vec<(String, Node)>,
+    /// A part of all that it says.
+    pub(in crate::simulate) status: Option<Node>,
+    /// Lines of the host's log since something happened last.
+    pub(in crate::simulate) log: Vec<LogLine>,
+    pub(in crate::simulate) choice: Option<Choice>,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone)]
+pub(in crate::simulate) struct LogLine {
+    /// A part of it.
+    pub(in crate::simulate) text: String,
+    pub(in crate::simulate) plugin: Option<String>,
+    /// `WARN`
+    pub(in crate::simulate) level: Option<String>,
+}
+
+/// What a plugin prefers.
+#[derive(Debug, Clone)]
+pub(in crate::simulate) struct Choice {
+    pub(in crate::simulate) resource: String,
+    pub(in crate::simulate) size: usize,
+    /// All that are healthy and nobody has, if nothing is said.
+    pub(in crate::simulate) available: Option<Vec<String>>,
+    pub(in crate::simulate) must_include: Vec<String>,
+    pub(in crate::simulate) prefers: Amount,
 }
 
 /// What the kubelet knows of one resource.
@@ -32,6 +62,8 @@ pub(in crate::simulate) struct Expect {
 pub(in crate::simulate) struct Resource {
     pub(in crate::simulate) healthy: Option<Amount>,
     pub(in crate::simulate) unhealthy: Option<Amount>,
+    /// By device.
+    pub(in crate::simulate) numa: BTreeMap<String, BTreeSet<i64>>,
 }
 
 /// How many devices, or which.
@@ -80,12 +112,12 @@ pub(in crate::simulate) struct MountExpect {
 impl Expect {
     /// Whether only the host knows.
     pub(in crate::simulate) fn asks_the_host(&self) -> bool {
-        !self.reasons.is_empty()
+        !self.reasons.is_empty() || !self.plugins.is_empty() || self.status.is_some()
     }
 
     pub(super) fn read(item: &Item<'_>, report: &mut Report<'_>) -> Option<Self> {
         let fields = Fields::open(item.node, "\"expect\"", &KEYS, report)?;
-        if fields.is_empty() {
+        if matches!(&item.node.value, Value::Map(map) if map.is_empty()) {
             report.error(item.at, format!("\"expect\" has none of {}", KEYS.join(", ")));
         }
         let mut expect = Self::default();
@@ -107,7 +139,65 @@ impl Expect {
         if let Some(pod) = fields.get("pod") {
             expect.pod = PodExpect::read(&pod, report);
         }
+        if let Some(plugins) = fields.get("plugins") {
+            let all = entries(plugins.node, "\"plugins\"", report)?;
+            expect.plugins = all
+                .iter()
+                .map(|entry| (entry.key.to_owned(), entry.node.clone()))
+                .collect();
+        }
+        expect.status = fields.get("status").map(|item| item.node.clone());
+        if let Some(log) = fields.get("log") {
+            let lines = match &log.node.value {
+                Value::List(list) => list.as_slice(),
+                _ => std::slice::from_ref(log.node),
+            };
+            let lines = lines.iter().map(|node| LogLine::read(&log.element(node), report));
+            expect.log = lines.collect::<Option<_>>()?;
+        }
+        if let Some(choice) = fields.get("choice") {
+            expect.choice = Some(Choice::read(&choice, report)?);
+        }
         Some(expect)
+    }
+}
+
+impl LogLine {
+    fn read(item: &Item<'_>, report: &mut Report<'_>) -> Option<Self> {
+        if !matches!(item.node.value, Value::Map(_)) {
+            return Some(Self {
+                text: item.text(report)?.to_owned(),
+                plugin: None,
+                level: None,
+            });
+        }
+        let fields = Fields::open(item.node, "a line of the log", &LINE, report)?;
+        let level = fields.get("level");
+        let upper = level.and_then(|item| item.text(report)).map(str::to_uppercase);
+        let known = |level: &String| ["ERROR", "WARN", "INFO", "DEBUG"].contains(&level.as_str());
+        if let (Some(item), false) = (level, upper.as_ref().is_none_or(known)) {
+            item.wrong("error, warn, info or debug", report);
+        }
+        Some(Self {
+            text: fields.need_text("text", report)?,
+            plugin: fields.text("plugin", report),
+            level: upper,
+        })
+    }
+}
+
+impl Choice {
+    fn read(item: &Item<'_>, report: &mut Report<'_>) -> Option<Self> {
+        let fields = Fields::open(item.node, "\"choice\"", &CHOICE, report)?;
+        let prefers = fields.need("prefers", report).and_then(|item| item.texts(report));
+        let must_include = fields.get("must-include").and_then(|item| item.texts(report));
+        Some(Self {
+            resource: fields.need_text("resource", report)?,
+            size: fields.need("size", report)?.count(report)?,
+            available: fields.get("available").and_then(|item| item.texts(report)),
+            must_include: must_include.unwrap_or_default(),
+            prefers: Amount::These(prefers?),
+        })
     }
 }
 
@@ -118,10 +208,12 @@ impl Resource {
             Value::Number(_) => Some(Self {
                 healthy: Some(Amount::Count(item.count(report)?)),
                 unhealthy: Some(Amount::Count(0)),
+                numa: BTreeMap::new(),
             }),
             Value::List(_) => Some(Self {
                 healthy: Some(Amount::read(item, report)?),
                 unhealthy: Some(Amount::Count(0)),
+                numa: BTreeMap::new(),
             }),
             Value::Map(_) => {
                 let fields = Fields::open(item.node, &format!("\"{}\"", item.key), &RESOURCE, report)?;
@@ -138,7 +230,17 @@ impl Resource {
                     }
                     _ => Amount::read(&item, report),
                 });
-                Some(Self { healthy, unhealthy })
+                let mut numa = BTreeMap::new();
+                if let Some(nodes) = fields.get("numa") {
+                    for entry in entries(nodes.node, "\"numa\"", report)? {
+                        numa.insert(entry.key.to_owned(), numa_nodes(&entry, report)?);
+                    }
+                }
+                Some(Self {
+                    healthy,
+                    unhealthy,
+                    numa,
+                })
             }
             _ => {
                 item.wrong(
@@ -149,6 +251,16 @@ impl Resource {
             }
         }
     }
+}
+
+/// One NUMA node, or a list of them.
+fn numa_nodes(item: &Item<'_>, report: &mut Report<'_>) -> Option<BTreeSet<i64>> {
+    let nodes = match &item.node.value {
+        Value::List(list) => list.as_slice(),
+        _ => std::slice::from_ref(item.node),
+    };
+    let number = |node| item.element(node).count(report).and_then(|n| i64::try_from(n).ok());
+    nodes.iter().map(number).collect()
 }
 
 impl Amount {

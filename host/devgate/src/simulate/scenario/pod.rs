@@ -2,6 +2,7 @@
 
 use super::read::{Fields, Item, Report, entries};
 use devgate_kubelet::standin::{Container, Pod};
+use devgate_policy::yaml::Value;
 
 /// A pod with its containers.
 #[derive(Debug, Clone)]
@@ -18,18 +19,14 @@ impl PodSpec {
         let name = fields.need_text("name", report);
         let containers = match (fields.get("requests"), fields.get("containers")) {
             (Some(requests), None) => {
-                let resources = requested(&requests, report)?;
-                vec![Container {
-                    resources,
-                    ..Container::new("main", &[])
-                }]
+                let mut main = Container::new("main", &[]);
+                requested(&requests, &mut main, report)?;
+                vec![main]
             }
             (None, Some(containers)) => {
-                let mut all = Vec::new();
-                for node in containers.list(report)? {
-                    all.push(container(&containers.element(node), report)?);
-                }
-                all
+                let list = containers.list(report)?.iter();
+                let read = list.map(|node| container(&containers.element(node), report));
+                read.collect::<Option<Vec<_>>>()?
             }
             _ => {
                 report.error(fields.at, "a pod has either \"requests\" or \"containers\"");
@@ -47,23 +44,35 @@ impl PodSpec {
 
 fn container(item: &Item<'_>, report: &mut Report<'_>) -> Option<Container> {
     let fields = Fields::open(item.node, "a container", &CONTAINER, report)?;
-    let name = fields.need_text("name", report);
-    let resources = match fields.get("requests") {
-        Some(requests) => requested(&requests, report)?,
-        None => Default::default(),
-    };
-    let init = fields.get("init").and_then(|item| item.yes(report)).unwrap_or(false);
-    Some(Container {
-        name: name?,
-        init,
-        resources,
-    })
+    let mut container = Container::new(&fields.need_text("name", report)?, &[]);
+    if let Some(requests) = fields.get("requests") {
+        requested(&requests, &mut container, report)?;
+    }
+    container.init = fields.get("init").and_then(|item| item.yes(report)).unwrap_or(false);
+    Some(container)
 }
 
-fn requested(item: &Item<'_>, report: &mut Report<'_>) -> Option<std::collections::BTreeMap<String, usize>> {
-    let mut resources = std::collections::BTreeMap::new();
+/// How many devices of which resource, or which.
+fn requested(item: &Item<'_>, container: &mut Container, report: &mut Report<'_>) -> Option<()> {
     for entry in entries(item.node, "\"requests\"", report)? {
-        resources.insert(entry.key.to_owned(), entry.count(report)?);
+        let resource = entry.key.to_owned();
+        let count = match &entry.node.value {
+            Value::List(_) => {
+                let ids = entry.texts(report)?;
+                let count = ids.len();
+                container.chosen.insert(resource.clone(), ids.into_iter().collect());
+                count
+            }
+            Value::Number(_) => entry.count(report)?,
+            _ => {
+                entry.wrong("how many, or a list of ids", report);
+                return None;
+            }
+        };
+        if count == 0 {
+            entry.wrong("one or more", report);
+        }
+        container.resources.insert(resource, count);
     }
-    Some(resources)
+    Some(())
 }

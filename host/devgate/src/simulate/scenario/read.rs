@@ -105,10 +105,6 @@ impl<'a> Fields<'a> {
         self.get(key)?.duration(report)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     pub(super) fn iter(&self) -> impl Iterator<Item = &Item<'a>> {
         self.items.iter()
     }
@@ -147,7 +143,12 @@ impl<'a> Item<'a> {
         match &self.node.value {
             Value::Text(text) => Some(text),
             Value::Number(_) | Value::Bool(_) => {
-                self.wrong("text; put it in quotes", report);
+                let shown = self.node.to_json();
+                let key = escape(self.key, SHOWN);
+                report.error(
+                    self.node.at,
+                    format!("\"{key}\" must be text, not {shown}; put it in quotes"),
+                );
                 None
             }
             _ => {

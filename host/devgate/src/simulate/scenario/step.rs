@@ -7,7 +7,7 @@ use devgate_policy::yaml::{At, Node, Value};
 use std::path::PathBuf;
 use std::time::Duration;
 
-const VERBS: [&str; 18] = [
+pub(super) const VERBS: [&str; 19] = [
     "expect",
     "pod",
     "start",
@@ -24,10 +24,13 @@ const VERBS: [&str; 18] = [
     "kernel",
     "announce",
     "restart",
+    "crash",
     "reload",
     "wait",
 ];
-const BESIDE: [&str; 3] = ["note", "within", "expect-refused"];
+pub(super) const BESIDE: [&str; 6] = ["note", "within", "for", "never-for", "at-most", "expect-refused"];
+/// The longest step that is written out in full, in characters.
+const MOST_SUMMARY: usize = 160;
 
 /// A step.
 #[derive(Debug, Clone)]
@@ -40,7 +43,13 @@ pub(in crate::simulate) struct Step {
     pub(in crate::simulate) summary: String,
     /// How long what is expected may take to come.
     pub(in crate::simulate) within: Duration,
-    /// Part of the reason for which a pod must be refused.
+    /// How long what is expected must go on to hold.
+    pub(in crate::simulate) lasting: Option<Duration>,
+    /// How long what is named must not hold at any moment.
+    pub(in crate::simulate) never: Option<Duration>,
+    /// How long the step may take.
+    pub(in crate::simulate) at_most: Option<Duration>,
+    /// Part of the reason for which it must be refused.
     pub(in crate::simulate) refused: Option<String>,
     pub(in crate::simulate) verb: Verb,
 }
@@ -48,7 +57,7 @@ pub(in crate::simulate) struct Step {
 /// What a step does.
 #[derive(Debug, Clone)]
 pub(in crate::simulate) enum Verb {
-    Expect(Expect),
+    Expect(Box<Expect>),
     Pod(PodSpec),
     /// A pod's containers start again.
     Start(String),
@@ -87,8 +96,20 @@ pub(in crate::simulate) enum Verb {
     Announce(String),
     RestartKubelet,
     RestartHost,
-    Reload(PathBuf),
+    CrashKubelet,
+    CrashHost,
+    Reload(Reload),
     Wait(Duration),
+}
+
+/// What is to be in force.
+#[derive(Debug, Clone, Default)]
+pub(in crate::simulate) struct Reload {
+    /// The scenario's own, if nothing else is said.
+    pub(in crate::simulate) policy: Option<PathBuf>,
+    pub(in crate::simulate) patch: Option<Node>,
+    /// Whatever pods hold.
+    pub(in crate::simulate) force: bool,
 }
 
 /// Reads the step of a number.
@@ -123,18 +144,41 @@ pub(super) fn read(
         }
     };
     let verb = verb(&item, beside, report);
-    let refused = fields.get("expect-refused");
-    if let Some(refused) = refused
-        && !["pod", "start"].contains(&item.key)
-    {
-        report.error(refused.at, "\"expect-refused\" stands beside \"pod\" or \"start\"");
+    for (key, verbs) in [
+        ("within", ["expect", "pod"].as_slice()),
+        ("for", &["expect"]),
+        ("never-for", &["expect"]),
+        ("expect-refused", &["pod", "start", "reload"]),
+    ] {
+        if let Some(found) = fields.get(key)
+            && !verbs.contains(&item.key)
+        {
+            let verbs = verbs.iter().map(|verb| format!("\"{verb}\"")).collect::<Vec<_>>();
+            report.error(found.at, format!("\"{key}\" stands beside {}", verbs.join(" or ")));
+        }
     }
+    if let (Some(never), true) = (
+        fields.get("never-for"),
+        fields.get("within").or(fields.get("for")).is_some(),
+    ) {
+        report.error(never.at, "either \"never-for\", or \"within\" and \"for\"");
+    }
+    if let (Some(most), "expect" | "wait") = (fields.get("at-most"), item.key) {
+        report.error(
+            most.at,
+            "\"at-most\" is for steps that do something; \"within\" says how long \"expect\" waits",
+        );
+    }
+    let refused = fields.get("expect-refused");
     Some(Step {
         number,
         at: node.at,
         note: fields.text("note", report),
         summary: summary(&item),
         within: fields.duration("within", report).unwrap_or(within),
+        lasting: fields.duration("for", report),
+        never: fields.duration("never-for", report),
+        at_most: fields.duration("at-most", report),
         refused: refused.and_then(|item| item.text(report)).map(str::to_owned),
         verb: verb?,
     })
@@ -145,7 +189,7 @@ fn verb(item: &Item<'_>, beside: &impl Fn(String) -> PathBuf, report: &mut Repor
     let fields =
         |known: &[&str], report: &mut Report<'_>| Fields::open(item.node, &format!("\"{}\"", item.key), known, report);
     Some(match item.key {
-        "expect" => Verb::Expect(Expect::read(item, report)?),
+        "expect" => Verb::Expect(Box::new(Expect::read(item, report)?)),
         "pod" => Verb::Pod(PodSpec::read(item, report)?),
         "start" => Verb::Start(text(report)?),
         "stop" => Verb::Stop(text(report)?),
@@ -205,15 +249,30 @@ fn verb(item: &Item<'_>, beside: &impl Fn(String) -> PathBuf, report: &mut Repor
         "node-gone" => Verb::NodeGone(text(report)?),
         "kernel" => Verb::Kernel(text(report)?),
         "announce" => Verb::Announce(text(report)?),
-        "restart" => match item.text(report)? {
-            "kubelet" => Verb::RestartKubelet,
-            "host" => Verb::RestartHost,
+        "restart" | "crash" => match (item.key, item.text(report)?) {
+            ("restart", "kubelet") => Verb::RestartKubelet,
+            ("restart", "host") => Verb::RestartHost,
+            (_, "kubelet") => Verb::CrashKubelet,
+            (_, "host") => Verb::CrashHost,
             _ => {
                 item.wrong("\"kubelet\" or \"host\"", report);
                 return None;
             }
         },
-        "reload" => Verb::Reload(beside(text(report)?)),
+        "reload" => match &item.node.value {
+            Value::Map(_) => {
+                let fields = fields(&["policy", "policy-patch", "force"], report)?;
+                Verb::Reload(Reload {
+                    policy: fields.text("policy", report).map(beside),
+                    patch: fields.get("policy-patch").map(|item| item.node.clone()),
+                    force: fields.get("force").and_then(|item| item.yes(report)).unwrap_or(false),
+                })
+            }
+            _ => Verb::Reload(Reload {
+                policy: Some(beside(text(report)?)),
+                ..Reload::default()
+            }),
+        },
         _ => Verb::Wait(item.duration(report)?),
     })
 }
@@ -238,7 +297,11 @@ fn bytes(fields: &Fields<'_>, key: &str, report: &mut Report<'_>) -> Option<Vec<
 
 /// The step as it is written, in one line.
 fn summary(item: &Item<'_>) -> String {
-    format!("{}: {}", item.key, flow(item.node))
+    let text = format!("{}: {}", item.key, flow(item.node));
+    match text.char_indices().nth(MOST_SUMMARY) {
+        None => text,
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
 }
 
 fn flow(node: &Node) -> String {

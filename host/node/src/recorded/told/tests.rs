@@ -163,6 +163,26 @@ fn a_recording_that_is_read_again_tells_what_is_different() {
     assert_eq!(told.take(), "Gap\n0 5: another boot");
 }
 
+/// What a driver has announced is told once, of a device that is still there.
+#[test]
+fn an_announcement_that_is_added_to_a_recording_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("node.umockdev");
+    let text = format!("{NODE}U: /devices/{GPU}\n");
+    std::fs::write(&file, &text).unwrap();
+    let node = Node::open(&file).unwrap();
+    let told = Told::of(&node, false);
+    std::fs::write(&file, format!("{text}U: /devices/gone\nU: /devices/{GPU}\n")).unwrap();
+    node.reload(&file).unwrap();
+    assert_eq!(told.take(), format!("Change pci {GPU}"));
+    std::fs::write(&file, NODE).unwrap();
+    node.reload(&file).unwrap();
+    assert_eq!(told.take(), "");
+    for bad in ["U: pci/0", "U: /devices/", "U: /devices/../x"] {
+        assert!(Node::recorded("test", &format!("{bad}\n")).is_err(), "{bad}");
+    }
+}
+
 #[test]
 fn nobody_is_told_after_the_watch_is_dropped() {
     let node = Node::recorded("test", NODE).unwrap();

@@ -53,6 +53,8 @@ I: /run/acme.sock=s
 I: /sys/kernel/iommu_groups/7/devices/0000:00:02.0=l ../../../../devices/pci0000:00/0000:00:02.0
 O: /opt/acme=1000 0775
 K: 5140900 acme: hello
+U: /devices/pci0000:00/0000:00:02.0
+U: /devices/gone/since
 ";
 
 /// Writes a node, reads it again, and finds the same; the text.

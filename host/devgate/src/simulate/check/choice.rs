@@ -1,0 +1,44 @@
+//! Which devices a plugin prefers.
+
+use super::{Mismatch, ids};
+use crate::simulate::scenario::Choice;
+use devgate_kubelet::standin::StandIn;
+use std::collections::BTreeSet;
+
+/// Asks the plugin, as the kubelet does before it admits a pod.
+pub(super) async fn check(expected: &Choice, kubelet: &StandIn, wrong: &mut Vec<Mismatch>) {
+    let Choice {
+        resource,
+        size,
+        available,
+        must_include,
+        prefers,
+    } = expected;
+    let available: BTreeSet<String> = match available {
+        Some(ids) => ids.iter().cloned().collect(),
+        None => {
+            let held = kubelet.allocated(resource);
+            let free = kubelet.devices(resource).into_iter();
+            free.filter(|(id, (healthy, _))| *healthy && !held.contains(id))
+                .map(|(id, _)| id)
+                .collect()
+        }
+    };
+    let must_include = must_include.iter().cloned().collect();
+    let found = match kubelet.preferred(resource, &available, &must_include, *size).await {
+        Ok(Some(chosen)) => {
+            let chosen: BTreeSet<String> = chosen.into_iter().collect();
+            if prefers.holds(&chosen) {
+                return;
+            }
+            ids(&chosen)
+        }
+        Ok(None) => "no preference: the plugin has none".to_owned(),
+        Err(error) => error,
+    };
+    wrong.push(Mismatch {
+        what: format!("{resource} choice of {size}"),
+        expected: prefers.to_string(),
+        found,
+    });
+}
