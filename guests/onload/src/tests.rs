@@ -1,0 +1,100 @@
+//! The component natively, through the plugin layer of a real host.
+
+use super::Onload;
+use devgate_testing::{Change, Rig};
+
+const POLICY: &str = include_str!("../policy.yaml");
+const NODE: &str = include_str!("../nodes/two-ports.umockdev");
+const ONLOAD: &str = "amd.com/onload";
+const FIRST: &str = "0000:5e:00.0";
+
+fn rig() -> Rig {
+    Rig::of::<Onload>(POLICY, "onload", NODE)
+}
+
+#[test]
+fn each_port_is_a_unit_and_nobody_else_s_is() {
+    let survey = rig().survey();
+    assert_eq!(survey.ids(ONLOAD), [FIRST, "0000:5e:00.1"]);
+    assert_eq!(
+        survey.unit(FIRST).to_string(),
+        "  0000:5e:00.0
+    of 0000:5e:00.0
+    /dev/onload rw
+    /dev/onload_epoll rw
+    /dev/sfc_char rw
+    numa 0
+    device=0x0b03
+    driver=sfc
+    interface=ens1f0np0
+    pci=0000:5e:00.0
+"
+    );
+    assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy));
+    assert!(
+        survey.rejected.is_empty() && survey.denied.is_empty() && survey.said.is_empty() && survey.unused.is_empty()
+    );
+}
+
+#[test]
+fn a_container_gets_nodes_library_and_preloading() {
+    let reply = rig().allocate(ONLOAD, &["0000:5e:00.0::7"]).unwrap();
+    let paths: Vec<_> = reply.nodes.iter().map(|node| node.container_path.as_str()).collect();
+    assert_eq!(paths, ["/dev/onload", "/dev/onload_epoll", "/dev/sfc_char"]);
+    let library = "/opt/onload/usr/lib64/libonload.so";
+    assert_eq!(reply.env["LD_PRELOAD"], library);
+    assert_eq!(reply.mounts.len(), 1);
+    assert_eq!(
+        (reply.mounts[0].container_path.as_str(), reply.mounts[0].read_only),
+        (library, true)
+    );
+}
+
+#[test]
+fn a_library_that_is_not_there_keeps_a_container_from_starting_without_it() {
+    let mut rig = rig();
+    rig.survey();
+    rig.change(Change::RemoveFile("/opt/onload/usr/lib64/libonload.so".to_owned()));
+    let refused = rig.allocate(ONLOAD, &["0000:5e:00.0::7"]).unwrap_err().to_string();
+    assert!(refused.contains("libonload"), "{refused}");
+}
+
+#[test]
+fn a_port_without_a_link_is_unhealthy_and_one_that_is_not_seen_is_not() {
+    let mut rig = rig();
+    rig.set("net/ens1f0np0", "operstate", "down\n");
+    rig.set("net/ens1f0np0", "carrier", "0\n");
+    let survey = rig.survey();
+    assert_eq!(
+        survey.unit(FIRST).unhealthy.as_deref(),
+        Some("interface ens1f0np0 is down, no carrier")
+    );
+    assert!(survey.unit("0000:5e:00.1").is_healthy());
+    rig.unplug("net/ens1f0np0");
+    assert!(rig.survey().unit(FIRST).is_healthy());
+}
+
+#[test]
+fn without_a_node_nothing_works() {
+    let mut rig = rig();
+    rig.change(Change::RemoveNode("/dev/onload_epoll".to_owned()));
+    let survey = rig.survey();
+    let why = "node /dev/onload_epoll is not there: are the modules onload and sfc_char loaded?";
+    assert!(survey.has_said(why));
+    for id in [FIRST, "0000:5e:00.1"] {
+        assert_eq!(survey.unit(id).unhealthy.as_deref(), Some(why), "{id}");
+    }
+}
+
+#[test]
+fn an_adapter_with_another_driver_is_not_onload_s() {
+    let mut rig = rig();
+    rig.allocate(ONLOAD, &["0000:5e:00.1::0"]).unwrap();
+    rig.change(Change::RemoveAttribute {
+        location: "pci0000:5d/0000:5d:00.0/0000:5e:00.1".to_owned(),
+        path: "driver".to_owned(),
+    });
+    let survey = rig.survey();
+    assert!(!survey.unit("0000:5e:00.1").is_healthy(), "{survey}");
+    assert!(survey.unit(FIRST).is_healthy());
+}
