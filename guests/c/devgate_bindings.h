@@ -142,6 +142,7 @@ typedef struct devgate_plugin_types_pool_t {
   // `devgate.unread`: the kernel names, separated by spaces, of devices that are there and cannot be described now,
   // because they sleep or do not answer. A unit that was listed before, is made of one of them and is not listed now
   // stays as it was, and `health` is asked about it; so failed hardware is unhealthy and not gone.
+  // A pool without units that has it may have any name, for a component that has nothing to list now.
   devgate_plugin_types_list_property_t   properties;
 } devgate_plugin_types_pool_t;
 

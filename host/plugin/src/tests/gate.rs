@@ -62,6 +62,32 @@ fn the_gate_refuses_one_unit_or_pool_and_says_why() {
     assert_eq!(ids, ["ok"]);
 }
 
+/// A component whose resources' names come from its hardware has none while nothing of that can be described.
+#[test]
+fn what_cannot_be_described_is_told_with_a_pool_of_any_name() {
+    let host = call_host();
+    let pool = |properties| Pool {
+        resource: "fake.com/ungranted".into(),
+        units: vec![],
+        shared_nodes: vec![],
+        properties,
+    };
+    let gate = |pool| Inventory::gate(host.policy(), &host, vec![pool], &|_| None);
+    let (inventory, rejected) = gate(pool(vec![property("devgate.unread", "0000:00:01.0")]));
+    assert_eq!(
+        (inventory.unread.len(), inventory.pools.len(), rejected),
+        (1, 0, vec![])
+    );
+    for nothing in [
+        vec![],
+        vec![property("devgate.unread", " ")],
+        vec![property("other", "x")],
+    ] {
+        let (_, rejected) = gate(pool(nothing));
+        assert!(rejected[0].why.contains("does not grant this name"), "{rejected:?}");
+    }
+}
+
 /// Ids that the kubelet could not know, and more of them than anybody needs.
 #[test]
 fn replicas_are_bounded_in_length_and_number() {
