@@ -10,6 +10,9 @@ mod size;
 mod units;
 mod vfio;
 
+#[cfg(test)]
+mod tests;
+
 use config::Config;
 use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
 use judge::Standing;
@@ -21,11 +24,18 @@ struct Nvme;
 impl Plugin for Nvme {
     fn enumerate() -> Result<Vec<Pool>, Error> {
         let config = configured()?;
-        let mut look = Look::now(&config)?;
+        let mut look = Look::now(&config);
         let candidates = units::candidates(&config, &mut look);
-        let mut pools = vec![units::pool(&config, candidates, log::info)];
+        let mut pools = vec![units::pool(&config, &look, candidates, log::info)];
         if let Some(resource) = &config.vfio {
-            pools.push(vfio::pool(resource, log::info)?);
+            match vfio::pool(resource, log::info) {
+                Ok(pool) => pools.push(pool),
+                // The disks are there all the same.
+                Err(error) if pools.iter().any(|pool| !pool.units.is_empty()) => {
+                    log::error(&format!("no drive on vfio is offered now: {}", error.message));
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(pools)
     }
@@ -35,7 +45,7 @@ impl Plugin for Nvme {
         if config.vfio.as_ref() == Some(&resource) {
             return Ok(units.iter().map(vfio::health).collect());
         }
-        let mut look = Look::now(&config)?;
+        let mut look = Look::now(&config);
         let candidates = units::candidates(&config, &mut look);
         Ok(units
             .iter()
@@ -57,7 +67,10 @@ fn configured() -> Result<Config, Error> {
 fn verdict(config: &Config, look: &Look, candidates: &[Candidate], unit: &Unit) -> Verdict {
     let name = unit.property("name").unwrap_or_default();
     let Some(found) = candidates.iter().find(|candidate| candidate.name == name) else {
-        return Verdict::Unhealthy(format!("{name} is gone"));
+        return match &look.blind {
+            Some((why, _)) => Verdict::Unknown(why.clone()),
+            None => Verdict::Unhealthy(format!("{name} is gone")),
+        };
     };
     match &found.standing {
         Standing::NotMeant(why) | Standing::NotNow(why) => Verdict::Unhealthy(why.clone()),

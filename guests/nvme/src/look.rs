@@ -4,7 +4,10 @@ use crate::config::Config;
 use crate::judge::{Disk, Path};
 use crate::{name, size};
 use devgate_sdk::{Device, Error, Node, hardware};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most characters of an attribute that are taken. The longest one, a fabric's address, has less; garbage may have more.
+const MAX_TEXT: usize = 256;
 
 /// A controller and what the kernel says of it.
 pub(crate) struct Controller {
@@ -42,86 +45,109 @@ pub(crate) struct Look {
     /// By name.
     pub(crate) controllers: BTreeMap<String, Controller>,
     pub(crate) disks: Vec<Found>,
-    /// The controllers of each subsystem.
-    subsystems: Vec<Vec<String>>,
+    /// Why disks cannot be listed at all now, and the names that controllers and subsystems have for theirs.
+    pub(crate) blind: Option<(String, BTreeSet<String>)>,
+    /// The controllers of each subsystem, by its name.
+    subsystems: BTreeMap<String, Vec<String>>,
+    /// Why something that decides about every disk cannot be listed now.
+    trouble: Option<String>,
+}
+
+/// What is looked up for each disk.
+struct Around {
+    /// Places of all block devices, sorted.
+    places: BTreeSet<String>,
+    /// The paths to each disk.
+    paths: BTreeMap<String, Vec<Device>>,
+    /// The namespaces' character devices, by name.
+    generics: BTreeMap<String, Device>,
 }
 
 impl Look {
     /// Looks at everything that the policy grants.
-    ///
-    /// # Errors
-    /// When devices cannot be listed at all.
-    pub(crate) fn now(config: &Config) -> Result<Self, Error> {
+    pub(crate) fn now(config: &Config) -> Self {
         let mut look = Self {
             controllers: BTreeMap::new(),
             disks: Vec::new(),
-            subsystems: Vec::new(),
+            blind: None,
+            subsystems: BTreeMap::new(),
+            trouble: None,
         };
-        for device in hardware::devices("nvme")? {
+        for device in look.devices("nvme") {
             if let Some(controller) = controller(device) {
                 look.controllers.insert(controller.name.clone(), controller);
             }
         }
-        let mut above = BTreeMap::new();
-        for subsystem in hardware::devices("nvme-subsystem")? {
+        let mut named = BTreeSet::new();
+        for subsystem in look.devices("nvme-subsystem") {
             let names = subsystem.entries("").unwrap_or_default();
-            let members: Vec<String> = names.into_iter().filter(|name| name::is_controller(name)).collect();
-            look.subsystems.push(members.clone());
-            above.insert(subsystem.name(), members);
+            let (members, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| name::is_controller(name));
+            look.subsystems.insert(subsystem.name(), members);
+            named.extend(others);
         }
-        let blocks = hardware::devices("block")?;
-        let generics = hardware::devices("nvme-generic")?;
-        let places: Vec<String> = blocks.iter().map(Device::location).collect();
-        let mut paths: BTreeMap<String, Vec<Device>> = BTreeMap::new();
+        let generics = look.devices("nvme-generic").into_iter();
+        let generics = generics.map(|device| (device.name(), device)).collect();
+        let blocks = match hardware::devices("block") {
+            Ok(blocks) => blocks,
+            Err(error) => {
+                let controllers = look.controllers.values();
+                named.extend(controllers.flat_map(|controller| controller.device.entries("").unwrap_or_default()));
+                named.retain(|name| name::is_disk(name));
+                look.blind = Some((error.message, named));
+                return look;
+            }
+        };
+        let mut around = Around {
+            places: blocks.iter().map(Device::location).collect(),
+            paths: BTreeMap::new(),
+            generics,
+        };
         for device in &blocks {
             if let Some(disk) = name::disk_of_path(&device.name()) {
-                paths.entry(disk).or_default().push(device.duplicate());
+                around.paths.entry(disk).or_default().push(device.duplicate());
             }
         }
         for device in blocks.into_iter().filter(|device| name::is_disk(&device.name())) {
-            let paths = paths.remove(&device.name()).unwrap_or_default();
-            look.disk(config, device, paths, &above, &places, &generics);
+            look.disk(config, device, &mut around);
         }
         look.find_twins();
-        Ok(look)
+        look
+    }
+
+    /// The devices of a subsystem. Where they cannot be listed, no disk can be judged.
+    fn devices(&mut self, subsystem: &str) -> Vec<Device> {
+        hardware::devices(subsystem).unwrap_or_else(|error| {
+            self.trouble.get_or_insert(error.message);
+            Vec::new()
+        })
     }
 
     /// The other controllers of the subsystem that a controller belongs to.
     pub(crate) fn siblings(&self, controller: &str) -> Vec<String> {
-        let shared = self
-            .subsystems
-            .iter()
-            .find(|members| members.iter().any(|name| name == controller));
+        let mut shared = self.subsystems.values();
+        let shared = shared.find(|members| members.iter().any(|name| name == controller));
         let others = shared.into_iter().flatten().filter(|name| *name != controller);
         others.cloned().collect()
     }
 
-    fn disk(
-        &mut self,
-        config: &Config,
-        device: Device,
-        paths: Vec<Device>,
-        above: &BTreeMap<String, Vec<String>>,
-        places: &[String],
-        generics: &[Device],
-    ) {
+    fn disk(&mut self, config: &Config, device: Device, around: &mut Around) {
         let (name, place) = (device.name(), device.location());
+        let paths = around.paths.remove(&name).unwrap_or_default();
         let parent = parent_of(&place).to_owned();
         let controllers = if name::is_controller(&parent) {
             vec![parent]
         } else if paths.is_empty() {
-            above.get(&parent).cloned().unwrap_or_default()
+            self.subsystems.get(&parent).cloned().unwrap_or_default()
         } else {
             let places = paths.iter().map(Device::location);
             places.map(|place| parent_of(&place).to_owned()).collect()
         };
-        let partitions = places
-            .iter()
-            .filter(|other| other.strip_prefix(&place).is_some_and(|rest| rest.starts_with('/')));
+        let beneath = format!("{place}/");
+        let partitions = around.places.range(beneath.clone()..);
+        let partitions = partitions.take_while(|other| other.starts_with(&beneath)).count();
         let keys = ["wwid", "nsid", "queue/rotational", "queue/logical_block_size", "size"];
         let [wwid, nsid, rotational, block_size, sectors] = texts(&device, keys);
-        let generic = name::generic(&name);
-        let generic = generics.iter().find(|other| Some(other.name()) == generic);
+        let generic = name::generic(&name).and_then(|name| around.generics.get(&name));
         let mut found = Found {
             wwid: wwid.unwrap_or_default(),
             nsid: nsid.unwrap_or_default(),
@@ -134,25 +160,25 @@ impl Look {
             controllers,
             paths,
         };
-        found.facts = found
-            .read(config, sectors, partitions.count(), generic, &self.controllers)
-            .map_err(|error| error.message);
+        found.facts = match &self.trouble {
+            Some(trouble) => Err(trouble.clone()),
+            None => found
+                .read(config, sectors, partitions, generic, &self.controllers)
+                .map_err(|error| error.message),
+        };
         self.disks.push(found);
     }
 
     /// Disks with the same worldwide name, which is one namespace that the kernel shows twice where it is not allowed to see
     /// the ways to it as one disk (`nvme_core.multipath=N`).
     fn find_twins(&mut self) {
-        let names: Vec<(String, String)> = self
-            .disks
-            .iter()
-            .map(|disk| (disk.wwid.clone(), disk.name.clone()))
-            .collect();
+        let mut named: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for disk in self.disks.iter().filter(|disk| !disk.wwid.is_empty()) {
+            named.entry(disk.wwid.clone()).or_default().push(disk.name.clone());
+        }
         for disk in &mut self.disks {
-            let twin = names
-                .iter()
-                .find(|(wwid, name)| !wwid.is_empty() && *wwid == disk.wwid && *name != disk.name);
-            if let (Some((_, twin)), Ok(facts)) = (twin, &mut disk.facts) {
+            let same = named.get(&disk.wwid).into_iter().flatten();
+            if let (Some(twin), Ok(facts)) = (same.into_iter().find(|name| **name != disk.name), &mut disk.facts) {
                 facts.twin = Some(twin.clone());
             }
         }
@@ -169,6 +195,10 @@ impl Found {
         generic: Option<&Device>,
         controllers: &BTreeMap<String, Controller>,
     ) -> Result<Disk, Error> {
+        // The id is made of it.
+        if self.nsid.parse::<u32>().is_err() {
+            return Err(Error::invalid(format!("nsid reads {:.20}", self.nsid)));
+        }
         let own = |owner: &str| owner == self.name || (config.partitioned && owner.starts_with(&self.name));
         let nodes = self.device.nodes()?.into_iter();
         let mut nodes: Vec<Node> = nodes.filter(|node| owner_of(node).is_some_and(|o| own(&o))).collect();
@@ -252,7 +282,8 @@ fn controller(device: Device) -> Option<Controller> {
 fn texts<const N: usize>(device: &Device, keys: [&str; N]) -> [Result<String, Error>; N] {
     let mut values = device.attributes(&keys.map(str::to_owned)).into_iter();
     let missing = || Err(Error::not_found("the host answered with fewer attributes"));
-    keys.map(|_| values.next().unwrap_or_else(missing).map(|text| text.trim().to_owned()))
+    let short = |text: String| text.trim().chars().take(MAX_TEXT).collect();
+    keys.map(|_| values.next().unwrap_or_else(missing).map(short))
 }
 
 /// The name of the device above, or of the directory that a class has for itself.

@@ -6,6 +6,9 @@ use crate::look::{Controller, Found, Look};
 use crate::name;
 use devgate_sdk::{Node, Pool, Property, Unit};
 
+/// The most bytes of a property's value.
+const MAX_VALUE: usize = 4_096;
+
 /// A unit, or what would be one.
 pub(crate) struct Candidate {
     pub(crate) unit: Unit,
@@ -34,9 +37,9 @@ pub(crate) fn candidates(config: &Config, look: &mut Look) -> Vec<Candidate> {
 }
 
 /// The pool of those that are offered; what else there is, is told to the host and to people.
-pub(crate) fn pool(config: &Config, candidates: Vec<Candidate>, note: impl Fn(&str)) -> Pool {
+pub(crate) fn pool(config: &Config, look: &Look, candidates: Vec<Candidate>, note: impl Fn(&str)) -> Pool {
     let mut pool = Pool::new(config.resource.clone(), Vec::new());
-    let mut unread = Vec::new();
+    let mut unread = Unread::default();
     for candidate in candidates {
         let Candidate { name, unit, .. } = candidate;
         match candidate.standing {
@@ -44,14 +47,36 @@ pub(crate) fn pool(config: &Config, candidates: Vec<Candidate>, note: impl Fn(&s
             Standing::NotMeant(why) => note(&format!("{name} is not offered: {why}")),
             Standing::NotNow(why) | Standing::Unread(why) => {
                 note(&format!("{name} is not offered now: {why}"));
-                unread.push(name);
+                unread.add(&name);
             }
         }
     }
-    if !unread.is_empty() {
-        pool.properties.push(Property::new("devgate.unread", unread.join(" ")));
+    if let Some((why, names)) = &look.blind {
+        note(&format!("disks cannot be listed now: {why}"));
+        names.iter().for_each(|name| unread.add(name));
     }
+    pool.properties.extend(unread.property());
     pool
+}
+
+/// Kernel names of what is there and cannot be described now.
+#[derive(Default)]
+pub(crate) struct Unread(String);
+
+impl Unread {
+    /// One more, while there is room: a property holds some four hundred.
+    pub(crate) fn add(&mut self, name: &str) {
+        if self.0.len() + name.len() < MAX_VALUE {
+            self.0.push_str(name);
+            self.0.push(' ');
+        }
+    }
+
+    /// What the host reads.
+    pub(crate) fn property(self) -> Option<Property> {
+        let names = self.0.trim_end();
+        (!names.is_empty()).then(|| Property::new("devgate.unread", names))
+    }
 }
 
 fn namespace(config: &Config, look: &Look, disk: Found) -> Candidate {
@@ -71,7 +96,7 @@ fn namespace(config: &Config, look: &Look, disk: Found) -> Candidate {
     };
     let id = match (config.ids, &address) {
         (Ids::Name, _) => disk.name.clone(),
-        (Ids::Address, Some(address)) => format!("{address}-n{}", disk.nsid),
+        (Ids::Address, Some(address)) => name::id(&format!("{address}-n{}", disk.nsid)),
         // What several controllers lead to has no address of its own.
         _ if !disk.wwid.is_empty() => name::id(&disk.wwid),
         _ => disk.name.clone(),
@@ -110,7 +135,10 @@ fn drive(config: &Config, look: &mut Look, name: &str) -> Option<Candidate> {
         .iter()
         .map(|disk| (disk.name.as_str(), disk.facts.as_ref().map_err(String::as_str)))
         .collect();
-    let standing = judge::drive(config, &controller.path(), &others, &facts);
+    let standing = match &look.blind {
+        Some((why, _)) => Standing::Unread(why.clone()),
+        None => judge::drive(config, &controller.path(), &others, &facts),
+    };
     let size: u64 = facts.iter().filter_map(|(_, facts)| facts.ok()?.size).sum();
     let id = match config.ids {
         Ids::Name => name.to_owned(),

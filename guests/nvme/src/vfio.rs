@@ -1,6 +1,7 @@
 //! Drives that are bound to vfio, for programs in user space and virtual machines: no disk of the kernel's, but a PCI function.
 
-use devgate_sdk::{Device, Error, Pool, Property, Unit, Verdict, hardware};
+use crate::units::Unread;
+use devgate_sdk::{Device, Error, Node, Pool, Property, Unit, Verdict, hardware};
 use std::collections::BTreeMap;
 
 /// PCI mass storage, non-volatile memory (`include/linux/pci_ids.h`).
@@ -22,22 +23,42 @@ pub(crate) fn pool(resource: &str, note: impl Fn(&str)) -> Result<Pool, Error> {
             )),
         }
     }
-    let mut pool = Pool::new(resource, Vec::new());
+    let (mut pool, mut unread) = (Pool::new(resource, Vec::new()), Unread::default());
+    // The node that programs open to tie groups together. It gives nothing by itself.
+    let shared = shared_nodes();
     for (group, members) in groups {
         let has_drive = members
             .iter()
             .any(|device| device.attribute("class").is_ok_and(|class| class.starts_with(CLASS)));
-        if has_drive {
-            pool.units.extend(unit(&group, members)?);
+        if !has_drive {
+            continue;
+        }
+        let names: Vec<String> = members.iter().map(Device::name).collect();
+        let found = match &shared {
+            Ok(_) => unit(&group, members).map_err(|error| error.message),
+            Err(error) => Err(error.message.clone()),
+        };
+        match found {
+            Ok(unit) => pool.units.extend(unit),
+            Err(why) => {
+                note(&format!("{} is not offered now: {why}", names.join(" ")));
+                names.iter().for_each(|name| unread.add(name));
+            }
         }
     }
-    // The node that programs open to tie groups together. It gives nothing by itself.
+    pool.shared_nodes = shared.unwrap_or_default();
+    pool.properties.extend(unread.property());
+    Ok(pool)
+}
+
+fn shared_nodes() -> Result<Vec<Node>, Error> {
+    let mut nodes = Vec::new();
     for device in hardware::devices("misc")? {
         if device.name() == "vfio" {
-            pool.shared_nodes.extend(device.nodes()?);
+            nodes.extend(device.nodes()?);
         }
     }
-    Ok(pool)
+    Ok(nodes)
 }
 
 fn unit(group: &str, members: Vec<Device>) -> Result<Option<Unit>, Error> {
@@ -49,14 +70,17 @@ fn unit(group: &str, members: Vec<Device>) -> Result<Option<Unit>, Error> {
         Property::new("pci", addresses.join(" ")),
         Property::new("iommu-group", group),
     ];
-    let ids = ["vendor", "device"].map(|key| first.attribute(key).unwrap_or_default());
-    properties.push(Property::new("device", ids.map(|id| id.replace("0x", "")).join(":")));
+    let id = |key: &str| {
+        let id = first.attribute(key).unwrap_or_default();
+        id.trim_start_matches("0x").chars().take(8).collect::<String>()
+    };
+    properties.push(Property::new("device", format!("{}:{}", id("vendor"), id("device"))));
     properties.extend(first.numa_node().map(|numa| Property::new("numa", numa.to_string())));
     let mut nodes = Vec::new();
     for member in &members {
         for node in member.nodes()? {
             // One node opens the whole group; its functions have it all.
-            if !nodes.iter().any(|held: &devgate_sdk::Node| held.path() == node.path()) {
+            if !nodes.iter().any(|held: &Node| held.path() == node.path()) {
                 nodes.push(node);
             }
         }
