@@ -1,7 +1,7 @@
 //! The paragraphs of the devices.
 
 use super::{DEVICES, EQUALS, Unwritten, fits, join};
-use crate::path::{above, base, follow};
+use crate::path::{above, base, follow, is_name};
 use crate::recorded::change::node_of;
 use crate::recorded::description::{Description, HIDDEN, automatic_subsystem};
 use crate::recorded::escapes::{escape as escaped, hex};
@@ -107,7 +107,7 @@ fn lines(
     let mut seen = BTreeSet::new();
     for (key, value) in said {
         // The kernel says the driver of a bound device only.
-        let unbound = key == "DRIVER" && subsystem.starts_with("sys/bus/") && !is_bound;
+        let unbound = key == "DRIVER" && is_name(value) && subsystem.starts_with("sys/bus/") && !is_bound;
         if unbound || !seen.insert(key) {
             continue;
         }
