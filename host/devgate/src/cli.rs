@@ -4,6 +4,7 @@ mod conform;
 mod look;
 mod new;
 mod pack;
+mod record;
 mod simulate;
 mod watch;
 
@@ -11,6 +12,7 @@ pub(crate) use conform::ConformArgs;
 pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
 pub(crate) use new::{Lang, NewArgs};
 pub(crate) use pack::{AboutArgs, PackArgs};
+pub(crate) use record::RecordArgs;
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
@@ -84,6 +86,15 @@ pub(crate) enum Command {
     /// against the limits. A file that is no component is named for what it is.
     #[command(after_help = look::INSPECT_HELP)]
     Inspect(InspectArgs),
+
+    /// Record hardware of this node as text, with which devgate and umockdev play it elsewhere
+    ///
+    /// Copies what the policy's plugins are granted, or what is named: devices with their attributes, links and nodes, what is
+    /// beneath them, and of those above what they are. Reads what a component could be let read and no more, and wakes no device that sleeps.
+    /// Serial numbers, addresses and ids of this very node are replaced by made-up ones of the same form, equal ones by
+    /// equal ones. Changes nothing of the node.
+    #[command(after_help = record::RECORD_HELP)]
+    Record(RecordArgs),
 
     /// Make a component of a core module, for this host, and write into it what describes it
     ///

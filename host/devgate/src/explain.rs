@@ -6,6 +6,8 @@ mod summary;
 mod text;
 mod unit;
 
+pub(crate) use find::named;
+
 use crate::cli::{ExplainArgs, Output, PlaceArgs};
 use crate::loader::SandboxLoader;
 use crate::progress::Telling;

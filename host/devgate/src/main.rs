@@ -17,6 +17,7 @@ mod output;
 mod pack;
 mod policy;
 mod progress;
+mod record;
 mod recorded;
 mod reload;
 mod run;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         cli::Command::Check(args) => check::check(&args),
         cli::Command::New(args) => new::new(&args).map(done),
         cli::Command::Inspect(args) => inspect::inspect(&args),
+        cli::Command::Record(args) => record::record(&args),
         cli::Command::Pack(args) => pack::pack(&args),
         cli::Command::Conform(args) => conform::conform(&args),
         cli::Command::Explain(args) => explain::explain(&args),

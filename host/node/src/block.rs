@@ -67,18 +67,18 @@ impl Node {
 }
 
 /// Who uses block devices, read once for one question.
-struct Users {
+pub(crate) struct Users {
     /// Number and mount point.
-    mounted: Vec<(NodeNumber, String)>,
-    swap: BTreeSet<NodeNumber>,
+    pub(crate) mounted: Vec<(NodeNumber, String)>,
+    pub(crate) swap: BTreeSet<NodeNumber>,
     /// Names of devices that a file system is on, as file systems show them in sysfs, with the file system's name.
-    file_systems: Vec<(String, String)>,
+    pub(crate) file_systems: Vec<(String, String)>,
     /// Number of the device behind a loop device, and the loop device's name.
-    looped: Vec<(NodeNumber, String)>,
+    pub(crate) looped: Vec<(NodeNumber, String)>,
 }
 
 impl Users {
-    fn of(node: &Node) -> Result<Self, ReadError> {
+    pub(crate) fn of(node: &Node) -> Result<Self, ReadError> {
         Ok(Self {
             mounted: mounted(node)?,
             swap: swap(node)?,

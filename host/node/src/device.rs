@@ -109,6 +109,23 @@ impl Node {
         Ok(found)
     }
 
+    /// The names of all buses and classes, sorted.
+    ///
+    /// # Errors
+    /// Where neither list can be read.
+    pub fn subsystems(&self) -> Result<Vec<String>, ReadError> {
+        let list = |directory| match self.tree().list(directory) {
+            Ok(names) => Ok(names.into_iter().map(|(name, _)| name).collect()),
+            Err(ReadError::NotFound) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
+        let mut subsystems: Vec<String> = list("sys/bus")?;
+        subsystems.extend(list("sys/class")?);
+        subsystems.sort();
+        subsystems.dedup();
+        Ok(subsystems)
+    }
+
     /// One device of a bus or class by its kernel name.
     ///
     /// # Errors
@@ -136,13 +153,7 @@ impl Node {
         if !is_name(name) {
             return Err(ReadError::Invalid("device name is not a plain name"));
         }
-        let list = |directory| match self.tree().list(directory) {
-            Ok(names) => Ok(names.into_iter().map(|(name, _)| name).collect()),
-            Err(ReadError::NotFound) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        };
-        let mut subsystems: Vec<String> = list("sys/bus")?;
-        subsystems.extend(list("sys/class")?);
+        let subsystems = self.subsystems()?;
         let mut found: Vec<_> = subsystems.iter().filter_map(|of| self.device(of, name).ok()).collect();
         found.sort_unstable();
         found.dedup();
@@ -299,7 +310,7 @@ impl Node {
 
     /// Whether a directory is a device: it has a `uevent` and says its subsystem, as udev asks too. Without the second,
     /// roots of buses such as `pci0000:00` would be devices.
-    fn is_device(&self, directory: &str) -> bool {
+    pub(crate) fn is_device(&self, directory: &str) -> bool {
         let is = |name: &str, kind| self.tree().stat(&format!("{directory}/{name}")) == Ok(kind);
         is("subsystem", Kind::Link) && is("uevent", Kind::File)
     }

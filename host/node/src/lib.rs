@@ -40,6 +40,6 @@ pub use kernel_log::KernelLine;
 pub use mounts::{MountKind, MountProblem};
 pub use node::Node;
 pub use nodes::DeviceNode;
-pub use recorded::{Change, Unwritten, Written};
+pub use recorded::{Change, Instead, Recorder, Recording, Text, Unwritten, Written};
 pub use vfio::GroupNode;
 pub use watch::{LogSource, Sink, Told, Watch};

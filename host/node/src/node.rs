@@ -83,6 +83,12 @@ impl Node {
         Self::recorded(name, &text)
     }
 
+    pub(crate) fn of_recorded(recorded: Recorded) -> Self {
+        Self {
+            source: Source::Recorded(Arc::new(recorded)),
+        }
+    }
+
     pub(crate) fn live(live: Live) -> Self {
         Self {
             source: Source::Live(Arc::new(live)),

@@ -3,6 +3,8 @@
 mod change;
 mod description;
 mod escapes;
+mod recorder;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -12,6 +14,8 @@ mod write;
 
 pub use change::Change;
 pub(crate) use description::MOST_RECORDING_BYTES;
+pub use recorder::{Recorder, Recording};
+pub use rewrite::{Instead, Text};
 pub use write::{Unwritten, Written};
 
 use crate::tree::{
@@ -98,6 +102,12 @@ impl Recorded {
             world: RwLock::new(world),
             watchers: Watchers::default(),
         }
+    }
+
+    /// What the kernel has said, oldest first.
+    pub(crate) fn log(&self) -> Vec<crate::KernelLine> {
+        let world = self.world.read().unwrap_or_else(PoisonError::into_inner);
+        world.log.clone()
     }
 
     fn with<T>(&self, ask: impl FnOnce(&World) -> Result<T, ReadError>) -> Result<T, ReadError> {

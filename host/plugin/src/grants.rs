@@ -163,8 +163,22 @@ impl Grants {
         Ok(devices)
     }
 
+    /// The attributes that the policy lets be written.
+    pub fn controls(&self) -> impl Iterator<Item = &str> {
+        self.policy.control.iter().map(|control| control.attribute.as_str())
+    }
+
+    /// The sources of the mounts that the policy names and the host looks at.
+    pub fn mount_sources(&self) -> impl Iterator<Item = &str> {
+        let looked_at = self.policy.containers.mounts().filter(|mount| !mount.unchecked);
+        looked_at.map(|mount| mount.source.as_str())
+    }
+
     /// The devices beneath `device`, at any depth, as far as descent goes.
-    pub(crate) fn beneath(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
+    ///
+    /// # Errors
+    /// When the device tree cannot be read.
+    pub fn beneath(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
         let mut found = Vec::new();
         let mut open = vec![device.clone()];
         while let Some(at) = open.pop() {

@@ -86,6 +86,17 @@ impl Files {
         self.listed.iter().filter(matches).map(|(pattern, _)| pattern.as_str())
     }
 
+    /// Whether the host ever reads the file at `path`, whatever a policy lists.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn rule(path: &str) -> Result<(), FileDenied> {
+        if path::problem(path).is_some() {
+            return Err(FileDenied::NotListed);
+        }
+        never(&parts(path)).map_or(Ok(()), |why| Err(FileDenied::Never(why)))
+    }
+
     fn ask(&self, path: &str, yes: impl Fn(&FilePattern, &[&str]) -> bool) -> Result<(), FileDenied> {
         if path::problem(path).is_some() {
             return Err(FileDenied::NotListed);

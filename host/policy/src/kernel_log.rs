@@ -39,6 +39,12 @@ impl KernelPattern {
         Some(found.iter().skip(1).map(text).collect())
     }
 
+    /// The part of a line that the pattern matches, if it does: what captures are taken from.
+    #[must_use]
+    pub fn matched<'l>(&self, line: &'l str) -> Option<&'l str> {
+        Some(self.regex.find(line)?.as_str())
+    }
+
     fn parse(text: &str, origin: Origin) -> Result<Self, String> {
         let shown = escape(text, 80);
         if text.len() > MOST_BYTES {

@@ -30,6 +30,7 @@ mod nvidia;
 mod offers;
 mod pack;
 mod page;
+mod record;
 mod reload;
 mod simulate;
 mod small_node;

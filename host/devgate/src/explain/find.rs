@@ -48,6 +48,20 @@ pub(super) fn find(world: &World, what: &str) -> Found {
     found
 }
 
+/// The kernel devices that somebody means by a node in `/dev`, a path of sysfs, a subsystem and a name, or a name.
+pub(crate) fn named(node: &Node, what: &str) -> Vec<DevicePath> {
+    if what.starts_with("/dev/") {
+        return behind(node, what, node.node_at(what).ok().as_ref());
+    }
+    if let Some(path) = what.strip_prefix("/sys/") {
+        return in_sysfs(node, path.trim_end_matches('/'));
+    }
+    match what.split_once('/') {
+        Some((subsystem, name)) => node.device(subsystem, name).into_iter().collect(),
+        None => node.devices_named(what).unwrap_or_default(),
+    }
+}
+
 /// Whether a resource is meant rather than a device that is not there: somebody uses the name, or it reads like one.
 fn is_resource(world: &World, resource: &ResourceName, subsystem: &str) -> bool {
     let known = world

@@ -11,23 +11,27 @@ impl Node {
     /// # Errors
     /// As [`Self::block_in_use`].
     pub fn nvme_in_use(&self, device: &DevicePath) -> Result<Option<String>, ReadError> {
-        // Names first: this is asked for every node that is handed out.
-        if !device.name().starts_with("nvme") && !device.name().starts_with("ng") {
-            return Ok(None);
-        }
-        let class = self.subsystem(device)?.map(|subsystem| subsystem.name);
-        let disks = match class.as_deref() {
-            Some("nvme") => self.disks_of_controller(device)?,
-            Some("nvme-generic") => self.disk_of_namespace(device)?,
-            _ => return Ok(None),
-        };
-        for disk in disks {
+        for disk in self.nvme_disks(device)? {
             let Some(number) = self.number_of(&disk)? else { continue };
             if let Some(reason) = self.block_in_use(number)? {
                 return Ok(Some(reason));
             }
         }
         Ok(None)
+    }
+
+    /// The disks that the character node of an NVMe device reaches; none for any other device.
+    pub(crate) fn nvme_disks(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
+        // Names first: this is asked for every node that is handed out.
+        if !device.name().starts_with("nvme") && !device.name().starts_with("ng") {
+            return Ok(Vec::new());
+        }
+        let class = self.subsystem(device)?.map(|subsystem| subsystem.name);
+        match class.as_deref() {
+            Some("nvme") => self.disks_of_controller(device),
+            Some("nvme-generic") => self.disk_of_namespace(device),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// Beneath the controller, or where several controllers share namespaces beneath its subsystem, which has a link to it.

@@ -24,9 +24,9 @@ pub enum Change {
     /// - `S:` lines and lines that start with `#` are ignored.
     ///
     /// So far this is umockdev's description (but for `#`), as `umockdev-record` writes it. Further lines say what
-    /// that has no word for; all but the first stand anywhere. umockdev refuses a text that has any, but passes over `S:`
-    /// lines: in a device's paragraph, `S: #!F: /proc/version=text` is such a line, and `S: # text` is a comment. Lines of
-    /// a paragraph that are not about its device count once the device is there.
+    /// that has no word for; all but the first stand anywhere. umockdev refuses a text that has any, but takes any
+    /// property: in a device's paragraph, `E: DEVGATE=F: /proc/version=text` is such a line, and `E: DEVGATE=# text` a
+    /// comment. Lines of a paragraph that are not about its device count once the device is there.
     ///
     ///
     /// - `R: path=text`: an attribute that only root may read.

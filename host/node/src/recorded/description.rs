@@ -20,9 +20,8 @@ pub(crate) const MOST_RECORDING_BYTES: usize = 64 << 20;
 /// The longest line, in bytes.
 pub(super) const MOST_LINE_BYTES: usize = 1 << 20;
 
-/// How the value of an `S:` line starts that is a line of ours: umockdev passes over `S:` lines, and refuses what it does not
-/// know.
-pub(super) const HIDDEN: &str = "#!";
+/// The property whose values are lines of ours: umockdev refuses lines that it does not know, and takes any property.
+pub(super) const HIDDEN: &str = "DEVGATE=";
 
 /// What is wrong with a line, for people; the line's number is added on the way out.
 pub(super) struct Problem {
@@ -75,8 +74,11 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
         };
         match (kind, &mut open) {
             ("F" | "D" | "I" | "O" | "K" | "U", _) => elsewhere(world, kind, rest).map_err(at)?,
-            ("S", Some(description)) if rest.starts_with(HIDDEN) => {
+            ("E", Some(description)) if rest.starts_with(HIDDEN) => {
                 let line = rest.strip_prefix(HIDDEN).unwrap_or_default();
+                if line.starts_with('#') {
+                    continue;
+                }
                 match line.split_once(": ") {
                     Some((kind @ ("F" | "D" | "I" | "O" | "K" | "U"), rest)) => later.push((number, kind, rest)),
                     Some((kind, rest)) => description.line(number, kind, rest).map_err(at)?,

@@ -67,20 +67,23 @@ pub(super) fn devices(world: &World, top: &str) -> String {
     paragraphs.iter().map(|text| format!("{text}\n")).collect()
 }
 
-/// Puts comments into the first paragraph, and lines about no device into the last one, where umockdev passes over them.
+/// Puts comments into the first paragraph, and lines about no device into the last one, as properties that mean nothing to umockdev.
 fn comments(paragraphs: &mut [String], about: &[String], lines: &[(String, String)]) {
     if let Some(first) = paragraphs.first_mut()
         && let Some((place, rest)) = first.split_once('\n')
     {
-        let about: String = about.iter().map(|line| format!("S: # {}\n", plain(line))).collect();
+        let about: String = about
+            .iter()
+            .map(|line| format!("E: {HIDDEN}# {}\n", plain(line)))
+            .collect();
         *first = format!("{place}\n{about}{rest}");
     }
     if let Some(last) = paragraphs.last_mut()
         && !lines.is_empty()
     {
-        last.push_str("S: #\nS: # Outside of the device tree, in lines that umockdev passes over:\n");
+        last.push_str(&format!("E: {HIDDEN}# Outside of the device tree:\n"));
         for (_, line) in lines {
-            last.push_str(&format!("S: {HIDDEN}{line}\n"));
+            last.push_str(&format!("E: {HIDDEN}{line}\n"));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! from others.
 
 use crate::events::NodeEvent;
-use crate::kernel_log::{Klog, Record, kmsg_record};
+use crate::kernel_log::{KernelLine, Klog, Record, kmsg_record};
 use crate::live::Live;
 use crate::node::{Node, Source};
 use crate::tree::{Kind, Tree};
@@ -10,6 +10,7 @@ use devgate_model::{NodeKind, NodeNumber};
 use rmesg::klogctl::{KLogType, safely_wrapped_klogctl};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+use std::cell::RefCell;
 use std::fmt;
 
 const KMSG: &str = "dev/kmsg";
@@ -64,6 +65,30 @@ impl Node {
             Source::Live(live) => Log::open(live).1,
             Source::Recorded(_) => LogSource::Recorded,
         }
+    }
+}
+
+impl Node {
+    /// All that there still is of the kernel's log, oldest first.
+    ///
+    /// # Errors
+    /// In words, where it cannot be read.
+    pub fn log_lines(&self) -> Result<Vec<KernelLine>, String> {
+        let live = match self.source() {
+            Source::Live(live) => live,
+            Source::Recorded(recorded) => return Ok(recorded.log()),
+        };
+        let mut log = match Log::open(live) {
+            (Some(log), _) => log,
+            (None, source) => return Err(source.to_string()),
+        };
+        let lines = RefCell::new(Vec::new());
+        log.drain(&|event| {
+            if let NodeEvent::Line(line) = event {
+                lines.borrow_mut().push(line);
+            }
+        })?;
+        Ok(lines.into_inner())
     }
 }
 
@@ -163,8 +188,6 @@ fn whole() -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel_log::KernelLine;
-    use std::cell::RefCell;
 
     /// Both sources tell the same lines of this machine's log; where this machine does not let one be read, that is said.
     #[test]

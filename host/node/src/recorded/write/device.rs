@@ -164,7 +164,7 @@ fn entry_line(path: &str, subsystem: &str, relative: &str, entry: &Entry) -> Opt
         Entry::File {
             content,
             for_all: false,
-        } => Some(format!("S: {HIDDEN}R: {relative}={}", escaped(content))),
+        } => Some(format!("E: {HIDDEN}R: {relative}={}", escaped(content))),
         Entry::File { content, .. } if is_text(content) => Some(format!("A: {relative}={}", escaped(content))),
         Entry::File { content, .. } => Some(format!("H: {relative}={}", hex(content))),
         // umockdev makes this link itself, and does not bear a second one.
@@ -176,7 +176,7 @@ fn entry_line(path: &str, subsystem: &str, relative: &str, entry: &Entry) -> Opt
                 "../".repeat(up),
                 automatic.strip_prefix("sys/").unwrap_or_default()
             );
-            (*target != usual).then(|| format!("S: {HIDDEN}L: subsystem={target}"))
+            (*target != usual).then(|| format!("E: {HIDDEN}L: subsystem={target}"))
         }
         Entry::Link(target) => Some(format!("L: {relative}={target}")),
         Entry::Directory | Entry::Node(_) | Entry::Socket => None,
@@ -195,7 +195,7 @@ fn make(world: &mut World, lines: &[String]) -> Result<(), String> {
     let (_, place) = lines.next().unwrap_or_default();
     let mut description = Description::new(0, place)?;
     for (kind, rest) in lines {
-        let hidden = rest.strip_prefix(HIDDEN).filter(|_| kind == "S");
+        let hidden = rest.strip_prefix(HIDDEN).filter(|_| kind == "E");
         let (kind, rest) = hidden.and_then(|line| line.split_once(": ")).unwrap_or((kind, rest));
         description.line(0, kind, rest)?;
     }

@@ -74,9 +74,9 @@ fn recorded_nodes_are_the_same_again() {
     }
 }
 
-/// What umockdev does not know stands where it passes over it.
+/// What umockdev does not know are properties to it.
 #[test]
-fn a_text_is_umockdevs_but_for_lines_that_it_passes_over() {
+fn a_text_is_umockdevs_but_for_properties_that_mean_nothing_to_it() {
     let text = there_and_back(&world_of(
         "F: /proc/driver/acme=a\\n\nD: /dev/acme0=c 195:0\nI: /opt/acme=d\nI: /opt/l=l acme\nO: /opt/acme=7 0700\nK: 5 acme: x\n\
          P: /devices/a/acme1\nN: acme1\nE: SUBSYSTEM=drm\nE: MAJOR=1\nE: MINOR=2\nE: DEVNAME=/dev/acme1\nA: b/c=\\001d\n\
@@ -84,11 +84,11 @@ fn a_text_is_umockdevs_but_for_lines_that_it_passes_over() {
     ));
     assert_eq!(
         text,
-        "P: /devices/a/acme1\nS: # made up\nN: acme1\nE: SUBSYSTEM=drm\nE: MAJOR=1\nE: MINOR=2\nE: DEVNAME=/dev/acme1\n\
-         H: b/c=0164\nA: dev=1:2\\n\nL: driver=../../../bus/drm/drivers/x\nA: e=f\\ng\\303\\244\nS: #!R: r=s\n\
-         S: #!L: subsystem=../../../bus/drm\nS: #\n\
-         S: # Outside of the device tree, in lines that umockdev passes over:\nS: #!D: /dev/acme0=c 195:0\n\
-         S: #!I: /opt/acme=d\nS: #!I: /opt/l=l acme\nS: #!F: /proc/driver/acme=a\\n\nS: #!O: /opt/acme=7 0700\nS: #!K: 5 acme: x\n"
+        "P: /devices/a/acme1\nE: DEVGATE=# made up\nN: acme1\nE: SUBSYSTEM=drm\nE: MAJOR=1\nE: MINOR=2\nE: DEVNAME=/dev/acme1\n\
+         H: b/c=0164\nA: dev=1:2\\n\nL: driver=../../../bus/drm/drivers/x\nA: e=f\\ng\\303\\244\nE: DEVGATE=R: r=s\n\
+         E: DEVGATE=L: subsystem=../../../bus/drm\nE: DEVGATE=# Outside of the device tree:\n\
+         E: DEVGATE=D: /dev/acme0=c 195:0\n\
+         E: DEVGATE=I: /opt/acme=d\nE: DEVGATE=I: /opt/l=l acme\nE: DEVGATE=F: /proc/driver/acme=a\\n\nE: DEVGATE=O: /opt/acme=7 0700\nE: DEVGATE=K: 5 acme: x\n"
     );
 }
 
@@ -157,14 +157,17 @@ fn what_has_changed_is_written() {
     };
     recorded.apply(say).unwrap();
     let text = recorded.written(&[]).unwrap().text;
-    assert!(text.ends_with("S: #!K: 99000000 acme: broken\n"), "{text}");
+    assert!(text.ends_with("E: DEVGATE=K: 99000000 acme: broken\n"), "{text}");
 }
 
 #[test]
 fn lines_of_a_paragraph_count_once_its_device_is_there() {
-    let text = "P: /devices/x\nS: #!O: /sys/devices/x/a=5 0600\nE: SUBSYSTEM=misc\nA: a=1\n";
+    let text = "P: /devices/x\nE: DEVGATE=O: /sys/devices/x/a=5 0600\nE: SUBSYSTEM=misc\nA: a=1\n";
     assert_eq!(world_of(text).look("sys/devices/x/a").unwrap().uid, 5);
-    for bad in ["S: #!F: /x=1\n", "P: /devices/x\nE: SUBSYSTEM=misc\nS: #!Q: y\n"] {
+    for bad in [
+        "E: DEVGATE=F: /x=1\n",
+        "P: /devices/x\nE: SUBSYSTEM=misc\nE: DEVGATE=Q: y\n",
+    ] {
         assert!(description::add(&mut World::new(), "test", bad).is_err(), "{bad}");
     }
 }

@@ -1,0 +1,142 @@
+//! Addresses and ids that are known by their form, wherever they stand.
+
+use super::made_up::MadeUp;
+use anyhow::Context;
+use regex::Regex;
+
+/// Digits of the part of an address that says who made the device: kept, as it says nothing of which one it is.
+const MAKER: usize = 6;
+
+pub(super) struct Forms {
+    all: Vec<(&'static str, Regex)>,
+    ids: Regex,
+}
+
+const UUID: &str = "UUIDs";
+const MAC: &str = "MAC addresses";
+const GUID: &str = "GUIDs";
+const WWID: &str = "WWIDs";
+
+impl Forms {
+    pub(super) fn new() -> anyhow::Result<Self> {
+        let compile = |text: &str| Regex::new(text).context("a built-in pattern");
+        let forms = [
+            (
+                UUID,
+                r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+            ),
+            (GUID, r"(?i)\b[0-9a-f]{4}(?::[0-9a-f]{4}){3,7}\b"),
+            (MAC, r"(?i)\b[0-9a-f]{2}(?::[0-9a-f]{2}){5,19}\b"),
+            (MAC, r"(?i)\b[0-9a-f]{2}(?:-[0-9a-f]{2}){5}\b"),
+            (MAC, r"\benx([0-9a-f]{12})\b"),
+            (WWID, r"(?i)\b(?:eui|naa)\.([0-9a-f]{16}|[0-9a-f]{32})\b"),
+        ];
+        let all = forms.iter().map(|(kind, text)| Ok((*kind, compile(text)?)));
+        Ok(Self {
+            all: all.collect::<anyhow::Result<_>>()?,
+            ids: compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")?,
+        })
+    }
+
+    /// Whether one of these is in a text, which is known by it then.
+    pub(super) fn are_in(&self, text: &str) -> bool {
+        self.all.iter().any(|(_, form)| form.is_match(text))
+    }
+
+    /// The digits of all UUIDs in a text, also of those without dashes.
+    pub(super) fn ids(&self, text: &str) -> Vec<String> {
+        self.ids.find_iter(text).map(|found| digits(found.as_str())).collect()
+    }
+
+    /// The text with others in their place; tells kind and value of each.
+    pub(super) fn replaced(
+        &self,
+        text: &str,
+        made_up: &mut MadeUp,
+        tell: &mut dyn FnMut(&'static str, &str),
+    ) -> String {
+        // Most texts are a number, and short.
+        if text.len() < 12 {
+            return text.to_owned();
+        }
+        let mut new = text.to_owned();
+        for (kind, form) in &self.all {
+            new = replace(form, &new, |found| {
+                let old = digits(found);
+                let made = other(&old, found.contains('-'), made_up)?;
+                tell(kind, found);
+                Some(written_as(found, &made))
+            });
+        }
+        new
+    }
+}
+
+/// Other digits in the place of those of an address or id.
+fn other(old: &str, dashes: bool, made_up: &mut MadeUp) -> Option<String> {
+    match old.len() {
+        // A broadcast address or one of a group is nobody's.
+        12 if u8::from_str_radix(old.get(..2)?, 16).is_ok_and(|first| first & 1 == 1) => None,
+        12 | 16 => made_up.digits(old, MAKER),
+        // An id, or an address of IPv6 with the id of a port in its second half.
+        32 if dashes => made_up.digits(old, 0),
+        32 => {
+            let (prefix, id) = old.split_at_checked(16)?;
+            // Of IPv4.
+            if let Some(address) = id
+                .strip_prefix("0000ffff")
+                .filter(|_| prefix.bytes().all(|b| b == b'0'))
+            {
+                let made = made_up.digits(address, 0)?;
+                return Some(format!("{prefix}0000ffff{made}"));
+            }
+            let made = made_up.digits(id, MAKER);
+            let local = prefix.starts_with("fe80") || prefix.bytes().all(|b| b == b'0');
+            let prefix = if local { None } else { made_up.digits(prefix, 4) }.unwrap_or_else(|| prefix.to_owned());
+            Some(format!("{prefix}{}", made.unwrap_or_else(|| id.to_owned())))
+        }
+        // The address of an interface over InfiniBand ends with its port's id.
+        40 => {
+            let (head, id) = old.split_at_checked(24)?;
+            Some(format!("{head}{}", made_up.digits(id, MAKER)?))
+        }
+        _ => None,
+    }
+}
+
+/// A text with what a pattern finds replaced: its first group, or all of it. What becomes nothing stays.
+pub(super) fn replace(pattern: &Regex, text: &str, mut with: impl FnMut(&str) -> Option<String>) -> String {
+    let (mut new, mut end) = (String::with_capacity(text.len()), 0);
+    for found in pattern.captures_iter(text) {
+        let Some(part) = found.get(1).or_else(|| found.get(0)).filter(|part| !part.is_empty()) else {
+            continue;
+        };
+        if let (Some(before), Some(other)) = (text.get(end..part.start()), with(part.as_str())) {
+            new.push_str(before);
+            new.push_str(&other);
+            end = part.end();
+        }
+    }
+    new.push_str(text.get(end..).unwrap_or_default());
+    new
+}
+
+fn digits(text: &str) -> String {
+    text.chars()
+        .filter(char::is_ascii_hexdigit)
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
+
+/// Digits with what stood between the others, in the same case.
+fn written_as(text: &str, digits: &str) -> String {
+    let upper = text.chars().any(|c| c.is_ascii_uppercase());
+    let mut digits = digits.chars();
+    let one = |c: char| match c.is_ascii_hexdigit() {
+        true => digits
+            .next()
+            .map_or(c, |digit| if upper { digit.to_ascii_uppercase() } else { digit }),
+        false => c,
+    };
+    text.chars().map(one).collect()
+}

@@ -1,0 +1,115 @@
+use super::*;
+
+fn redacted(node: &str, more: &[&str]) -> (String, Vec<(&'static str, usize, usize)>) {
+    let more: Vec<_> = more.iter().map(|text| (*text).to_owned()).collect();
+    let mut redactor = Redactor::new(&more).unwrap();
+    let node = Node::recorded("test", node).unwrap();
+    redactor.know_host(&node);
+    let text = redactor.redact(&node).unwrap().text().unwrap();
+    (text, redactor.counts())
+}
+
+/// One device's attribute or file after another.
+fn lines(lines: &str) -> String {
+    let (text, _) = redacted(&format!("P: /devices/x\nE: SUBSYSTEM=misc\n{lines}"), &[]);
+    let kept = text
+        .lines()
+        .filter(|line| line.starts_with("A: ") || line.contains("=F: "));
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn what_is_ones_own_is_replaced_by_the_same_form() {
+    insta::assert_snapshot!(
+        lines(
+            "A: a_uuid=1b4e28ba-2fa1-41d2-883f-0016d3cca427\\n\nA: b_copy=GPU-1B4E28BA-2FA1-41D2-883F-0016D3CCA427\\n\n\
+             A: c_nodash=x 1b4e28ba-2fa1-41d2-883f-0016d3cca428\\n\nA: d_address=0c:42:a1:12:34:56\\n\n\
+             A: e_dashes=0C-42-A1-12-34-56\\n\nA: f_name=enx0c42a1123456\\n\nA: g_node_guid=0c42:a103:0012:3456\\n\n\
+             A: h_gid=fe80:0000:0000:0000:0c42:a103:0012:3456\\n\nA: i_gid4=0000:0000:0000:0000:0000:ffff:0a01:0203\\n\n\
+             A: j_ib=00:00:10:49:fe:80:00:00:00:00:00:00:0c:42:a1:03:00:12:34:56\\n\nA: k_wwid=eui.0025388b01234567\\n\n\
+             A: serial=S4EVNX0R123456      \\n\nA: l_model=Disk S4EVNX0R123456 of 1\\n\nA: unique_id=f9a3c1d2e4b5a697\\n\n\
+             F: /opt/p=unique_id 17988434448172295831\\ngfx 90010\\n\nA: m_hex_serial=1423FFE8123\\n\n\
+             F: /opt/i=Model: x\\nSerial Number:\\t 0324118042\\n\n"
+        ),
+        @r"
+        A: a_uuid=00000000-0000-4000-8000-000000000004\n
+        A: b_copy=GPU-00000000-0000-4000-8000-000000000004\n
+        A: c_nodash=x 00000000-0000-4000-8000-000000000005\n
+        A: d_address=0c:42:a1:00:00:06\n
+        A: e_dashes=0C-42-A1-00-00-06\n
+        A: f_name=enx0c42a1000006\n
+        A: g_node_guid=0c42:a100:0000:0007\n
+        A: h_gid=fe80:0000:0000:0000:0c42:a100:0000:0007\n
+        A: i_gid4=0000:0000:0000:0000:0000:ffff:0000:0008\n
+        A: j_ib=00:00:10:49:fe:80:00:00:00:00:00:00:0c:42:a1:00:00:00:00:07\n
+        A: k_wwid=eui.0025380000000009\n
+        A: l_model=Disk X0XXXX0X000001 of 1\n
+        A: m_hex_serial=00000000003\n
+        A: serial=X0XXXX0X000001      \n
+        A: unique_id=8ac7230489e80002\n
+        E: DEVGATE=F: /opt/i=Model: x\nSerial Number:\t 0000000001\n
+        E: DEVGATE=F: /opt/p=unique_id 10000000000000000002\ngfx 90010\n
+        "
+    );
+}
+
+#[test]
+fn what_is_nobodys_own_stays() {
+    let same = "A: a=0000:3b:00.0\\n\nA: address=00:00:00:00:00:00\\n\nA: broadcast=ff:ff:ff:ff:ff:ff\\n\n\
+                A: class_id={44c4f61d-4444-4400-9d52-802e27ede19f}\\n\nA: gid=fe80:0000:0000:0000:0000:0000:0000:0000\\n\n\
+                A: modalias=vmbus:44c4f61d444444009d52802e27ede19f\\n\nA: nguid=00000000-0000-0000-0000-000000000000\\n\n\
+                A: product=00:11:22\\n\nA: serial=0000:00:14.0\\n\nA: uuid=(null)\\n\nA: version=96.00.74.00.01\\n\n";
+    assert_eq!(lines(same), same);
+    for nothing in ["None", "N/A", "0000000000", "To Be Filled By O.E.M.", ""] {
+        let line = format!("A: board_serial={nothing}\\n\n");
+        assert_eq!(lines(&line), line);
+    }
+}
+
+/// Names, links, properties and the log have the same as the contents.
+#[test]
+fn links_between_values_still_hold() {
+    let id = "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001";
+    let node = format!(
+        "P: /devices/pci0/{id}\nE: SUBSYSTEM=mdev\nE: MDEV_UUID={id}\nA: uuid={id}\nL: self=../../pci0/{id}\n\n\
+         F: /proc/sys/kernel/hostname=worker-17\\n\nK: 5 acme {id} on worker-17: lost; worker-170 not\n"
+    );
+    let (text, counts) = redacted(&node, &[]);
+    let new = "00000000-0000-3000-3000-000000000001";
+    assert!(!text.contains(id) && text.matches(new).count() == 5, "{text}");
+    assert!(
+        text.contains(&format!("K: 5 acme {new} on xxxxxx-01: lost; worker-170 not")),
+        "{text}"
+    );
+    assert_eq!(counts, [("UUIDs", 1, 7), ("host names", 1, 2)]);
+}
+
+#[test]
+fn more_can_be_replaced() {
+    let node =
+        "P: /devices/x\nE: SUBSYSTEM=misc\nA: slot=rack 12 unit 7\\n\nA: other=rack 12 unit 7\\n\nA: label=unit 7\\n\n";
+    let (text, counts) = redacted(node, &["rack ([0-9]+)", "unit"]);
+    assert!(
+        text.contains("A: slot=rack 02 xxx1 7\\n") && text.contains("A: other=rack 02 xxx1 7\\n"),
+        "{text}"
+    );
+    assert_eq!(counts, [("values of --redact", 2, 5)]);
+    assert!(Redactor::new(&["(".to_owned()]).is_err());
+}
+
+#[test]
+fn what_nobody_can_look_through_is_left_out() {
+    let mut redactor = Redactor::new(&[]).unwrap();
+    let node =
+        "P: /devices/x\nE: SUBSYSTEM=misc\nH: edid=00FFFFFFFFFFFF00\nH: descriptors=1201000200\nA: text=a\\000\n";
+    let text = redactor
+        .redact(&Node::recorded("test", node).unwrap())
+        .unwrap()
+        .text()
+        .unwrap();
+    assert!(
+        !text.contains("edid") && text.contains("H: descriptors=1201000200") && text.contains("text"),
+        "{text}"
+    );
+    assert_eq!(redactor.left().len(), 1);
+}
