@@ -19,6 +19,7 @@ use anyhow::{Context, bail};
 use outcome::Outcome;
 use play::Prepared;
 use std::collections::BTreeSet;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -70,8 +71,10 @@ async fn play(args: &SimulateArgs, prepared: Vec<Prepared>) -> anyhow::Result<Ve
         playing.spawn(async move {
             // Never closed.
             let Ok(_place) = room.acquire().await else { return };
-            let what = format!("playing {}", scenario.scenario.file.display());
-            let _progress = Progress::begin(what);
+            // In a pipeline the results say as much.
+            let watched = std::io::stderr().is_terminal();
+            let what = || format!("playing {}", scenario.scenario.file.display());
+            let _progress = watched.then(|| Progress::begin(what()));
             // Nobody waits any more where this cannot be sent.
             let _ = result.send(scenario.play(keep.as_deref()).await);
         });

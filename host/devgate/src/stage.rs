@@ -56,8 +56,6 @@ pub(crate) struct Line {
     pub(crate) message: String,
     pub(crate) plugin: String,
     pub(crate) family: String,
-    /// Whether the component said it.
-    pub(crate) by_component: bool,
     /// As it was written.
     pub(crate) raw: String,
 }
@@ -233,6 +231,5 @@ fn parse(text: &str) -> Line {
         message: if plain { text.to_owned() } else { field("message") },
         plugin: field("plugin"),
         family: field("family"),
-        by_component: field("target") == "component",
     }
 }

@@ -59,10 +59,12 @@ pub(super) fn last_words(outcome: &Outcome) -> String {
     }
     text.push_str("  the host's log, its last lines:\n");
     for line in outcome.log.iter().skip(outcome.log.len().saturating_sub(LAST_LINES)) {
-        let said = match line.by_component {
-            true => format!("plugin {} says: {}", line.plugin, line.message),
-            // The host's own lines name the plugin.
-            false => line.message.clone(),
+        // The host's own lines say which plugin they are about.
+        let own = line.plugin.is_empty() || line.message.contains(&format!("plugin {}", line.plugin));
+        let said = if own {
+            line.message.clone()
+        } else {
+            format!("plugin {} says: {}", line.plugin, line.message)
         };
         let said = escape(&said, MOST);
         let _ = writeln!(text, "    {:<5} {said}", line.level);
