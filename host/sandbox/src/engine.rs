@@ -12,6 +12,10 @@ use wasmtime::{Config, InstanceAllocationStrategy, OptLevel, Strategy, WasmBackt
 /// this much and as much again; Rust's 2 MiB are plenty.
 pub(crate) const STACK: ByteSize = ByteSize::kib(256);
 
+/// What the memories of a component may start with to be copied into each instance; what is larger is mapped from a file, of
+/// which a call then copies only the pages that it writes to.
+const COPIED: ByteSize = ByteSize::mib(1);
+
 /// Where instances' memories come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Allocation {
@@ -41,6 +45,7 @@ pub struct Engine(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     on_demand: Runtime,
+    mapped: Runtime,
     pool: Option<(Runtime, Seats)>,
     turns: Turns,
     ticker: Ticker,
@@ -77,8 +82,11 @@ impl Engine {
     /// # Errors
     /// See [`EngineError`].
     pub fn new(allocation: Allocation, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
-        let on_demand = Runtime::new(on_demand(), InstanceAllocationStrategy::OnDemand)
-            .map_err(|e| EngineError::Config(format!("{e:#}")))?;
+        let unpooled = |config| {
+            Runtime::new(config, InstanceAllocationStrategy::OnDemand)
+                .map_err(|e| EngineError::Config(format!("{e:#}")))
+        };
+        let (on_demand, mapped) = (unpooled(on_demand())?, unpooled(mapped())?);
         let pool = match allocation {
             Allocation::OnDemand => None,
             Allocation::Pooling => match Runtime::new(pooling(), InstanceAllocationStrategy::Pooling(pool::slots())) {
@@ -89,12 +97,15 @@ impl Engine {
                 }
             },
         };
-        let runtimes = std::iter::once(&on_demand).chain(pool.as_ref().map(|(runtime, _)| runtime));
+        let runtimes = [&on_demand, &mapped]
+            .into_iter()
+            .chain(pool.as_ref().map(|(runtime, _)| runtime));
         let engines = runtimes.map(|runtime| runtime.engine.weak()).collect();
         let ticker = Ticker::start(engines).map_err(EngineError::Ticker)?;
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self(Arc::new(Inner {
             on_demand,
+            mapped,
             pool,
             turns: Turns::new(processors),
             ticker,
@@ -117,9 +128,13 @@ impl Engine {
         Some((runtime, seats.take()?))
     }
 
-    /// The runtime whose instances are mapped each by itself.
-    pub(crate) fn on_demand(&self) -> &Runtime {
-        &self.0.on_demand
+    /// The runtime whose instances are mapped each by itself, for a component whose memories start with this much.
+    pub(crate) fn on_demand(&self, memory: ByteSize) -> &Runtime {
+        if memory > COPIED {
+            &self.0.mapped
+        } else {
+            &self.0.on_demand
+        }
     }
 
     pub(crate) fn turns(&self) -> &Turns {
@@ -167,6 +182,14 @@ fn on_demand() -> Config {
         .memory_init_cow(false)
         .memory_reservation(ByteSize::mib(32).0)
         .memory_guard_size(ByteSize::kib(64).0);
+    config
+}
+
+/// As [`on_demand`], for memories that start with megabytes, of a whole language's runtime: copying 12 MiB of CPython's into each
+/// instance takes longer than all else of a call.
+fn mapped() -> Config {
+    let mut config = on_demand();
+    config.memory_init_cow(true);
     config
 }
 

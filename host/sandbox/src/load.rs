@@ -23,7 +23,7 @@ use crate::engine::{Engine, Runtime};
 use crate::pool::Seat;
 use crate::precompiled::Precompiled;
 use crate::state::Call;
-use devgate_model::{GuestText, Limits};
+use devgate_model::{ByteSize, GuestText, Limits};
 use devgate_plugin::component::Profile;
 use scan::Scan;
 use sha2::{Digest, Sha256};
@@ -90,7 +90,7 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
         sha256: Some(digest(bytes)),
         ..imports::profile(&scan)?
     };
-    let (component, seat) = compile_for(engine, &limits, bytes)?;
+    let (component, seat) = compile_for(engine, &limits, scan.counts.memory, bytes)?;
     let linked = link::link(component.engine(), &component, &scan.imports, &profile)?;
     let loaded = Loaded {
         component: linked.plugin,
@@ -106,14 +106,19 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
 
 /// Compiles for the pool where the limits fit, or else for instances on demand. The pool counts in its own way, and refuses
 /// some components that fit; what is wrong with others is wrong there, too.
-fn compile_for(engine: &Engine, limits: &Limits, bytes: &[u8]) -> Result<(Component, Option<Seat>), Refusal> {
+fn compile_for(
+    engine: &Engine,
+    limits: &Limits,
+    memory: ByteSize,
+    bytes: &[u8],
+) -> Result<(Component, Option<Seat>), Refusal> {
     if let Some((pool, seat)) = engine.pool(limits) {
         match compile(engine, pool, bytes) {
             Err(Refusal::Invalid(_)) => {}
             compiled => return Ok((compiled?, Some(seat))),
         }
     }
-    Ok((compile(engine, engine.on_demand(), bytes)?, None))
+    Ok((compile(engine, engine.on_demand(memory), bytes)?, None))
 }
 
 /// Compiles on a thread of its own, with a compiler of its own: nothing that it needed outlives it, so that the allocator gives
