@@ -29,7 +29,7 @@ fn each_import_says_what_it_needs() {
             (import "devgate:plugin/host-paths@0.1.3" (instance))
             (import "devgate:plugin/teleport@0.1.0" (instance))
             (import "wasi:io/streams@0.2.6" (instance))
-            (import "wasi:sockets/tcp@0.2.6" (instance))
+            (import "wasi:sockets/tcp@0.2.6" (instance (export "f" (func))))
         )"#,
     );
     let contents = contents(&snoop);
