@@ -140,6 +140,37 @@ fn the_link_of_the_physical_function_decides_about_health() {
     assert!(!survey.unit("0000:86:01.2").is_healthy());
 }
 
+/// IP over InfiniBand may be down while the port is not, and the other way round.
+#[test]
+fn on_infiniband_the_port_decides() {
+    let mut rig = rig();
+    rig.set("net/enp59s0f1np1", "type", "32\n");
+    rig.set("net/enp59s0f1np1", "operstate", "down\n");
+    assert!(rig.survey().unit("0000:3b:01.2").is_healthy());
+    rig.set("net/enp59s0f1np1", "operstate", "up\n");
+    rig.set("infiniband/mlx5_1", "ports/1/state", "1: DOWN\n");
+    let down = "physical function 0000:3b:00.1: mlx5_1 port 1 is DOWN";
+    assert_eq!(rig.survey().unit("0000:3b:01.2").unhealthy.as_deref(), Some(down));
+}
+
+/// In switchdev mode a physical function has an interface for each of its virtual ones.
+#[test]
+fn a_representor_that_is_down_is_no_link() {
+    let mut rig = rig();
+    let place = "/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0/net/enp59s0f0npf0vf0";
+    rig.plug(&format!(
+        "P: {place}\nE: SUBSYSTEM=net\nE: INTERFACE=enp59s0f0npf0vf0\nA: operstate=down\\n\nA: carrier=0\\n\nA: type=1\\n\nA: phys_port_name=pf0vf0\\n\n\n"
+    ));
+    let survey = rig.survey();
+    let function = survey.unit("0000:3b:00.2");
+    assert_eq!(
+        (function.is_healthy(), function.property("pf-name")),
+        (true, Some("enp59s0f0np0"))
+    );
+    rig.set("net/enp59s0f0np0", "operstate", "down\n");
+    assert!(!rig.survey().unit("0000:3b:00.2").is_healthy());
+}
+
 /// A pod's interface is not seen from here, nor is a physical function's that somebody has moved.
 #[test]
 fn what_is_in_a_network_namespace_is_not_unhealthy() {

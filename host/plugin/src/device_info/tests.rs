@@ -57,8 +57,8 @@ fn one_function_is_found_from_itself_and_from_what_is_beneath_it() {
         device(&node, "pci", "0000:00:01.2"),
     );
     let rdma = device(&node, "infiniband", "acme_0");
-    assert_eq!(function_of(&node, &[vf.clone()]).unwrap(), vf);
-    assert_eq!(function_of(&node, &[rdma.clone()]).unwrap(), vf);
+    assert_eq!(function_of(&node, std::slice::from_ref(&vf)).unwrap(), vf);
+    assert_eq!(function_of(&node, std::slice::from_ref(&rdma)).unwrap(), vf);
     assert_eq!(function_of(&node, &[rdma, vf.clone()]).unwrap(), vf);
     insta::assert_snapshot!(function_of(&node, &[vf, other]).unwrap_err(), @"it is made of 2 PCI functions; device-info (containers) tells of one PCI function");
     insta::assert_snapshot!(function_of(&node, &[]).unwrap_err(), @"it is made of 0 PCI functions; device-info (containers) tells of one PCI function");
