@@ -96,10 +96,6 @@ mod tests {
 
     /// With every key, and whatever the file is called.
     #[test]
-    #[expect(
-        clippy::field_reassign_with_default,
-        reason = "it has a field that is only the sandbox's own"
-    )]
     fn every_skeleton_is_a_policy_that_grants_what_is_imported() {
         for file in [
             "vendor.wasm",
