@@ -2,6 +2,9 @@
 
 use crate::{Device, Edits, Node, Pool, Property, Unit};
 
+/// The most bytes of a property's value.
+const PROPERTY_BYTES: usize = 4_096;
+
 impl Property {
     /// One named value; the name is at most 128 bytes, the value at most 4,096.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -49,6 +52,27 @@ impl Pool {
             shared_nodes: Vec::new(),
             properties: Vec::new(),
         }
+    }
+
+    /// The same, with the kernel names of devices that are there and cannot be described now (`devgate.unread`). No more of them
+    /// than a property holds, 4,096 bytes: an answer with a longer one would be refused as a whole.
+    #[must_use]
+    pub fn with_unread(mut self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        let mut unread = String::new();
+        for name in names {
+            let name = name.as_ref();
+            if unread.len() + 1 + name.len() > PROPERTY_BYTES {
+                break;
+            }
+            if !unread.is_empty() {
+                unread.push(' ');
+            }
+            unread.push_str(name);
+        }
+        if !unread.is_empty() {
+            self.properties.push(Property::new("devgate.unread", unread));
+        }
+        self
     }
 }
 

@@ -13,6 +13,7 @@ mod bad_components;
 mod bad_policies;
 mod chaos;
 mod check;
+mod conform;
 mod conformance;
 mod demo;
 mod device_info;

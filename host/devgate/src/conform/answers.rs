@@ -114,14 +114,12 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
     }
     if sheet.wants(&AGAIN) {
         let bench = subject.bench()?;
-        let failures = differences(
-            subject,
-            baseline,
-            &bench,
-            &baseline.calls.iter().map(|(call, ..)| call.clone()).collect::<Vec<_>>(),
-        );
+        let calls: Vec<_> = baseline.calls.iter().map(|(call, ..)| call.clone()).collect();
+        let mut failures = differences(subject, baseline, &bench, &calls);
+        // In the same host, which may have kept something.
+        failures.extend(differences(subject, baseline, &bench, &calls));
         sheet.check(&AGAIN, || {
-            Outcome::of(format!("{} calls made again", baseline.calls.len()), failures)
+            Outcome::of(format!("{} calls made twice more", calls.len()), failures)
         });
     }
     if sheet.wants(&ALONE) {

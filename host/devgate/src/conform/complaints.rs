@@ -84,7 +84,7 @@ fn of_gone(subject: &Subject, baseline: &Baseline) -> anyhow::Result<Vec<Failure
             continue;
         }
         let bench = subject.bench_on(&node)?;
-        let mut calls = vec![Call::Allocate(n, 0)];
+        let mut calls = vec![Call::Health(n), Call::Allocate(n, 0)];
         if subject.profile().lifecycle {
             calls.extend([Call::Prepare(n, 0), Call::Release(n, 0)]);
         }

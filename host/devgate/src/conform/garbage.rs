@@ -42,6 +42,9 @@ rules! {
     PLACES = "garbage.places", "A subsystem, node, mount, the kernel's log or the state cannot be had", "no call breaks";
 }
 
+/// What is looked for by a name, and not on a device.
+const PLACES_OF: [Kind; 5] = [Kind::Devices, Kind::Device, Kind::HostPath, Kind::Log, Kind::State];
+
 /// Checks everything.
 pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>) -> anyhow::Result<()> {
     let texts: [(&'static Rule, Make); 13] = [
@@ -94,8 +97,7 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
         &with(&[|_| vec![super::thing::Given::Nothing]]),
         "part of a device",
     )?;
-    let places = [Kind::Devices, Kind::Device, Kind::HostPath, Kind::Log, Kind::State];
-    let places = baseline.things(&places);
+    let places = baseline.things(&PLACES_OF);
     each(
         subject,
         baseline,
@@ -199,6 +201,10 @@ fn calls(baseline: &Baseline, wanted: &Wanted) -> Vec<Call> {
 fn wrong(baseline: &Baseline, wanted: &Wanted, call: &Call, result: &Result<Given, CallError>) -> Option<String> {
     if let Some(how) = broke(result) {
         return Some(format!("{call} {how}"));
+    }
+    // What is asked for by a subsystem or path may be all that there is to say.
+    if PLACES_OF.contains(&wanted.thing.kind) {
+        return None;
     }
     let others: Vec<_> = baseline
         .judged()

@@ -119,8 +119,8 @@ fn time(subject: &Subject, baseline: &Baseline) -> anyhow::Result<Outcome> {
         let Some(taken) = median(subject, baseline, call)? else {
             continue;
         };
-        let factor = limit.as_nanos() / taken.as_nanos().max(1);
-        if factor < 2 {
+        let (factor, enough) = room(taken, limit);
+        if !enough {
             failures.push(format!("{call} takes {taken:?} of {limit:?}"));
         }
         if least.as_ref().is_none_or(|(known, _)| factor < *known) {
@@ -128,6 +128,12 @@ fn time(subject: &Subject, baseline: &Baseline) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::of(least.map(|(_, text)| text).unwrap_or_default(), failures))
+}
+
+/// How many times a call of this length fits into a limit, and whether that is enough.
+fn room(taken: Duration, limit: Duration) -> (u128, bool) {
+    let factor = limit.as_nanos() / taken.as_nanos().max(1);
+    (factor, factor >= 2)
 }
 
 /// How long a call takes in a fresh instance: the middle of several.
@@ -141,4 +147,17 @@ pub(super) fn median(subject: &Subject, baseline: &Baseline, call: &Call) -> any
         .collect();
     times.sort();
     Ok(times.get(times.len() / 2).copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_a_limit_is_enough_and_a_little_more_is_not() {
+        let limit = Duration::from_millis(100);
+        assert_eq!(room(Duration::from_millis(50), limit), (2, true));
+        assert_eq!(room(Duration::from_millis(51), limit), (1, false));
+        assert!(room(Duration::ZERO, limit).1);
+    }
 }
