@@ -120,6 +120,21 @@ mod tests {
     }
 
     #[test]
+    fn unread_devices_are_named_as_far_as_they_fit() {
+        let value = |names: &[&str]| {
+            let properties = Pool::new("a.com/b", Vec::new()).with_unread(names).properties;
+            properties.first().map(|p| (p.name.clone(), p.value.clone()))
+        };
+        assert_eq!(value(&[]), None);
+        assert_eq!(
+            value(&["a", "b"]),
+            Some(("devgate.unread".to_owned(), "a b".to_owned()))
+        );
+        let length = value(&["0000:00:00.0"; 1_000]).map_or(0, |(_, value)| value.len());
+        assert!((PROPERTY_BYTES - 13..=PROPERTY_BYTES).contains(&length), "{length}");
+    }
+
+    #[test]
     fn edits_start_empty() {
         let edits = Edits::default().with_env("A", "1");
         let env: Vec<_> = edits.env.iter().map(|p| (p.name.as_str(), p.value.as_str())).collect();

@@ -271,7 +271,7 @@ fn again(args: &ConformArgs, plugin: &PluginPolicy) -> String {
 impl Figures {
     fn of(subject: &Subject, baseline: &Baseline) -> anyhow::Result<Option<Self>> {
         let micros = |time: Duration| time.as_micros();
-        let Some(enumerate) = headroom::median(subject, baseline, &Call::Enumerate)? else {
+        let Some(enumerate) = headroom::waited(subject, baseline, &Call::Enumerate)? else {
             return Ok(None);
         };
         let allocate = baseline
@@ -279,7 +279,7 @@ impl Figures {
             .iter()
             .find(|(call, ..)| matches!(call, Call::Allocate(..)));
         let allocate = match allocate {
-            Some((call, ..)) => headroom::median(subject, baseline, call)?,
+            Some((call, ..)) => headroom::waited(subject, baseline, call)?,
             None => None,
         };
         let costs = || baseline.calls.iter().filter_map(|(_, _, seen)| seen.cost);

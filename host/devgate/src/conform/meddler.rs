@@ -6,9 +6,11 @@ use devgate_model::{CallError, DeviceHandle, Edits, Limits, MountHandle, NodeHan
 use devgate_plugin::component::{
     Answer, Answered, Capabilities, Component, Cost, Denied, LogBatch, LogLevel, NodeInfo, Profile,
 };
+use rustix::thread::ClockId;
+use rustix::time::clock_gettime;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The largest text attribute and the largest text file, as the contract says.
 const ATTRIBUTE_BYTES: usize = 4_096;
@@ -69,8 +71,25 @@ pub(super) struct Seen {
     pub(super) cost: Option<Cost>,
     /// Bytes that were read from the node.
     pub(super) read: u64,
-    /// How much of the time the host took to answer.
+    /// Processor time of the whole call, and how much of it the host took to answer.
+    pub(super) processor: Duration,
     pub(super) in_host: Duration,
+}
+
+impl Seen {
+    /// The component's own processor time.
+    pub(super) fn own(&self) -> Duration {
+        self.processor.saturating_sub(self.in_host)
+    }
+}
+
+/// Processor time of this thread: a machine that is busy with something else does not count.
+fn processor_time() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(now.tv_sec).unwrap_or(0),
+        u32::try_from(now.tv_nsec).unwrap_or(0),
+    )
 }
 
 /// One question to the host.
@@ -103,6 +122,7 @@ pub(super) enum WordKind {
 struct State {
     script: Script,
     seen: Seen,
+    began: Duration,
     words: Vec<Word>,
 }
 
@@ -151,18 +171,20 @@ impl Meddled {
     fn begin(&self, host: Box<dyn Capabilities>) -> Box<dyn Capabilities> {
         let mut state = lock(&self.state);
         state.seen = Seen::default();
+        state.began = processor_time();
         let limits = state.script.limits.clone().unwrap_or_else(|| host.limits().clone());
         drop(state);
         Box::new(Meddler {
             inner: host,
             limits,
             state: Arc::clone(&self.state),
-            began: Instant::now(),
+            began: Duration::ZERO,
         })
     }
 
     fn end<T>(&self, call: &'static str, result: Result<Answer<T>, CallError>) -> Result<Answer<T>, CallError> {
         let mut state = lock(&self.state);
+        state.seen.processor = processor_time().saturating_sub(state.began);
         match &result {
             Ok(answer) => {
                 state.seen.cost = Some(answer.cost);
@@ -247,13 +269,13 @@ struct Meddler {
     inner: Box<dyn Capabilities>,
     limits: Limits,
     state: Arc<Mutex<State>>,
-    began: Instant,
+    began: Duration,
 }
 
 impl Meddler {
     /// A question: what it is about, and what is answered in the host's place.
     fn about(&mut self, kind: Kind, device: Option<DeviceHandle>, path: &str) -> (Thing, Option<Given>) {
-        self.began = Instant::now();
+        self.began = processor_time();
         let location = device.and_then(|device| self.inner.device_location(device).ok());
         let thing = Thing {
             kind,
@@ -273,7 +295,7 @@ impl Meddler {
         let text = answer.as_ref().ok().and_then(text);
         let mut state = lock(&self.state);
         state.seen.asked.push(Asked { thing, text });
-        state.seen.in_host += self.began.elapsed();
+        state.seen.in_host += processor_time().saturating_sub(self.began);
         answer
     }
 
