@@ -53,7 +53,7 @@ pub struct Counts {
     /// Core instances (`limits.instances`).
     pub instances: u32,
     /// Functions that are called from one of its modules and are not of one. No policy changes how many there may be.
-    pub lowered: u32,
+    lowered: u32,
 }
 
 impl Scan {
