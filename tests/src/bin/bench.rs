@@ -12,8 +12,6 @@ mod change;
 mod choose;
 #[path = "bench/floor.rs"]
 mod floor;
-#[path = "bench/languages.rs"]
-mod languages;
 #[path = "bench/load.rs"]
 mod load;
 #[path = "bench/socket.rs"]
@@ -63,8 +61,6 @@ enum Part {
     Choose,
     /// Start, memory and idleness
     Load,
-    /// The example in every language that was built; only where it is asked for
-    Languages,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -92,9 +88,6 @@ fn main() -> anyhow::Result<()> {
     }
     if measured(Part::Load) {
         runtime.block_on(load::measure(&mut table, args.idle))?;
-    }
-    if args.only == Some(Part::Languages) {
-        runtime.block_on(languages::measure(&mut table))?;
     }
     let json = match args.json {
         Some(file) => file,

@@ -170,6 +170,17 @@ fn every_language_plays_the_scenarios() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The component's file, the policy and the node together, through everything that a node may do to them.
+#[test]
+fn every_language_passes_the_battery() -> anyhow::Result<()> {
+    for language in languages()? {
+        let said = ask(&["conform"], &language.policy, &node()?)?;
+        assert_eq!(said.code, Some(0), "{}: {}{}", language.name, said.out, said.err);
+        assert!(said.out.contains("checks passed"), "{}", said.out);
+    }
+    Ok(())
+}
+
 /// Only the limits and the component's file differ, comments aside.
 #[test]
 fn the_policies_are_one_policy() -> anyhow::Result<()> {
