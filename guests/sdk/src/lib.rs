@@ -69,3 +69,8 @@ pub use native::{
     Device, Edits, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Plugin, Pool, Preference, Property, Unit,
     Verdict, config, control, files, hardware, host_paths, kernel_log, state,
 };
+
+/// The examples of the vendors' guide, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/vendors.md")]
+struct Guide;
