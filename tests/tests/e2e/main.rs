@@ -20,6 +20,7 @@ mod device_info;
 mod docs;
 mod explain;
 mod grants;
+mod guide;
 mod hgx;
 mod inspect;
 mod kubelets;

@@ -5,7 +5,7 @@ use devgate_tests::{components, devgate};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
@@ -30,14 +30,19 @@ fn commands(readme: &str) -> Vec<&str> {
     readme.lines().filter_map(|line| line.strip_prefix("$ ")).collect()
 }
 
-/// Runs them in order, with this build's `devgate`; what they said.
+/// Does what a project's README says.
 fn follow(folder: &Path, environment: &[(&str, &str)]) -> anyhow::Result<String> {
+    let readme = std::fs::read_to_string(folder.join("README.md"))?;
+    follow_text(folder, &readme, environment)
+}
+
+/// Runs a text's commands in order, with this build's `devgate`; what they said.
+pub(crate) fn follow_text(folder: &Path, text: &str, environment: &[(&str, &str)]) -> anyhow::Result<String> {
     let program = devgate()?;
     let mut path = vec![program.parent().expect("a folder").to_owned()];
     path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
-    let readme = std::fs::read_to_string(folder.join("README.md"))?;
     let mut said = String::new();
-    for command in commands(&readme) {
+    for command in commands(text) {
         let mut shell = Command::new("bash");
         shell.args(["-euc", command]).current_dir(folder);
         shell.env("PATH", std::env::join_paths(&path)?);
@@ -75,18 +80,26 @@ fn has_std_for_wasm() -> anyhow::Result<bool> {
     Ok(sysroot.join("lib/rustlib/wasm32-unknown-unknown/lib").is_dir())
 }
 
-/// With the components' lock file and what is built of them, so that nothing is fetched and little is compiled.
-#[test]
-fn a_project_in_rust_does_what_its_readme_says() -> anyhow::Result<()> {
+/// Whether a project in Rust can be built here; if so, prepares one with the components' lock file and what is built of them, so
+/// that nothing is fetched and little is compiled.
+pub(crate) fn ready_for_rust(folder: &Path) -> anyhow::Result<bool> {
     if !has_std_for_wasm()? {
         println!("skipped: the toolchain at hand has no standard library for WebAssembly");
-        return Ok(());
+        return Ok(false);
     }
-    let (dir, root) = (tempfile::tempdir()?, repository());
-    let folder = project(dir.path(), "rust", &["--sdk", &root.to_string_lossy()])?;
-    std::fs::copy(root.join("guests/Cargo.lock"), folder.join("Cargo.lock"))?;
+    std::fs::copy(repository().join("guests/Cargo.lock"), folder.join("Cargo.lock"))?;
     let built = components()?.with_file_name("guests");
     std::os::unix::fs::symlink(built, folder.join("target"))?;
+    Ok(true)
+}
+
+#[test]
+fn a_project_in_rust_does_what_its_readme_says() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let folder = project(dir.path(), "rust", &["--sdk", &repository().to_string_lossy()])?;
+    if !ready_for_rust(&folder)? {
+        return Ok(());
+    }
     let said = follow(&folder, &[("CARGO_NET_OFFLINE", "true")])?;
     holds(&said);
     assert!(
