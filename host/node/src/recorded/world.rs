@@ -275,18 +275,28 @@ impl World {
 
     /// The paths of all directories at or beneath a path.
     pub(crate) fn directories_at(&self, path: &str) -> Vec<String> {
-        let beneath = format!("{path}/");
-        self.directories
-            .keys()
-            .filter(|d| *d == path || d.starts_with(&beneath))
-            .cloned()
-            .collect()
+        let (first, beneath) = (format!("{path}/"), format!("{path}/"));
+        let itself = self.directories.get_key_value(path).map(|(path, _)| path);
+        let inside = self.directories.range(first..).map(|(path, _)| path);
+        let inside = inside.take_while(|path| path.starts_with(&beneath));
+        itself.into_iter().chain(inside).cloned().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn directories_are_found_with_all_beneath_and_none_beside() {
+        let mut world = World::new();
+        for path in ["a/x", "a-b/x", "a/b/c/x", "a.b/x", "ab/x", "a0/x"] {
+            world.put(path, Entry::file(*b"")).unwrap();
+        }
+        assert_eq!(world.directories_at("a"), ["a", "a/b", "a/b/c"]);
+        assert_eq!(world.directories_at("a/b/c"), ["a/b/c"]);
+        assert_eq!(world.directories_at("b"), [""; 0]);
+    }
 
     #[test]
     fn links_are_refused_and_files_are_no_directories() {

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 pub(super) fn paragraphs(world: &World, top: &str, unwritten: &mut Vec<Unwritten>) -> (Vec<String>, World) {
     let devices = devices(world);
     let beneath = format!("{top}/");
-    let wanted = |path: &&&String| **path == top || path.starts_with(&beneath);
-    let mut all: Vec<(&String, Vec<String>)> = devices
+    let wanted = |path: &&&str| **path == top || path.starts_with(&beneath);
+    let mut all: Vec<(&str, Vec<String>)> = devices
         .iter()
         .filter(wanted)
         .filter_map(|path| Some((*path, lines(world, &devices, path, unwritten)?)))
@@ -25,7 +25,7 @@ pub(super) fn paragraphs(world: &World, top: &str, unwritten: &mut Vec<Unwritten
             Some((index, why))
         });
         let Some((index, why)) = bad else {
-            let text = |(_, lines): &(_, Vec<String>)| lines.iter().map(|line| format!("{line}\n")).collect();
+            let text = |(_, lines): &(&str, Vec<String>)| lines.iter().map(|line| format!("{line}\n")).collect();
             return (all.iter().map(text).collect(), made);
         };
         // One that cannot stand beside the others; the world is no good any more.
@@ -35,10 +35,10 @@ pub(super) fn paragraphs(world: &World, top: &str, unwritten: &mut Vec<Unwritten
 }
 
 /// The directories of all devices that their subsystem lists.
-fn devices(world: &World) -> BTreeSet<&String> {
+fn devices(world: &World) -> BTreeSet<&str> {
     let beneath = world.all().range(DEVICES.to_owned()..);
     let beneath = beneath
-        .map(|(path, _)| path)
+        .map(|(path, _)| path.as_str())
         .take_while(|path| path.starts_with(DEVICES));
     beneath.filter(|path| is_listed(world, path)).collect()
 }
@@ -71,12 +71,7 @@ fn subsystem(world: &World, path: &str) -> Option<String> {
 }
 
 /// A device's lines, without those that cannot be written.
-fn lines(
-    world: &World,
-    devices: &BTreeSet<&String>,
-    path: &str,
-    unwritten: &mut Vec<Unwritten>,
-) -> Option<Vec<String>> {
+fn lines(world: &World, devices: &BTreeSet<&str>, path: &str, unwritten: &mut Vec<Unwritten>) -> Option<Vec<String>> {
     let place = format!("P: /{}", path.strip_prefix("sys/")?);
     if !fits(path, &place, unwritten) {
         return None;
@@ -135,11 +130,11 @@ fn add(at: &str, line: String, lines: &mut Vec<String>, unwritten: &mut Vec<Unwr
 }
 
 /// What is in a device's directory and in those beneath it that are no other device's: path, path beneath the device, entry.
-fn own<'w>(world: &'w World, devices: &BTreeSet<&String>, path: &str) -> Vec<(String, String, &'w Entry)> {
+fn own<'w>(world: &'w World, devices: &BTreeSet<&str>, path: &str) -> Vec<(String, String, &'w Entry)> {
     let mut found = Vec::new();
     for directory in world.directories_at(path) {
         let mut at = directory.as_str();
-        while at != path && !devices.iter().any(|device| *device == at) {
+        while at != path && !devices.contains(at) {
             at = above(at).unwrap_or(path);
         }
         if at != path {
