@@ -45,13 +45,14 @@ impl Plugin {
                 units.push(surveyed);
             }
         }
-        let (grants, inventory) = (Arc::clone(&self.calls.grants), self.inventory.clone());
-        let answered = outcome == Outcome::Answered;
-        let unused = self
-            .calls
-            .block(PATIENCE, move || unused(&grants, &inventory))
-            .await
-            .unwrap_or_default();
+        // What a component has not made use of yet says nothing of the policy, and looking costs the whole tree.
+        let unused = if outcome == Outcome::Answered {
+            let (grants, inventory) = (Arc::clone(&self.calls.grants), self.inventory.clone());
+            let look = move || unused(&grants, &inventory);
+            self.calls.block(PATIENCE, look).await.unwrap_or_default()
+        } else {
+            Vec::new()
+        };
         Surveyed {
             name: self.policy().name.clone(),
             outcome,
@@ -59,7 +60,7 @@ impl Plugin {
             units,
             left: left_out(&self.inventory),
             unread: self.inventory.unread.clone(),
-            unused: if answered { unused } else { Vec::new() },
+            unused,
             lines: Vec::new(),
         }
     }
