@@ -68,11 +68,9 @@ impl Hardware {
 
     /// The driver or the kernel says something, at this moment of the scenario.
     pub(super) fn say(&self, text: &str) -> anyhow::Result<()> {
-        let said = self.text()?;
-        let last = said
-            .lines()
-            .rev()
-            .find_map(|line| line.strip_prefix("K: ")?.split(' ').next()?.parse::<u64>().ok());
+        let said = self.node.log_lines().map_err(anyhow::Error::msg)?;
+        // A recording may come from a node that has run for longer.
+        let last = said.last().map(|line| line.micros);
         let since = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         let micros = last.map_or(since, |last| since.max(last.saturating_add(1)));
         self.apply(Change::Say {
@@ -103,5 +101,36 @@ impl Hardware {
             path: path.to_owned(),
             number,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_comes_after_what_a_recording_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let recording = dir.path().join("node.umockdev");
+        let late = u64::MAX - 1_000;
+        for line in [format!("K: {late} before\n"), format!("E: DEVGATE=K: {late} before\n")] {
+            std::fs::write(&recording, format!("P: /devices/x\nE: SUBSYSTEM=misc\n{line}")).unwrap();
+            let hardware = Hardware::open(&recording).unwrap();
+            hardware.say("first").unwrap();
+            hardware.say("second").unwrap();
+            let said = hardware.node.log_lines().unwrap();
+            let said: Vec<_> = said
+                .iter()
+                .map(|line| (line.micros - late, line.text.as_str()))
+                .collect();
+            assert_eq!(said, [(0, "before"), (1, "first"), (2, "second")]);
+        }
+        std::fs::write(&recording, "P: /devices/x\nE: SUBSYSTEM=misc\n").unwrap();
+        let hardware = Hardware::open(&recording).unwrap();
+        hardware.say("only").unwrap();
+        assert!(
+            hardware.node.log_lines().unwrap()[0].micros < 60_000_000,
+            "since the start"
+        );
     }
 }
