@@ -2,19 +2,21 @@
 //!
 //! First everything is looked through for what stands where a serial number stands, and for what is public: an id in a
 //! `modalias` says the kind of a device. Then everything is looked through again and replaced: what was learnt wherever it stands
-//! by itself, and what has the form of an address or id. Equal values have equal replacements, however they are written.
+//! (by itself, where it is short), and what has the form of an address or id. Equal values have equal replacements, however they are written.
 
 mod forms;
 mod keys;
 mod made_up;
+mod own;
 #[cfg(test)]
 mod tests;
 
 use anyhow::Context;
-use devgate_node::{Instead, Node, NodeError, Text, Unwritten};
+use devgate_node::{Instead, Node, Text, Unwritten};
 use forms::Forms;
 use keys::Keys;
 use made_up::MadeUp;
+use own::{Own, Search};
 use regex::Regex;
 use std::collections::BTreeMap;
 
@@ -34,14 +36,17 @@ const ANY_HOST: [&str; 8] = [
     "(none)",
 ];
 
+/// The kind of a computer's name, which others may begin with.
+const HOST_NAMES: &str = "host names";
+
 /// Replaces what must not be known.
 pub(super) struct Redactor {
     forms: Forms,
     keys: Keys,
     more: Vec<Regex>,
     made_up: MadeUp,
-    /// What was learnt to be somebody's own: what it is, and what comes in its place; the longest first.
-    own: Vec<(String, String, &'static str)>,
+    /// What was learnt to be somebody's own.
+    own: Own,
     /// By kind: how many values, in how many places.
     counts: BTreeMap<&'static str, (BTreeMap<String, ()>, usize)>,
     left: Vec<Unwritten>,
@@ -58,7 +63,7 @@ impl Redactor {
             keys: Keys::new()?,
             more: compiled.collect::<anyhow::Result<_>>()?,
             made_up: MadeUp::default(),
-            own: Vec::new(),
+            own: Own::default(),
             counts: BTreeMap::new(),
             left: Vec::new(),
         })
@@ -69,12 +74,12 @@ impl Redactor {
         let name = node.file("/proc/sys/kernel/hostname", 256).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).trim().to_owned();
         if name.len() >= SHORTEST && !ANY_HOST.contains(&&*name.to_ascii_lowercase()) {
-            self.learn(&name, "host names");
+            self.learn(&name, HOST_NAMES);
         }
     }
 
     /// The node without what is its own.
-    pub(super) fn redact(&mut self, node: &Node) -> Result<Node, NodeError> {
+    pub(super) fn redact(&mut self, node: &Node) -> anyhow::Result<Node> {
         node.rewritten(&mut |text| {
             if let Text::Content { path, bytes } = text
                 && let Some(content) = readable(bytes)
@@ -83,15 +88,17 @@ impl Redactor {
             }
             Instead::Same
         })?;
-        self.own.sort_by_key(|(text, ..)| std::cmp::Reverse(text.len()));
-        node.rewritten(&mut |text| match text {
-            Text::Name(text) | Text::Target(text) | Text::Line(text) => self.instead(text),
+        let own = std::mem::take(&mut self.own).search();
+        let own = own.context("what was learnt of the node cannot be looked for")?;
+        let redacted = node.rewritten(&mut |text| match text {
+            Text::Name(text) | Text::Target(text) | Text::Line(text) => self.instead(&own, text),
             Text::Content { path, bytes } => match readable(bytes) {
-                Some(content) => self.instead(content),
+                Some(content) => self.instead(&own, content),
                 None => self.binary(path),
             },
             _ => Instead::Same,
-        })
+        });
+        Ok(redacted?)
     }
 
     /// What was replaced: kind, number of values, number of places.
@@ -128,31 +135,25 @@ impl Redactor {
         for line in content.lines().filter(|line| line.starts_with("MODALIAS=")) {
             self.made_up.keep(self.forms.ids(line));
         }
-        for (value, kind) in self.keys.own(name, content) {
+        for (value, kind) in self.keys.own(path, content) {
             self.learn(&value, kind);
         }
     }
 
     /// Learns that a text is somebody's own.
     fn learn(&mut self, text: &str, kind: &'static str) {
-        // What has the form of an address is found by that, wherever it stands.
-        if self.forms.are_in(text) || self.own.iter().any(|(own, ..)| own == text) {
+        // What is an address and no more is found by its form, and keeps who made it.
+        if self.forms.cover(text) || self.own.knows(text) {
             return;
         }
         for (from, to) in self.made_up.of_any_form(text, kind) {
-            self.own.push((from, to, kind));
+            self.own.learn(from, to, kind, kind == HOST_NAMES);
         }
     }
 
-    fn instead(&mut self, text: &str) -> Instead {
-        let mut new = text.to_owned();
-        for (from, to, kind) in &self.own {
-            if from.len() >= SHORTEST && new.contains(from.as_str()) {
-                let (replaced, times) = by_itself(&new, from, to);
-                new = replaced;
-                count(&mut self.counts, kind, from, times);
-            }
-        }
+    fn instead(&mut self, own: &Search, text: &str) -> Instead {
+        let counts = &mut self.counts;
+        let mut new = own.replaced(text, &mut |kind, value| count(counts, kind, value, 1));
         for pattern in &self.more {
             let made_up = &mut self.made_up;
             let counts = &mut self.counts;
@@ -193,22 +194,4 @@ fn readable(bytes: &[u8]) -> Option<&str> {
     let control = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
     // Some drivers end their text with a NUL.
     (!text.trim_end_matches('\0').contains(control)).then_some(text)
-}
-
-/// Replaces a text where it is not a part of a longer word; how often.
-fn by_itself(text: &str, from: &str, to: &str) -> (String, usize) {
-    let word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let (mut new, mut rest, mut times) = (String::with_capacity(text.len()), text, 0);
-    let mut before = None;
-    while let Some((head, tail)) = rest.split_once(from) {
-        let last = head.chars().next_back().or(before);
-        let alone = !word(last) && !word(tail.chars().next());
-        new.push_str(head);
-        new.push_str(if alone { to } else { from });
-        times += usize::from(alone);
-        before = from.chars().next_back();
-        rest = tail;
-    }
-    new.push_str(rest);
-    (new, times)
 }

@@ -8,14 +8,22 @@ use regex::Regex;
 const MAKER: usize = 6;
 
 pub(super) struct Forms {
-    all: Vec<(&'static str, Regex)>,
+    all: Vec<Form>,
     ids: Regex,
+}
+
+struct Form {
+    kind: &'static str,
+    pattern: Regex,
+    /// Whether nothing in it says who made the device.
+    bare: bool,
 }
 
 const UUID: &str = "UUIDs";
 const MAC: &str = "MAC addresses";
 const GUID: &str = "GUIDs";
 const WWID: &str = "WWIDs";
+const WIRE: &str = "1-Wire ids";
 
 impl Forms {
     pub(super) fn new() -> anyhow::Result<Self> {
@@ -25,22 +33,47 @@ impl Forms {
                 UUID,
                 r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
             ),
+            // As in the NVMe qualified name of some disks.
+            (GUID, r"(?i)\b[0-9a-f]{12}-[0-9a-f]{4}-[0-9a-f]{16}\b"),
             (GUID, r"(?i)\b[0-9a-f]{4}(?::[0-9a-f]{4}){3,7}\b"),
             (MAC, r"(?i)\b[0-9a-f]{2}(?::[0-9a-f]{2}){5,19}\b"),
+            (GUID, r"(?i)\b[0-9a-f]{2}(?:-[0-9a-f]{2}){7}\b"),
             (MAC, r"(?i)\b[0-9a-f]{2}(?:-[0-9a-f]{2}){5}\b"),
             (MAC, r"\benx([0-9a-f]{12})\b"),
             (WWID, r"(?i)\b(?:eui|naa)\.([0-9a-f]{16}|[0-9a-f]{32})\b"),
+            // As the kernel writes the names of SAS and Fibre Channel: the first digit is the kind of name (NAA).
+            (WWID, r"(?i)\b0x([1256][0-9a-f]{15})\b"),
+            // Family and id, which are the directory and the name of a device on a 1-Wire bus.
+            (WIRE, r"\b[0-9a-f]{2}-([0-9a-f]{12})\b"),
         ];
-        let all = forms.iter().map(|(kind, text)| Ok((*kind, compile(text)?)));
+        let all = forms.iter().map(|(kind, text)| {
+            Ok(Form {
+                kind,
+                pattern: compile(text)?,
+                bare: *kind == WIRE,
+            })
+        });
         Ok(Self {
             all: all.collect::<anyhow::Result<_>>()?,
             ids: compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")?,
         })
     }
 
-    /// Whether one of these is in a text, which is known by it then.
-    pub(super) fn are_in(&self, text: &str) -> bool {
-        self.all.iter().any(|(_, form)| form.is_match(text))
+    /// Whether a text is an address or id with hardly anything beside it, so that nothing is left of it when that is replaced.
+    pub(super) fn cover(&self, text: &str) -> bool {
+        /// Letters that may stand beside it, such as `uuid:` and `GPU-`.
+        const LETTERS: usize = 7;
+        let mut rest = text.to_owned();
+        for form in &self.all {
+            rest = replace(&form.pattern, &rest, |found| {
+                form.other(&digits(found), found.contains('-'), &mut MadeUp::default())?;
+                Some(" ".to_owned())
+            });
+        }
+        let rest = rest.trim_start_matches("0x ");
+        rest.len() < text.len()
+            && !rest.chars().any(|c| c.is_ascii_digit())
+            && rest.chars().filter(|c| c.is_alphanumeric()).count() <= LETTERS
     }
 
     /// The digits of all UUIDs in a text, also of those without dashes.
@@ -60,11 +93,11 @@ impl Forms {
             return text.to_owned();
         }
         let mut new = text.to_owned();
-        for (kind, form) in &self.all {
-            new = replace(form, &new, |found| {
+        for form in &self.all {
+            new = replace(&form.pattern, &new, |found| {
                 let old = digits(found);
-                let made = other(&old, found.contains('-'), made_up)?;
-                tell(kind, found);
+                let made = form.other(&old, found.contains('-'), made_up)?;
+                tell(form.kind, found);
                 Some(written_as(found, &made))
             });
         }
@@ -72,35 +105,40 @@ impl Forms {
     }
 }
 
-/// Other digits in the place of those of an address or id.
-fn other(old: &str, dashes: bool, made_up: &mut MadeUp) -> Option<String> {
-    match old.len() {
-        // A broadcast address or one of a group is nobody's.
-        12 if u8::from_str_radix(old.get(..2)?, 16).is_ok_and(|first| first & 1 == 1) => None,
-        12 | 16 => made_up.digits(old, MAKER),
-        // An id, or an address of IPv6 with the id of a port in its second half.
-        32 if dashes => made_up.digits(old, 0),
-        32 => {
-            let (prefix, id) = old.split_at_checked(16)?;
-            // Of IPv4.
-            if let Some(address) = id
-                .strip_prefix("0000ffff")
-                .filter(|_| prefix.bytes().all(|b| b == b'0'))
-            {
-                let made = made_up.digits(address, 0)?;
-                return Some(format!("{prefix}0000ffff{made}"));
+impl Form {
+    /// Other digits in the place of those of an address or id.
+    fn other(&self, old: &str, dashes: bool, made_up: &mut MadeUp) -> Option<String> {
+        match old.len() {
+            _ if self.bare => made_up.digits(old, 0),
+            // A broadcast address or one of a group is nobody's.
+            12 if u8::from_str_radix(old.get(..2)?, 16).is_ok_and(|first| first & 1 == 1) => None,
+            // Nothing but who made it, or a mask.
+            12 | 16 if old.bytes().skip(MAKER).all(|digit| digit == b'0') => None,
+            12 | 16 => made_up.digits(old, MAKER),
+            // An id, or an address of IPv6 with the id of a port in its second half.
+            32 if dashes => made_up.digits(old, 0),
+            32 => {
+                let (prefix, id) = old.split_at_checked(16)?;
+                // Of IPv4.
+                if let Some(address) = id
+                    .strip_prefix("0000ffff")
+                    .filter(|_| prefix.bytes().all(|b| b == b'0'))
+                {
+                    let made = made_up.digits(address, 0)?;
+                    return Some(format!("{prefix}0000ffff{made}"));
+                }
+                let made = made_up.digits(id, MAKER);
+                let local = prefix.starts_with("fe80") || prefix.bytes().all(|b| b == b'0');
+                let prefix = if local { None } else { made_up.digits(prefix, 4) }.unwrap_or_else(|| prefix.to_owned());
+                Some(format!("{prefix}{}", made.unwrap_or_else(|| id.to_owned())))
             }
-            let made = made_up.digits(id, MAKER);
-            let local = prefix.starts_with("fe80") || prefix.bytes().all(|b| b == b'0');
-            let prefix = if local { None } else { made_up.digits(prefix, 4) }.unwrap_or_else(|| prefix.to_owned());
-            Some(format!("{prefix}{}", made.unwrap_or_else(|| id.to_owned())))
+            // The address of an interface over InfiniBand ends with its port's id.
+            40 => {
+                let (head, id) = old.split_at_checked(24)?;
+                Some(format!("{head}{}", made_up.digits(id, MAKER)?))
+            }
+            _ => None,
         }
-        // The address of an interface over InfiniBand ends with its port's id.
-        40 => {
-            let (head, id) = old.split_at_checked(24)?;
-            Some(format!("{head}{}", made_up.digits(id, MAKER)?))
-        }
-        _ => None,
     }
 }
 
@@ -121,7 +159,7 @@ pub(super) fn replace(pattern: &Regex, text: &str, mut with: impl FnMut(&str) ->
     new
 }
 
-fn digits(text: &str) -> String {
+pub(super) fn digits(text: &str) -> String {
     text.chars()
         .filter(char::is_ascii_hexdigit)
         .map(|c| c.to_ascii_lowercase())
@@ -129,7 +167,7 @@ fn digits(text: &str) -> String {
 }
 
 /// Digits with what stood between the others, in the same case.
-fn written_as(text: &str, digits: &str) -> String {
+pub(super) fn written_as(text: &str, digits: &str) -> String {
     let upper = text.chars().any(|c| c.is_ascii_uppercase());
     let mut digits = digits.chars();
     let one = |c: char| match c.is_ascii_hexdigit() {

@@ -1,5 +1,6 @@
 //! Values of the same form, counted up: nothing of what was there can be found out from them.
 
+use super::forms::{digits, written_as};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was given in whose place.
@@ -58,12 +59,17 @@ impl MadeUp {
         if hex {
             let lower = text.to_ascii_lowercase();
             let new = self.digits(&lower, 0).unwrap_or(lower);
+            // Which may stand where an address stands.
+            self.public.insert(new.clone());
             let new = if text.bytes().any(|b| b.is_ascii_uppercase()) {
                 new.to_ascii_uppercase()
             } else {
                 new
             };
             return vec![(text.to_owned(), new)];
+        }
+        if let Some(ways) = self.apart(text) {
+            return ways;
         }
         if let Some(known) = self.texts.get(text) {
             return vec![(text.to_owned(), known.clone())];
@@ -112,6 +118,7 @@ impl MadeUp {
         };
         let made = format!("{new:016x}");
         self.digits.insert(old.clone(), made.clone());
+        self.public.insert(made.clone());
         let upper = (old.to_ascii_uppercase(), made.to_ascii_uppercase());
         Some(vec![
             (format!("0x{old}"), format!("0x{made}")),
@@ -119,6 +126,21 @@ impl MadeUp {
             (old, made),
             (number.to_string(), new.to_string()),
         ])
+    }
+
+    /// Bytes with something between them, which others may write without.
+    fn apart(&mut self, text: &str) -> Option<Vec<(String, String)>> {
+        let between = text.chars().nth(2).filter(|c| matches!(c, ' ' | ':' | '-'))?;
+        let is_byte = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        let count = text.split(between).count();
+        if count < 4 || !text.split(between).all(is_byte) {
+            return None;
+        }
+        let old = digits(text);
+        // As [`super::Forms`] does, where they know it.
+        let made = self.digits(&old, if count == 8 { 6 } else { 0 })?;
+        self.public.insert(made.clone());
+        Some(vec![(text.to_owned(), written_as(text, &made)), (old, made)])
     }
 
     fn next(&mut self, kind: &'static str) -> u64 {

@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 fn redacted(node: &str, more: &[&str]) -> (String, Vec<(&'static str, usize, usize)>) {
     let more: Vec<_> = more.iter().map(|text| (*text).to_owned()).collect();
@@ -112,4 +113,109 @@ fn what_nobody_can_look_through_is_left_out() {
         "{text}"
     );
     assert_eq!(redactor.left().len(), 1);
+}
+
+/// Names of SAS, Fibre Channel and 1-Wire, serial numbers within longer words, and ones that begin like an address.
+#[test]
+fn what_is_ones_own_is_replaced_however_it_is_written() {
+    insta::assert_snapshot!(
+        lines(
+            "A: a_serial=S4EVNX0R123456      \\n\nA: b_nqn=nqn.2014.08.org.nvmexpress:144d144dS4EVNX0R123456      Disk 970\\n\n\
+             A: c_nqn=nqn.2014.08.org.nvmexpress:12341234Z9Y8X7W6V5          Other\\n\n\
+             A: d_nqn=nqn.2018-01.com.acme:guid:E8238FA6BF53-0001-001B448B49ABCDEF\\n\n\
+             A: e_wwid=naa.5000c500a1b2c3d4\\n\nA: f=0x5000c500a1b2c3d4\\n\nA: sas_address=0x5000c500a1b2c3d4\\n\n\
+             A: port_name=0x10000090fa8e1234\\n\nA: node_name=0xc0000090fa8e1234\\n\nA: phys_port_name=pf0vf1\\n\n\
+             A: g_identifier=0x500304801f2e3d4c\\n\nA: h_serial=01:23:45:67:89:ab:cd\\n\nA: i=0123456789ABCD\\n\n\
+             A: j_serial=SN-01:23:45:67:89:ab\\n\nA: k_serial_number=b0-26-28-ff-fe-12-34-56\\n\n\
+             A: l_eui=00 1b 44 8b 49 ab cd ef\\n\nA: m_wwid=eui.001b448b49abcdef\\n\nA: n_copy=s4evnx0r123456-part1\\n\n\
+             A: o_mask=0x2000000000000000\\n\nA: p_serial=A1B2\\n\nA: q=A1B2 A1B23 xA1B2\\n\nA: r_serial=01:23:45:67:89:ab\\n\n"
+        ),
+        @r"
+        A: a_serial=X0XXXX0X000001      \n
+        A: b_nqn=nqn.2014.08.org.nvmexpress:144d144dX0XXXX0X000001      Disk 970\n
+        A: c_nqn=nqn.2014.08.org.nvmexpress:12341234X0X0X0X0X2          Other\n
+        A: d_nqn=nqn.2018-01.com.acme:guid:000000000000-0000-0000000000000005\n
+        A: e_wwid=naa.5000c50000000006\n
+        A: f=0x5000c50000000006\n
+        A: g_identifier=0x5003040000000007\n
+        A: h_serial=00:00:00:00:00:00:01\n
+        A: i=00000000000001\n
+        A: j_serial=XX-00:00:00:00:00:x3\n
+        A: k_serial_number=b0-26-28-00-00-00-00-08\n
+        A: l_eui=00 1b 44 00 00 00 00 02\n
+        A: m_wwid=eui.001b440000000002\n
+        A: n_copy=x0xxxx0x000001-part1\n
+        A: node_name=0x8ac7230489e80003\n
+        A: o_mask=0x2000000000000000\n
+        A: p_serial=X0X4\n
+        A: phys_port_name=pf0vf1\n
+        A: port_name=0x1000000000000009\n
+        A: q=X0X4 A1B23 xA1B2\n
+        A: r_serial=00:00:00:00:00:04\n
+        A: sas_address=0x5000c50000000006\n
+        "
+    );
+}
+
+#[test]
+fn ids_of_one_wire_are_replaced_everywhere() {
+    let node = "P: /devices/w1_bus_master1/28-000005e2fdc3\nE: SUBSYSTEM=w1\nE: W1_FID=28\n\
+                E: W1_SLAVE_ID=0000000000000000000005E2FDC3\nA: name=28-000005e2fdc3\n\n\
+                P: /devices/w1_bus_master1/10-010802cf1a2b\nE: SUBSYSTEM=w1\nE: W1_FID=10\nA: name=10-010802cf1a2b\n";
+    let (text, _) = redacted(node, &[]);
+    let lower = text.to_ascii_lowercase();
+    assert!(!lower.contains("5e2fdc3") && !lower.contains("02cf1a2b"), "{text}");
+    assert!(
+        text.contains("w1_bus_master1/28-000000000001") && text.contains("=28-000000000001"),
+        "{text}"
+    );
+}
+
+/// What may stand under a key: a serial number, or bytes with something between them.
+fn serial() -> impl Strategy<Value = String> {
+    let bytes = |between: &'static str| {
+        let some = proptest::collection::vec(any::<u8>(), 5..9);
+        some.prop_map(move |bytes| {
+            let parts: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            parts.join(between)
+        })
+    };
+    prop_oneof![
+        "[A-Z0-9]{8,20}",
+        "[a-z]{2,4}-[A-Z0-9]{4,8}[_.][0-9]{4}",
+        "[0-9a-f]{16}",
+        "(0x|naa\\.5|eui\\.)[0-9a-f]{15}",
+        "[1-9][0-9]{16,18}",
+        bytes(":"),
+        bytes("-"),
+        bytes(" "),
+        bytes(":").prop_map(|bytes| format!("SN-{bytes}")),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_was_learnt_is_left(
+        serials in proptest::collection::vec((serial(), 0..6_usize, "[A-Za-z0-9]{0,6}", "[A-Za-z0-9 ]{0,6}"), 1..6),
+    ) {
+        let keys = ["serial", "board_serial", "wwid", "unique_id", "sas_address", "acme_identifier"];
+        let mut node = String::new();
+        for (n, (serial, key, before, after)) in serials.iter().enumerate() {
+            let (key, lower) = (keys[*key], serial.to_ascii_lowercase());
+            // In a word only what a word can have in it.
+            let (before, after) = match serial.chars().all(|c| c.is_ascii_alphanumeric()) {
+                true => (before.as_str(), after.as_str()),
+                false => ("", ""),
+            };
+            node.push_str(&format!(
+                "P: /devices/x{n}\nE: SUBSYSTEM=misc\nE: ABOUT={before}{serial}{after}\nA: {key}={serial}  \\n\nA: copy={lower}\n\n\
+                 F: /opt/{n}=one {before}{serial}{after}\\nSerial Number: {serial}\\n\n\n"
+            ));
+        }
+        let (text, _) = redacted(&node, &[]);
+        let text = text.to_ascii_lowercase();
+        for (serial, ..) in &serials {
+            prop_assert!(!text.contains(&serial.to_ascii_lowercase()), "{serial} in\n{text}");
+        }
+    }
 }
