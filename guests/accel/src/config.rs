@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Config {
     /// By driver, what its devices are offered as.
     resources: BTreeMap<String, String>,
-    /// The most errors that are not corrected which a healthy device may have had.
-    pub(crate) uncorrectable_errors: u64,
+    /// The most errors that are not corrected which a healthy device may have had; without it they are not looked at.
+    pub(crate) uncorrectable_errors: Option<u64>,
 }
 
 impl Config {
@@ -54,7 +54,7 @@ pub(crate) fn parse(json: &str) -> Result<Config, Error> {
             "uncorrectable-errors" => {
                 let number = value.as_u64();
                 let problem = " uncorrectable-errors: must be a whole number, 0 or more";
-                config.uncorrectable_errors = number.ok_or_else(|| refused(problem))?;
+                config.uncorrectable_errors = Some(number.ok_or_else(|| refused(problem))?);
             }
             _ => {
                 let known = "known here: resources, uncorrectable-errors";

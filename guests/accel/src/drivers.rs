@@ -26,13 +26,14 @@ pub(crate) struct Driver {
 pub(crate) enum Says {
     /// An attribute with words.
     Status(&'static str),
-    /// An attribute that counts errors that are not corrected.
+    /// An attribute that counts errors that are not corrected, since the driver was loaded: looked at where the configuration has a limit.
     Errors(&'static str),
 }
 
-/// Those that the kernel has, under `drivers/accel`, and which of them make a device of the class. Any other one is offered where the
-/// configuration names its resource.
-pub(crate) const DRIVERS: [Driver; 6] = [
+/// Those that the kernel has, under `drivers/accel`, and which make a device of the class beneath their hardware. `rocket` does not: its one
+/// device is beneath a platform device that no driver has (`rocket_drv.c`). Any other one is offered where the configuration names its
+/// resource.
+pub(crate) const DRIVERS: [Driver; 5] = [
     // Intel Gaudi. `sysfs-driver-habanalabs` in the kernel's documentation of its ABI; the control device is made beside the first one
     // (`cdev_sysfs_debugfs_add` in habanalabs).
     Driver {
@@ -65,7 +66,7 @@ pub(crate) const DRIVERS: [Driver; 6] = [
         attributes: &[("vbnv", "product"), ("fw_version", "firmware")],
         says: None,
     },
-    // Qualcomm Cloud AI 100 (`qaic_ras.c`): `ue_count` counts what stopped the device.
+    // Qualcomm Cloud AI 100 (`qaic_ras.c`): `ue_count` counts what stopped the device, and goes on counting when that was made good.
     Driver {
         name: "qaic",
         vendor: Some("0x17cb"),
@@ -73,15 +74,6 @@ pub(crate) const DRIVERS: [Driver; 6] = [
         control: None,
         attributes: &[],
         says: Some(Says::Errors("ue_count")),
-    },
-    // Rockchip NPUs, RK3588 and its like.
-    Driver {
-        name: "rocket",
-        vendor: None,
-        resource: "rockchip.com/npu",
-        control: None,
-        attributes: &[],
-        says: None,
     },
     // Arm Ethos-U.
     Driver {
@@ -104,12 +96,13 @@ pub(crate) fn of(name: &str) -> Option<&'static Driver> {
     DRIVERS.iter().find(|driver| driver.name == name)
 }
 
-/// What a status means, in whatever case: habanalabs writes those of `hl_device_status`.
+/// What a status means, in whatever case. habanalabs has a word for each of `hl_device_status` (`create_hdev`), where a malfunction is
+/// `disabled`; the first ones wrote `Malfunction`.
 pub(crate) fn status(text: &str) -> Verdict {
     let word = text.to_ascii_lowercase();
     match word.as_str() {
         "operational" => Verdict::Healthy,
-        "malfunction" | "needs reset" => Verdict::Unhealthy(format!("its driver calls it: {word}")),
+        "disabled" | "malfunction" | "needs reset" => Verdict::Unhealthy(format!("its driver calls it: {word}")),
         // It is made good at this moment, or started.
         _ => Verdict::Unknown(format!("its driver calls it: {word}")),
     }
@@ -139,7 +132,7 @@ mod tests {
     fn a_status_is_a_verdict() {
         assert!(matches!(status("operational"), Verdict::Healthy));
         assert!(matches!(status("Operational"), Verdict::Healthy));
-        for broken in ["malfunction", "needs reset", "Malfunction"] {
+        for broken in ["disabled", "malfunction", "needs reset", "Malfunction"] {
             assert!(matches!(status(broken), Verdict::Unhealthy(_)), "{broken}");
         }
         for passing in [

@@ -41,16 +41,21 @@ fn at(device: &Device, unit: &Unit, config: &Config) -> Verdict {
     let Some(says) = drivers::of(&driver).and_then(|known| known.says.as_ref()) else {
         return Verdict::Healthy;
     };
-    let (Says::Status(attribute) | Says::Errors(attribute)) = says;
-    let text = match device.attribute(attribute) {
-        Ok(text) => text,
-        // Older drivers have no such attribute.
-        Err(error) if error.is_absence() => return Verdict::Healthy,
-        Err(error) => return Verdict::Unknown(error.message),
-    };
     match says {
-        Says::Status(_) => drivers::status(&text),
-        Says::Errors(_) => errors(attribute, &text, config.uncorrectable_errors),
+        Says::Status(attribute) => told(device, attribute, drivers::status),
+        Says::Errors(attribute) => match config.uncorrectable_errors {
+            Some(most) => told(device, attribute, |text| errors(attribute, text, most)),
+            None => Verdict::Healthy,
+        },
+    }
+}
+
+/// What an attribute says; older drivers have no such attribute.
+fn told(device: &Device, attribute: &str, verdict: impl Fn(&str) -> Verdict) -> Verdict {
+    match device.attribute(attribute) {
+        Ok(text) => verdict(&text),
+        Err(error) if error.is_absence() => Verdict::Healthy,
+        Err(error) => Verdict::Unknown(error.message),
     }
 }
 
