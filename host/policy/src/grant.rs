@@ -19,7 +19,8 @@ pub enum Grant {
 }
 
 impl PluginPolicy {
-    /// Whether this plugin may import an interface of the contract, by its bare name: `hardware`, `host-paths`.
+    /// Whether this plugin may import an interface of the contract, by its bare name: `hardware`, `host-paths`; or a package of
+    /// WASI that the policy can grant: `wasi:clocks`, `wasi:random`.
     #[must_use]
     pub fn grants(&self, interface: &str) -> Grant {
         let when = |granted, key| {
@@ -40,6 +41,8 @@ impl PluginPolicy {
             "kernel-log" => when(!self.kernel_log.is_empty(), "kernel-log"),
             "control" => when(!self.control.is_empty(), "control"),
             "state" => when(self.state, "state"),
+            "wasi:clocks" => when(self.wasi.contains(&"clocks"), "wasi: clocks"),
+            "wasi:random" => when(self.wasi.contains(&"random"), "wasi: random"),
             _ => Grant::Unknown,
         }
     }

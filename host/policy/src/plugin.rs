@@ -84,6 +84,8 @@ pub struct PluginPolicy {
     pub control: Vec<Control>,
     /// Whether it may keep a blob that survives restarts.
     pub state: bool,
+    /// What of WASI it may have besides what has nothing behind it: `clocks`, `random`.
+    pub wasi: Vec<&'static str>,
     /// What may be handed out although it reaches beyond one device: [`Danger::key`] of each.
     pub dangerous: Vec<&'static str>,
     /// What else a container may get.
@@ -167,6 +169,7 @@ impl PluginPolicy {
         let control = control.map(|item| Control::read_list(&item, &place, report));
         let mut state = false;
         fields.flag("state", &mut state, report);
+        let wasi = fields.words("wasi", report);
         let dangerous = fields.words("dangerous", report);
         let accepted = |danger: &Danger| dangerous.contains(&danger.key);
         let containers = fields.get("containers");
@@ -220,6 +223,7 @@ impl PluginPolicy {
             kernel_log: kernel_log.unwrap_or_default(),
             control: control.unwrap_or_default(),
             state,
+            wasi,
             dangerous,
             containers: containers.unwrap_or_default(),
             shares_hardware,

@@ -89,6 +89,7 @@ plugins:
     replicas: 1
     placement: packed
     prepare: start
+    wasi: [clocks, random]
     only: [{id: "a*", resource: v.com/raw, device: "0000:*", property: {mode: [a, b]}}]
     except: [{id: a1}]
     rename: [{resource: v.com/raw, id: "*", device: "*", property: {mode: a}, to: v.com/af-a}]

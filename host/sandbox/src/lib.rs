@@ -13,6 +13,7 @@
 mod answer;
 mod bindings;
 mod call;
+mod clocks;
 mod engine;
 mod fault;
 mod host;

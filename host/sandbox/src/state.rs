@@ -8,6 +8,9 @@ use devgate_plugin::component::{Answered, Capabilities, Cost, Denied};
 use std::sync::{Arc, Mutex};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 
+/// The most random bytes at once.
+const RANDOM: u64 = 64 * 1024;
+
 /// One call in progress.
 pub(crate) struct Call {
     pub(crate) meter: Meter,
@@ -132,7 +135,7 @@ impl Call {
 }
 
 impl WasiView for Call {
-    /// No arguments, environment, files or clocks; both output streams go to the log.
+    /// No arguments, environment or files; both output streams go to the log.
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let limits = self.meter.limits();
         let wasi = self.wasi.get_or_insert_with(|| {
@@ -145,6 +148,7 @@ impl WasiView for Call {
             let context = WasiCtx::builder()
                 .stdout(stream(Stream::Output))
                 .stderr(stream(Stream::Error))
+                .max_random_size(RANDOM)
                 .build();
             Box::new(Wasi { context, table })
         });

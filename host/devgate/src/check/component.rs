@@ -137,4 +137,11 @@ pub(super) fn unused(facts: &ComponentFacts, policy: &PluginPolicy, findings: &m
             findings.push(Finding::warning("grant-unused", at, message));
         }
     }
+    for word in &policy.wasi {
+        let start = format!("wasi:{word}/");
+        if facts.known && !facts.imports.iter().any(|import| import.starts_with(&start)) {
+            let message = format!("wasi: {word} is granted, and the component never imports anything of wasi:{word}");
+            findings.push(Finding::warning("grant-unused", at, message));
+        }
+    }
 }

@@ -53,6 +53,22 @@ pub(super) fn of(file: &str, report: &Report) -> String {
             text += least;
         }
     }
+    let wasi: Vec<_> = ["clocks", "random"]
+        .into_iter()
+        .filter(|word| {
+            report
+                .imports
+                .iter()
+                .any(|import| import.key == Some(&*format!("wasi: {word}")))
+        })
+        .collect();
+    if !wasi.is_empty() {
+        let _ = writeln!(
+            text,
+            "    wasi: [{}] # beside what has nothing behind it",
+            wasi.join(", ")
+        );
+    }
     let limits: Vec<_> = report
         .counts
         .iter()
@@ -110,6 +126,12 @@ mod tests {
                 contents,
             };
             let mut report = Report::new(Path::new(file), b"", inspection);
+            let wasi = ["wasi: clocks", "wasi: random"].map(|key| Import {
+                name: "wasi:x/y@0.2.6".to_owned(),
+                need: "key",
+                key: Some(key),
+                reason: None,
+            });
             report.imports = LEAST
                 .iter()
                 .map(|(key, _)| Import {
@@ -118,6 +140,7 @@ mod tests {
                     key: Some(*key),
                     reason: None,
                 })
+                .chain(wasi)
                 .collect();
             let mut counts = devgate_sandbox::Counts::default();
             counts.functions = 100_000;
@@ -132,6 +155,7 @@ mod tests {
             let plugin = policy.plugins.values().next().unwrap();
             assert_eq!(plugin.limits.functions, 100_000);
             assert_eq!(plugin.limits.component_size, devgate_model::ByteSize::mib(50));
+            assert_eq!(plugin.wasi, ["clocks", "random"]);
             for (key, _) in LEAST {
                 let grant = plugin.grants(if key == "host-nodes" { "host-paths" } else { key });
                 assert!(matches!(grant, devgate_policy::Grant::Granted), "{key}: {grant:?}");

@@ -77,6 +77,12 @@ pub(crate) const PLUGIN: Section = Section {
             "Whether it may keep one small blob that survives restarts.",
         ),
         key(
+            "wasi",
+            Kind::SomeOf(&["clocks", "random"]),
+            Means("none"),
+            "What of WASI it may have besides what has nothing behind it: clocks, random numbers.",
+        ),
+        key(
             "dangerous",
             Kind::Dangers,
             Means("none"),

@@ -48,6 +48,15 @@ pub(super) const WASI: [&str; 15] = [
     "wasi:io/streams",
 ];
 
+/// Interfaces of WASI 0.2 that the policy grants, and the package that it grants them by.
+pub(super) const GRANTED_WASI: [(&str, &str); 5] = [
+    ("wasi:clocks/monotonic-clock", "wasi:clocks"),
+    ("wasi:clocks/wall-clock", "wasi:clocks"),
+    ("wasi:random/insecure", "wasi:random"),
+    ("wasi:random/insecure-seed", "wasi:random"),
+    ("wasi:random/random", "wasi:random"),
+];
+
 /// An interface's name, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Interface<'a> {
@@ -95,6 +104,7 @@ pub(super) fn check(scan: &Scan, grants: &dyn Fn(&str) -> ImportGrant) -> Result
 fn reason_to_refuse(need: Need) -> Option<String> {
     match need {
         Need::Nothing | Need::Granted => None,
+        Need::Key(key) if key.contains(':') => Some(format!("needs \"{key}\" in the policy")),
         Need::Key(key) => Some(format!("needs \"{key}:\" in the policy")),
         Need::Never(reason) => Some(reason),
     }
@@ -136,7 +146,7 @@ fn need(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
         return need_of_ours(interface, grants);
     }
     if interface.package.starts_with("wasi:") {
-        return reason_to_refuse_wasi(interface).map_or(Need::Nothing, Need::Never);
+        return need_of_wasi(interface, grants);
     }
     Need::Never("is not part of the contract: a component imports only devgate:plugin and parts of WASI 0.2".into())
 }
@@ -150,29 +160,34 @@ fn need_of_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> ImportGrant) 
         name if SERVED.contains(&name) => grants(name),
         _ => ImportGrant::Unknown,
     };
+    need_of(grant, || format!("is not an interface of the contract {CONTRACT}"))
+}
+
+fn need_of(grant: ImportGrant, unknown: impl FnOnce() -> String) -> Need {
     match grant {
         ImportGrant::Always => Need::Nothing,
         ImportGrant::Granted => Need::Granted,
         ImportGrant::NotGranted { key } => Need::Key(key),
-        ImportGrant::Unknown => Need::Never(format!("is not an interface of the contract {CONTRACT}")),
+        ImportGrant::Unknown => Need::Never(unknown()),
     }
 }
 
-fn reason_to_refuse_wasi(interface: Interface<'_>) -> Option<String> {
+fn need_of_wasi(interface: Interface<'_>, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
     if !on_track(interface.version, "0.2.") {
-        return Some("is another version of WASI; parts of 0.2 are served".into());
+        return Need::Never("is another version of WASI; parts of 0.2 are served".into());
     }
     let Interface { package, name, .. } = interface;
-    let served = |known: &str| known.strip_prefix(package).and_then(|rest| rest.strip_prefix('/')) == Some(name);
-    if WASI.iter().any(|known| served(known)) {
-        return None;
+    let is = |known: &str| known.strip_prefix(package).and_then(|rest| rest.strip_prefix('/')) == Some(name);
+    if WASI.iter().any(|known| is(known)) {
+        return Need::Nothing;
     }
-    let reason = match package {
-        "wasi:clocks" | "wasi:random" => "is not served by this version yet",
-        "wasi:sockets" | "wasi:http" => "is never served: a component has no network",
-        _ => "is not served",
-    };
-    Some(reason.into())
+    if let Some((_, granted_by)) = GRANTED_WASI.iter().find(|(known, _)| is(known)) {
+        return need_of(grants(granted_by), || "is not granted here".into());
+    }
+    Need::Never(match package {
+        "wasi:sockets" | "wasi:http" => "is never served: a component has no network".into(),
+        _ => "is not served".into(),
+    })
 }
 
 /// The version of the contract that the component names, in its exports before its imports: tools raise those of imports to
@@ -248,11 +263,26 @@ mod tests {
     }
 
     #[test]
+    fn clocks_and_random_numbers_are_served_where_the_policy_says_so() {
+        for (name, granted_by) in GRANTED_WASI {
+            let name = format!("{name}@0.2.6");
+            let grants = |asked: &str| match asked == granted_by {
+                true => ImportGrant::Granted,
+                false => ImportGrant::Unknown,
+            };
+            assert_eq!(need(&name, &grants), Need::Granted);
+            let refused = reason(&name, ImportGrant::NotGranted { key: "wasi: clocks" });
+            assert_eq!(refused.as_deref(), Some("needs \"wasi: clocks\" in the policy"));
+        }
+    }
+
+    #[test]
     fn nothing_grants_what_is_not_served() {
         for name in [
             "wasi:http/types@0.2.0",
             "wasi:sockets/tcp@0.2.0",
-            "wasi:clocks/wall-clock@0.2.0",
+            "wasi:clocks/timezone@0.2.0",
+            "wasi:clocks/wall-clock@0.3.0",
             "x",
             "a:b/c",
         ] {

@@ -7,6 +7,7 @@ use crate::bindings::preference::WithPreferenceIndices;
 use crate::bindings::{
     PluginComponentPre, config, control, files, hardware, host_paths, kernel_log, log, state, types,
 };
+use crate::clocks::Clocks;
 use crate::state::Call;
 use devgate_model::GuestText;
 use devgate_plugin::component::Profile;
@@ -14,7 +15,10 @@ use wasmtime::component::{Component, HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
+use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
+use wasmtime_wasi::p2::bindings::random::{insecure, insecure_seed, random};
 use wasmtime_wasi::p2::bindings::{cli, filesystem, sync};
+use wasmtime_wasi::random::{WasiRandom, WasiRandomView};
 
 /// A component that is linked, and where its exports are.
 pub(super) struct Linked {
@@ -73,6 +77,20 @@ fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Lin
     }
     if wasi {
         add_wasi(&mut linker)?;
+    }
+    // The policy's grants: each only where this component imports it, and so was granted it.
+    let imports = |package: &str| {
+        let mut names = imports.iter().filter_map(|import| Interface::parse(import));
+        names.any(|import| import.package == package)
+    };
+    if imports("wasi:clocks") {
+        monotonic_clock::add_to_linker::<Call, Clocks<'static>>(&mut linker, |call| Clocks::of(call.ctx().table))?;
+        wall_clock::add_to_linker::<Call, Clocks<'static>>(&mut linker, |call| Clocks::of(call.ctx().table))?;
+    }
+    if imports("wasi:random") {
+        random::add_to_linker::<Call, WasiRandom>(&mut linker, Call::random)?;
+        insecure::add_to_linker::<Call, WasiRandom>(&mut linker, Call::random)?;
+        insecure_seed::add_to_linker::<Call, WasiRandom>(&mut linker, Call::random)?;
     }
     Ok(linker)
 }

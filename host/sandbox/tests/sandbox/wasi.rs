@@ -103,3 +103,80 @@ fn exit_ends_the_call() {
         assert_eq!(error(plugin.enumerate(Fake::boxed())), text);
     }
 }
+
+/// The parts of WASI 0.2.6 that a policy grants.
+const GRANTED: &str = "
+    package wasi:io@0.2.6 { interface poll { resource pollable { block: func(); } } }
+    package wasi:clocks@0.2.6 {
+        interface monotonic-clock {
+            use wasi:io/poll@0.2.6.{pollable};
+            now: func() -> u64;
+            subscribe-duration: func(when: u64) -> pollable;
+        }
+        interface wall-clock {
+            record datetime { seconds: u64, nanoseconds: u32 }
+            now: func() -> datetime;
+        }
+    }
+    package wasi:random@0.2.6 {
+        interface random { get-random-bytes: func(len: u64) -> list<u8>; get-random-u64: func() -> u64; }
+    }";
+
+const GRANTED_IMPORTS: &str = r#"
+    (import "wasi:clocks/monotonic-clock@0.2.6" "now" (func $now (result i64)))
+    (import "wasi:clocks/monotonic-clock@0.2.6" "subscribe-duration" (func $wait (param i64) (result i32)))
+    (import "wasi:io/poll@0.2.6" "[method]pollable.block" (func $block (param i32)))
+    (import "wasi:clocks/wall-clock@0.2.6" "now" (func $today (param i32)))
+    (import "wasi:random/random@0.2.6" "get-random-bytes" (func $bytes (param i64 i32)))
+    (import "wasi:random/random@0.2.6" "get-random-u64" (func $random (result i64)))"#;
+
+/// One that asks for clocks and random numbers, and traps where `body` does.
+fn asking(body: &str) -> Vec<u8> {
+    let world = format!(
+        "package test:guest;
+        {GRANTED}
+        world guest {{
+            include devgate:plugin/component@0.1.0;
+            import wasi:clocks/monotonic-clock@0.2.6;
+            import wasi:clocks/wall-clock@0.2.6;
+            import wasi:random/random@0.2.6;
+        }}"
+    );
+    let guest = Guest::enumerating(&format!("{body} (i32.const 16)")).importing(GRANTED_IMPORTS);
+    encode(guest.module(), &contract(), &world)
+}
+
+#[test]
+fn clocks_that_are_granted_go_on() {
+    // The seconds of a day after 2020, and a second look that is not before the first.
+    let body = "(call $today (i32.const 512))
+        (if (i64.lt_u (i64.load (i32.const 512)) (i64.const 1577836800)) (then (unreachable)))
+        (i64.store (i32.const 520) (call $now))
+        (if (i64.gt_u (i64.load (i32.const 520)) (call $now)) (then (unreachable)))";
+    let plugin = loaded(&asking(body), patient());
+    assert!(plugin.enumerate(Fake::boxed()).is_ok());
+}
+
+#[test]
+fn a_wait_of_a_year_is_over_at_once() {
+    let plugin = loaded(
+        &asking("(call $block (call $wait (i64.const 31536000000000000)))"),
+        patient(),
+    );
+    assert!(plugin.enumerate(Fake::boxed()).is_ok());
+}
+
+#[test]
+fn random_numbers_that_are_granted_differ() {
+    let body = "(if (i64.eq (call $random) (call $random)) (then (unreachable)))
+        (call $bytes (i64.const 65536) (i32.const 512))
+        (if (i32.ne (i32.load (i32.const 516)) (i32.const 65536)) (then (unreachable)))";
+    let plugin = loaded(&asking(body), patient());
+    assert!(plugin.enumerate(Fake::boxed()).is_ok());
+}
+
+#[test]
+fn more_random_bytes_than_there_are_end_the_call() {
+    let plugin = loaded(&asking("(call $bytes (i64.const 65537) (i32.const 512))"), patient());
+    assert_snapshot!(error(plugin.enumerate(Fake::boxed())), @"broke the contract: requested len 65537 exceeds limit 65536");
+}
