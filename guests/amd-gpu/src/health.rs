@@ -7,7 +7,7 @@ use crate::mode::Mode;
 use crate::ras::{self, BadPages};
 use crate::{DRIVER, PCI, survey};
 use devgate_drm::Resets;
-use devgate_sdk::{Device, Error, Unit, Verdict, hardware};
+use devgate_sdk::{Device, Error, Presence, Unit, Verdict, hardware};
 use std::collections::BTreeMap;
 
 /// How much of the list of bad pages is read: 2,000 lines and more, of which a few would be too many.
@@ -59,18 +59,19 @@ impl<'a> Look<'a> {
             }
         }?;
         same_mode(unit, mode.as_ref())?;
-        self.computes(unit)
+        self.computes(unit, address)
     }
 
     /// Whether KFD lists it: without that nothing can be computed on it.
-    fn computes(&self, unit: &Unit) -> Answer<()> {
+    fn computes(&self, unit: &Unit, address: &str) -> Answer<()> {
         let topology = match &self.topology {
             Ok(topology) => topology,
             Err(error) => return unknown(&error.message),
         };
         let listed = unit.property("render").and_then(|minor| minor.parse().ok());
         match listed {
-            Some(minor) if topology.with_render(minor).is_some() => Ok(()),
+            // Another GPU may have that node by now.
+            Some(minor) if topology.with_render(minor).is_some_and(|gpu| gpu.is_of(address)) => Ok(()),
             // Of one that this process may not see nothing is said.
             _ if topology.is_partial => Ok(()),
             Some(_) => unhealthy("KFD does not list it any more"),
@@ -143,21 +144,25 @@ fn errors(function: &Device, address: &str, config: &Config) -> Answer<()> {
     silent.map_or(Ok(()), unknown)
 }
 
+/// A list of lines to its end. The driver gives whole lines only (`amdgpu_ras_sysfs_badpages_read`), so that a read that is short does
+/// not say that it is over: an empty one does.
+fn lines(read: impl Fn(u64) -> Result<Vec<u8>, Error>) -> Result<String, Error> {
+    let (mut text, mut offset) = (String::new(), 0);
+    while offset < PAGES_BYTES {
+        let bytes = read(offset).if_present()?.unwrap_or_default();
+        if bytes.is_empty() {
+            break;
+        }
+        text.push_str(&String::from_utf8_lossy(&bytes));
+        offset += bytes.len() as u64;
+    }
+    Ok(text)
+}
+
 /// The pages of memory that the GPU has lost, which is a fact of its board: they are bad after a restart as well.
 fn pages(function: &Device, address: &str, config: &Config) -> Answer<()> {
-    let mut text = String::new();
-    for offset in (0..PAGES_BYTES).step_by(CHUNK as usize) {
-        match function.attribute_bytes("ras/gpu_vram_bad_pages", offset, CHUNK) {
-            Ok(bytes) => {
-                text.push_str(&String::from_utf8_lossy(&bytes));
-                if bytes.len() < CHUNK as usize {
-                    break;
-                }
-            }
-            Err(error) if error.is_absence() => break,
-            Err(error) => return unknown(error.message),
-        }
-    }
+    let text = lines(|offset| function.attribute_bytes("ras/gpu_vram_bad_pages", offset, CHUNK));
+    let text = text.or_else(|error| unknown(error.message))?;
     let pages = BadPages::of(&text);
     if pages.in_use > 0 {
         return unhealthy(format!(
@@ -189,4 +194,38 @@ fn same_mode(unit: &Unit, now: Option<&Mode>) -> Answer<()> {
         |(compute, memory)| format!("a part of {compute}/{memory}"),
     );
     unhealthy(format!("its GPU is {words} now; it was listed as {then}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the driver reads it out: the lines that are whole between an offset and the end of the reader's buffer.
+    fn driver(list: &str, offset: u64, length: u64) -> Vec<u8> {
+        let (from, line) = (offset as usize, "0xabcdabcd : 0x12345678 : R\n".len());
+        let lines = from.div_ceil(line)..(from + length as usize - 1) / line;
+        let lines = lines.filter_map(|n| list.get(n * line..(n + 1) * line));
+        lines.collect::<String>().into_bytes()
+    }
+
+    #[test]
+    fn a_list_that_comes_in_whole_lines_is_read_to_its_end() {
+        for count in [0_u64, 1, 146, 147, 292, 1_000] {
+            let page = |n| format!("0x{n:08x} : 0x00001000 : R\n");
+            let list: String = (0..count).map(page).collect();
+            assert!(driver(&list, 0, u64::from(CHUNK)).len() < CHUNK as usize);
+            let text = lines(|offset| Ok(driver(&list, offset, u64::from(CHUNK)))).unwrap();
+            assert_eq!(BadPages::of(&text).all, count);
+            assert_eq!(text, list);
+        }
+    }
+
+    #[test]
+    fn a_list_without_an_end_has_one() {
+        let endless = lines(|_| Ok(vec![b'x'; CHUNK as usize])).unwrap();
+        assert_eq!(endless.len() as u64, PAGES_BYTES);
+        let failed = lines(|_| Err(Error::busy("it is reset")));
+        assert_eq!(failed.unwrap_err().message, "it is reset");
+        assert_eq!(lines(|_| Err(Error::not_found("no RAS"))).unwrap(), "");
+    }
 }

@@ -51,6 +51,12 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
+    /// Whether it is the GPU of a PCI function, or a part of it. What KFD says has no function's number.
+    pub(crate) fn is_of(&self, function: &str) -> bool {
+        let slot = |address: &'_ str| address.rsplit_once('.').map(|(slot, _)| slot.to_owned());
+        slot(&self.address) == slot(function)
+    }
+
     /// From the text of `properties`; nothing for a processor.
     fn of(number: u32, text: &str) -> Option<Self> {
         let values = Values::of(text);
@@ -161,6 +167,8 @@ mod tests {
             ("0000:a4:00.0", 1, 145)
         );
         assert_eq!((gpu.compute_units, gpu.gfx, gpu.banks), (20, 90_402, 1));
+        assert!(gpu.is_of("0000:a4:00.0") && gpu.is_of("0000:a4:00.1"));
+        assert!(!gpu.is_of("0000:a5:00.0") && !gpu.is_of("0001:a4:00.0") && !gpu.is_of(""));
     }
 
     /// More than an i64 holds.

@@ -99,6 +99,9 @@ fn card(function: Device, version: Option<&str>) -> Result<Option<Card>, Error> 
         Some(_) => return Ok(None),
         None => return Err(Error::not_found("it has no driver")),
     }
+    if !devgate_drm::is_made(&function)? {
+        return Err(Error::not_found("its driver has made no DRM device for it"));
+    }
     let mode = mode(&function)?;
     let mut properties = vec![("pci", function.name())];
     if let Some(mode) = &mode {

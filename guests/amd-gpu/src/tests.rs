@@ -259,6 +259,48 @@ fn the_log_tells_of_resets() {
     assert!(survey.unit("0000:43:00.0").is_healthy());
     rig.kernel("amdgpu 0000:63:00.0: [drm] Initialized amdgpu 3.63.0 for 0000:63:00.0 on minor 1");
     assert!(rig.survey().unit("0000:63:00.0").is_healthy());
+    // As newer kernels say it, and half of the next reset, which does not make it good.
+    rig.kernel("amdgpu 0000:63:00.0: amdgpu: GPU reset end with ret = -22");
+    assert!(reason(&rig.survey(), "0000:63:00.0").starts_with("GPU 0000:63:00.0: its reset failed"));
+    rig.kernel("amdgpu 0000:63:00.0: amdgpu: GPU reset succeeded, trying to resume");
+    assert!(!rig.survey().unit("0000:63:00.0").is_healthy());
+    rig.kernel("amdgpu 0000:63:00.0: amdgpu: GPU reset(4) succeeded!");
+    assert!(rig.survey().unit("0000:63:00.0").is_healthy());
+}
+
+/// The link to the driver is there before its probe ends.
+#[test]
+fn a_gpu_is_offered_when_its_driver_has_made_its_devices() {
+    for config in ["graphics: true", "graphics: false"] {
+        let mut rig = Rig::of::<AmdGpu>(&configured(config), "amd", MI210);
+        rig.unplug("drm/card1");
+        rig.unplug("drm/renderD128");
+        let survey = rig.survey();
+        assert_eq!((survey.ids(GPU).len(), survey.unread.len()), (7, 1), "{config}");
+        assert!(survey.has_said("0000:63:00.0 cannot be described now: its driver has made no DRM device for it"));
+    }
+}
+
+#[test]
+fn a_part_whose_node_another_gpu_has_now_is_unhealthy() {
+    let mut rig = mi210();
+    rig.survey();
+    rig.allocate(GPU, &["0000:63:00.0"]).unwrap();
+    let numbers = MI210.lines().filter_map(|line| {
+        let number = line.strip_prefix("A: topology/nodes/")?.split_once("/properties=")?;
+        number.1.contains("drm_render_minor 128\\n").then_some(number)
+    });
+    let (number, text) = numbers.last().unwrap();
+    let other = text.replace("\\n", "\n").lines().fold(String::new(), |text, line| {
+        let line = if line.starts_with("location_id ") {
+            "location_id 256"
+        } else {
+            line
+        };
+        text + line + "\n"
+    });
+    rig.set("kfd/kfd", &format!("topology/nodes/{number}/properties"), &other);
+    assert_eq!(reason(&rig.survey(), "0000:63:00.0"), "KFD does not list it any more");
 }
 
 #[test]

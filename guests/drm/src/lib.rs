@@ -1,14 +1,19 @@
-//! What the kernel's log says of GPUs that were reset or are wedged: the only place that tells of it to one who reads files.
+//! What GPUs of the kernel's DRM have in common: whether a driver has made its devices, and what the log says of those that were reset.
 //!
+//! The kernel's log is the only place that tells one who reads files of GPUs that were reset or are wedged.
 //! Whatever the driver, DRM writes `device wedged, needs recovery` where it announces a wedged device (`drm_dev_wedged_event` in
 //! `drm_drv.c`), and `Initialized DRIVER … for 0000:03:00.0 on minor 1` where a driver has made one (`drm_dev_register`). amdgpu writes
-//! `GPU reset(2) failed` or `GPU reset(2) succeeded!` besides (`amdgpu_device.c`).
+//! `GPU reset(2) failed` or `GPU reset(2) succeeded!` besides, and at the end of one that failed `GPU reset end with ret = -22`. Since Linux 6.16
+//! that is all that it writes where the hardware could not be reset (`amdgpu_device_gpu_recover`). `GPU reset succeeded, trying to resume`
+//! is only half of a reset.
 //!
-//! The policy's patterns capture the GPU's PCI address and a word, in any order: `failed`, `succeeded`, `needs recovery`, `Initialized`. All
+//! The policy's patterns capture the GPU's PCI address and a word, in any order: `failed`, `end with ret`, `succeeded`,
+//! `needs recovery`, `Initialized`. All
 //! that the host still holds is gone through each time, so that nothing has to be remembered.
 #![forbid(unsafe_code)]
 
 use devgate_sdk::kernel_log::{self, Event};
+use devgate_sdk::{Device, Error, Presence};
 use std::collections::BTreeMap;
 
 /// The most events that are asked for; the host holds no more than 1,024.
@@ -37,7 +42,7 @@ impl Resets {
                 continue;
             };
             let said = match captures().find(|text| !text.contains(':')) {
-                Some("failed") => "its reset failed",
+                Some("failed" | "end with ret") => "its reset failed",
                 Some("needs recovery") => "it is wedged and has to be recovered",
                 // Good again, and whatever else a pattern of the admin's captures says nothing against it.
                 Some("succeeded" | "Initialized") => {
@@ -62,6 +67,18 @@ impl Resets {
     }
 }
 
+/// Whether a driver has made a DRM device for what it drives, whatever of it is granted. The link to the driver is there before its
+/// probe ends, and some drivers stay bound to what they cannot start.
+///
+/// # Errors
+/// When what lies beneath the device cannot be listed.
+pub fn is_made(device: &Device) -> Result<bool, Error> {
+    let names = device.entries("drm").if_present()?.unwrap_or_default();
+    Ok(names
+        .iter()
+        .any(|name| ["card", "renderD"].iter().any(|kind| name.starts_with(kind))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,11 +96,12 @@ mod tests {
 
     #[test]
     fn a_failed_reset_counts_until_something_better_is_said() {
-        let failed = events(&[&[GPU, "succeeded"], &[GPU, "failed"]]);
-        let resets = Resets::of(&failed);
-        let problem = "its reset failed, 2 s after boot; until its driver is loaded again";
-        assert_eq!(resets.problem(GPU).as_deref(), Some(problem));
-        assert_eq!(resets.problem("0000:06:00.0"), None);
+        for bad in ["failed", "end with ret"] {
+            let resets = Resets::of(&events(&[&[GPU, "succeeded"], &[GPU, bad]]));
+            let problem = "its reset failed, 2 s after boot; until its driver is loaded again";
+            assert_eq!(resets.problem(GPU).as_deref(), Some(problem), "{bad}");
+            assert_eq!(resets.problem("0000:06:00.0"), None);
+        }
         for good in [&[GPU, "succeeded"][..], &["Initialized", GPU]] {
             let healed = events(&[&[GPU, "failed"], good]);
             assert_eq!(Resets::of(&healed), Resets::default());

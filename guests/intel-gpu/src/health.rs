@@ -37,16 +37,32 @@ fn at(function: &Device, unit: &Unit, config: &Config, resets: &Resets) -> Verdi
     }
     // Only root may read it, and that it is there says it all: the firmware has to be written anew
     // (`xe_survivability_mode.c`).
-    let names = function.entries("").unwrap_or_default();
-    if names.iter().any(|name| name == "survivability_mode") {
+    let names = match function.entries("") {
+        Ok(names) => names,
+        Err(error) => return Verdict::Unknown(error.message),
+    };
+    let has = |attribute: &str| names.iter().any(|name| name == attribute);
+    if has("survivability_mode") {
         return unhealthy("it is in survivability mode: its firmware has to be written anew");
+    }
+    if !has("gpu_health") {
+        // Older drivers, and GPUs without that interface.
+        return Verdict::Healthy;
+    }
+    if sleeps(function) {
+        return Verdict::Unknown("it sleeps and is not woken to be asked".to_owned());
     }
     match function.attribute("gpu_health") {
         Ok(text) => told(&text, config.strict),
-        // Older drivers, and GPUs without that interface.
         Err(error) if error.is_absence() => Verdict::Healthy,
         Err(error) => Verdict::Unknown(error.message),
     }
+}
+
+/// Whether the kernel has put it to sleep: to read `gpu_health` would wake it, and keep it from sleep for good.
+fn sleeps(function: &Device) -> bool {
+    let status = function.attribute("power/runtime_status").unwrap_or_default();
+    ["suspended", "suspending"].contains(&status.as_str())
 }
 
 /// What the attribute `gpu_health` says (`sysfs-driver-intel-xe-ras` in the kernel's documentation of its ABI).

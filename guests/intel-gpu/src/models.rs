@@ -6,8 +6,7 @@ const FAMILIES: &[(u32, u32, &str)] = &[
     (0x0bd0, 0x0bdb, "Max"),
     (0x4905, 0x4909, "Xe"),
     (0x5690, 0x56b6, "Arc A"),
-    (0x56ba, 0x56bd, "Arc A"),
-    (0x56be, 0x56bf, "Flex"),
+    (0x56ba, 0x56bf, "Arc A"),
     (0x56c0, 0x56c2, "Flex"),
     (0xe202, 0xe223, "Arc B"),
 ];
@@ -27,7 +26,7 @@ const PRODUCTS: &[(u32, &str)] = &[
     (0xe212, "Intel Arc Pro B50"),
 ];
 
-/// Where the GPU that is a part of the processor is, in every machine.
+/// Where the GPU that is a part of the processor is, in every machine that has one.
 const INTEGRATED: &str = "0000:00:02.0";
 
 fn number(id: &str) -> Option<u32> {
@@ -36,14 +35,15 @@ fn number(id: &str) -> Option<u32> {
 
 /// The family of a GPU, by its device id as the kernel writes it and its address.
 pub(crate) fn family(id: &str, address: &str) -> Option<&'static str> {
-    if address == INTEGRATED {
-        return Some("integrated");
-    }
-    let number = number(id)?;
-    let found = FAMILIES
-        .iter()
-        .find(|(first, last, _)| (*first..=*last).contains(&number));
-    found.map(|(.., family)| *family)
+    let of = |number: u32| {
+        let found = FAMILIES
+            .iter()
+            .find(|(first, last, _)| (*first..=*last).contains(&number));
+        found.map(|(.., family)| *family)
+    };
+    // First by the id: a virtual machine may have a discrete one at that address.
+    let integrated = || (address == INTEGRATED).then_some("integrated");
+    number(id).and_then(of).or_else(integrated)
 }
 
 /// The product of a device id.
@@ -77,11 +77,13 @@ mod tests {
             (family("0x4680", "0000:00:02.0"), product("0x4680")),
             (Some("integrated"), None)
         );
+        assert_eq!(family("0x56be", "0000:03:00.0"), Some("Arc A"));
+        assert_eq!(family("0x56c0", "0000:00:02.0"), Some("Flex"));
     }
 
     #[test]
     fn what_is_not_known_has_none() {
-        for id in ["", "56c0", "0x", "0xffff", "0x1ffffffff"] {
+        for id in ["", "56c0", "0x", "0xffff", "0x1ffffffff", "0x56b7", "0x56c3"] {
             assert_eq!((family(id, "0000:03:00.0"), product(id)), (None, None), "{id}");
         }
     }

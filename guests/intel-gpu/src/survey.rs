@@ -32,24 +32,15 @@ pub(crate) fn look(config: &Config) -> Result<Found, Error> {
     for function in hardware::devices(PCI)? {
         let address = function.name();
         match gpu(&function, config) {
-            Ok(Some((driver, unit))) => {
-                if config.monitoring != Monitoring::None {
-                    all.extend(
-                        function
-                            .nodes()?
-                            .into_iter()
-                            .filter(|node| is_wanted(node, config.monitoring)),
-                    );
+            Ok(Some((driver, unit))) => match watched(&function, config.monitoring) {
+                Ok(nodes) => {
+                    all.extend(nodes);
+                    found.units.entry(driver).or_default().push(unit);
                 }
-                found.units.entry(driver).or_default().push(unit);
-            }
+                Err(error) => found.cannot(address, &error),
+            },
             Ok(None) => {}
-            Err(error) => {
-                found
-                    .notes
-                    .push(format!("GPU {address} cannot be described now: {}", error.message));
-                found.unread.push(address);
-            }
+            Err(error) => found.cannot(address, &error),
         }
     }
     if !all.is_empty() {
@@ -61,6 +52,23 @@ pub(crate) fn look(config: &Config) -> Result<Found, Error> {
         });
     }
     Ok(found)
+}
+
+impl Found {
+    fn cannot(&mut self, address: String, error: &Error) {
+        self.notes
+            .push(format!("GPU {address} cannot be described now: {}", error.message));
+        self.unread.push(address);
+    }
+}
+
+/// The nodes of a GPU that the unit for monitoring has.
+fn watched(function: &Device, monitoring: Monitoring) -> Result<Vec<Node>, Error> {
+    if monitoring == Monitoring::None {
+        return Ok(Vec::new());
+    }
+    let nodes = function.nodes()?.into_iter();
+    Ok(nodes.filter(|node| is_wanted(node, monitoring)).collect())
 }
 
 /// A function's unit; nothing where it is not offered.
@@ -78,6 +86,9 @@ fn gpu(function: &Device, config: &Config) -> Result<Option<(&'static str, Unit)
         // What it has is its virtual functions', which are offered if the policy grants them. One that a pod holds stays listed, and
         // its health says this.
         return Ok(None);
+    }
+    if !devgate_drm::is_made(function)? {
+        return Err(Error::not_found(format!("{driver} has made no DRM device for it")));
     }
     let address = function.name();
     let mut unit = Unit::of(&address, function.duplicate(), function.nodes()?)

@@ -131,6 +131,36 @@ fn the_driver_says_how_its_gpu_is() {
     );
 }
 
+/// To read what the driver says would wake it.
+#[test]
+fn a_gpu_that_sleeps_is_not_asked() {
+    let mut rig = rig();
+    rig.set("pci/0000:18:00.0", "power/runtime_status", "active\n");
+    assert!(rig.survey().unit(ARC).is_healthy());
+    for asleep in ["suspended\n", "suspending\n"] {
+        rig.set("pci/0000:18:00.0", "power/runtime_status", asleep);
+        rig.set("pci/0000:18:00.0", "gpu_health", "critical\n");
+        assert!(rig.survey().unit(ARC).is_healthy(), "the last verdict stands");
+    }
+    rig.set("pci/0000:18:00.0", "power/runtime_status", "active\n");
+    assert!(reason(&rig.survey(), ARC).contains("critical"));
+}
+
+/// The link to the driver is there before its probe ends, and stays where that makes no card: survivability mode at boot.
+#[test]
+fn a_gpu_is_offered_when_its_driver_has_made_its_devices() {
+    let mut rig = rig();
+    rig.unplug("drm/card3");
+    // Which of its nodes the policy offers does not matter.
+    assert_eq!(rig.survey().ids(XE), [ARC, "0000:cb:00.1"]);
+    let mut rig = self::rig();
+    rig.unplug("drm/card3");
+    rig.unplug("drm/renderD130");
+    let survey = rig.survey();
+    assert_eq!((survey.ids(XE), survey.unread.len()), (vec!["0000:cb:00.1"], 1));
+    assert!(survey.has_said("GPU 0000:18:00.0 cannot be described now: xe has made no DRM device for it"));
+}
+
 /// The file is root's: what is in it nobody reads.
 #[test]
 fn survivability_mode_is_a_file_that_is_there() {
