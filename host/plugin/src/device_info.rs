@@ -8,7 +8,7 @@
 mod files;
 mod record;
 
-pub(crate) use files::{Files, Tells};
+pub(crate) use files::{Files, Tells, Wanted};
 
 use crate::grants::GrantedNode;
 use crate::inventory::UnitRecord;
@@ -115,6 +115,20 @@ fn rdma_device(node: &Node, function: &DevicePath) -> Option<String> {
 pub(crate) fn file_name(resource: &ResourceName, id: &str) -> String {
     let plain = |text: &str| text.replace('/', "-");
     format!("{}-{}-device.json", plain(resource.as_str()), plain(id))
+}
+
+/// The longest name of a file that Linux takes, in bytes (`NAME_MAX`).
+const LONGEST_NAME: usize = 255;
+
+/// What is wrong with the name of an id's file, if anything.
+pub(crate) fn name_problem(resource: &ResourceName, id: &str) -> Option<String> {
+    let long = file_name(resource, id).len();
+    (long > LONGEST_NAME).then(|| {
+        format!(
+            "its file (containers, device-info) would have a name of {long} bytes, more than the {LONGEST_NAME} that there can be; \
+             use a shorter resource name or id"
+        )
+    })
 }
 
 #[cfg(test)]

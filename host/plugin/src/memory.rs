@@ -30,6 +30,8 @@ pub struct Memory(Arc<Inner>);
 
 struct Inner {
     file: Option<File>,
+    /// Whether it was known what was handed out before the host started.
+    knew: bool,
     known: Mutex<Known>,
     /// The turn to write: one at a time, however long the disk takes.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -83,10 +85,11 @@ impl Memory {
     /// A memory that ends with the process.
     #[must_use]
     pub fn forgetful() -> Self {
-        Self::of(None, BTreeMap::new())
+        Self::of(None, None)
     }
 
-    fn of(file: Option<File>, handed_out: BTreeMap<Key, HandedOut>) -> Self {
+    fn of(file: Option<File>, handed_out: Option<BTreeMap<Key, HandedOut>>) -> Self {
+        let (knew, handed_out) = (handed_out.is_some(), handed_out.unwrap_or_default());
         let mut had = HashMap::new();
         for (key, unit) in handed_out.iter().filter(|(_, unit)| !unit.shares) {
             had.extend(unit.places().map(|place| (place.to_owned(), key.clone())));
@@ -100,6 +103,7 @@ impl Memory {
         };
         Self(Arc::new(Inner {
             file,
+            knew,
             known: Mutex::new(known),
             turn: Arc::default(),
             forgotten: watch::Sender::new(0),
@@ -108,7 +112,7 @@ impl Memory {
     }
 
     /// The same, with files in `dir` that tell a meta network plugin what was handed out (`containers.device-info`). Without
-    /// it, nothing is told. What was written before and nobody has any more is removed.
+    /// it, nothing is told. What was written before and nobody has any more is removed, if it is known who has what.
     ///
     /// # Errors
     /// Where it cannot be read which files were written before.
@@ -118,10 +122,12 @@ impl Memory {
             why,
         };
         let files = Files::open(dir, self.dir()).map_err(failed)?;
-        let known = self.lock();
-        let has = |resource: &str, unit: &str| known.handed_out.contains_key(&(resource.to_owned(), unit.to_owned()));
-        files.keep_only(has);
-        drop(known);
+        // Where that is not known, pods may have all of them: whoever asks the kubelet lets them go.
+        if self.0.knew {
+            let known = self.lock();
+            let key = |resource: &str, unit: &str| (resource.to_owned(), unit.to_owned());
+            files.keep_only(|resource, unit| known.handed_out.contains_key(&key(resource, unit)));
+        }
         // Asked for once, when the host starts.
         let _ = self.0.files.set(files);
         Ok(self)

@@ -166,12 +166,11 @@ impl Resource {
             return self.hand_over(&calls, &snapshot, &units, offered, hold).await;
         }
         let reply = self.ask_component(&calls, &snapshot, &units).await?;
-        if let Err(error) = self.tell(&calls, &snapshot, &units, offered).await {
-            self.untell(&units);
-            return Err(error);
-        }
+        let telling = self.telling(&units);
+        self.tell(&calls, &snapshot, &units, offered).await?;
         self.note(&calls, &snapshot, &units).await;
         self.core.tenancy.given(&self.name, &snapshot.pool, &units, false);
+        telling.keep();
         hold.keep();
         Ok(Arc::new(reply))
     }

@@ -7,15 +7,18 @@
 use super::file_name;
 use super::record::{Record, Written};
 use devgate_model::{ResourceName, UnitId, escape};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most files at once: far more functions than a node has.
 const MOST: usize = 8_192;
+/// What a file is written as before it is put in place: a longer name than a file's own may be too long.
+const NEW: &str = ".devgate-new";
 
 /// What one file is to tell.
 #[derive(Debug, Clone)]
@@ -40,9 +43,26 @@ struct Inner {
     turn: Mutex<()>,
 }
 
+/// Whether somebody still waits for files to be written. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted(Arc<AtomicBool>);
+
+impl Wanted {
+    /// Nobody does: what has not begun to be written is not written any more.
+    pub(crate) fn end(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
 #[derive(Default)]
-struct Known {
-    written: BTreeMap<String, Written>,
+pub(super) struct Known {
+    pub(super) written: BTreeMap<String, Written>,
+    /// Names that were written before this host started, and not again since.
+    before: BTreeSet<String>,
     /// Names that were written before this host started, and not looked at since: a restart of the node empties `/run`.
     unseen: Vec<String>,
 }
@@ -52,52 +72,116 @@ impl Files {
     pub(crate) fn open(dir: &Path, state: Option<&Path>) -> io::Result<Self> {
         let record = Record::in_dir(state);
         let written = record.read()?;
-        let unseen = written.keys().cloned().collect();
+        let unseen: Vec<_> = written.keys().cloned().collect();
+        let before = unseen.iter().cloned().collect();
         Ok(Self(Arc::new(Inner {
             dir: dir.to_owned(),
             record,
-            known: Mutex::new(Known { written, unseen }),
+            known: Mutex::new(Known {
+                written,
+                before,
+                unseen,
+            }),
             turn: Mutex::default(),
         })))
     }
 
-    /// Writes what is to be told. Blocks.
+    /// Writes what is to be told, unless nobody waits for it any more. Blocks.
+    ///
+    /// # Errors
+    /// What could not be written, where and why; also where there is a file already that this host did not write, and that says
+    /// something else.
+    pub(crate) fn write(&self, all: &[Tells], wanted: &Wanted) -> Result<(), String> {
+        let _turn = self.turn();
+        self.look(all)?;
+        let mut known = self.lock();
+        if wanted.is_over() {
+            return Err("nobody waits for it any more".to_owned());
+        }
+        // As it was, should this fail.
+        let before = known.of(all);
+        let written = match known.take(all) {
+            Ok(new) => new.then(|| known.written.clone()),
+            Err(problem) => {
+                known.take_back(all, before);
+                return Err(problem);
+            }
+        };
+        drop(known);
+        if let Some(written) = written
+            && let Err(why) = self.0.record.write(&written)
+        {
+            self.lock().take_back(all, before);
+            return Err(format!(
+                "it could not be noted in the state directory (--state-dir): {why}"
+            ));
+        }
+        all.iter().try_for_each(|tells| self.put(tells))
+    }
+
+    /// Writes again what was told before and is gone; what is over or there by now stays as it is. Blocks.
     ///
     /// # Errors
     /// What could not be written, where and why.
-    pub(crate) fn write(&self, all: &[Tells]) -> Result<(), String> {
-        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut known, mut new) = (self.lock(), false);
+    pub(crate) fn write_again(&self, all: &[Tells]) -> Result<(), String> {
+        let _turn = self.turn();
         for tells in all {
             let (name, now) = (file_name(&tells.resource, &tells.id), Written::of(tells));
-            match known.written.get(&name) {
-                Some(then) if !then.over && !now.is_of(then) => {
-                    let (id, resource) = (escape(&then.id, 80), escape(&then.resource, 80));
-                    return Err(format!("file {name} tells of {id} of {resource} already"));
-                }
-                None if known.written.len() >= MOST => {
-                    return Err(format!("there are {MOST} files already"));
-                }
-                then => new |= then != Some(&now),
+            let gone = fs::symlink_metadata(self.0.dir.join(&name)).is_err();
+            let mut known = self.lock();
+            let then = known.written.get_mut(&name);
+            let Some(then) = then.filter(|then| gone && !then.over && now.is_of(then)) else {
+                continue;
+            };
+            let is_new = *then != now;
+            *then = now;
+            let written = is_new.then(|| known.written.clone());
+            drop(known);
+            if let Some(written) = written {
+                let noted = self.0.record.write(&written);
+                noted.map_err(|why| format!("it could not be noted in the state directory (--state-dir): {why}"))?;
             }
-            known.unseen.retain(|unseen| *unseen != name);
-            known.written.insert(name, now);
-        }
-        let written = new.then(|| known.written.clone());
-        drop(known);
-        if let Some(written) = written {
-            let noted = self.0.record.write(&written);
-            noted.map_err(|why| format!("it could not be noted in the state directory (--state-dir): {why}"))?;
-        }
-        for tells in all {
-            let file = self.0.dir.join(file_name(&tells.resource, &tells.id));
-            let put = put(&file, tells.text.as_bytes());
-            put.map_err(|why| {
-                let shown = escape(&file.display().to_string(), 512);
-                format!("file {shown} could not be written: {why}; look at the directory (--device-info-dir)")
-            })?;
+            self.put(tells)?;
         }
         Ok(())
+    }
+
+    /// Whether there is somebody else's file in a place where one is to be written.
+    fn look(&self, all: &[Tells]) -> Result<(), String> {
+        for tells in all {
+            let name = file_name(&tells.resource, &tells.id);
+            if self.lock().written.contains_key(&name) {
+                continue;
+            }
+            let file = self.0.dir.join(name);
+            // What cannot be looked at cannot be written either, and that is said then.
+            if says(&file, &tells.text).is_ok_and(|says| says == Some(false)) {
+                let shown = escape(&file.display().to_string(), 512);
+                return Err(format!(
+                    "file {shown} is there, was not written by this host, and says something else; remove it if nobody else \
+                     keeps it (--device-info-dir)"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&self, tells: &Tells) -> Result<(), String> {
+        let file = self.0.dir.join(file_name(&tells.resource, &tells.id));
+        put(&file, tells.text.as_bytes()).map_err(|why| {
+            let shown = escape(&file.display().to_string(), 512);
+            format!("file {shown} could not be written: {why}; look at the directory (--device-info-dir)")
+        })
+    }
+
+    /// Resource and id of files that were written before this host started, and not again since.
+    pub(crate) fn of_before(&self) -> Vec<(String, String)> {
+        let known = self.lock();
+        let written = known.before.iter().filter_map(|name| known.written.get(name));
+        let written = written.filter(|written| !written.over);
+        written
+            .map(|written| (written.resource.clone(), written.unit.clone()))
+            .collect()
     }
 
     /// Nobody has these any more: their files go, in the background where there is a runtime.
@@ -158,7 +242,7 @@ impl Files {
 
     /// Removes what is over.
     fn remove(&self) {
-        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn();
         let known = self.lock();
         let over = known.written.iter().filter(|(_, written)| written.over);
         let over: Vec<_> = over
@@ -187,8 +271,69 @@ impl Files {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.0.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// What is known of these.
+    fn of(&self, all: &[Tells]) -> Self {
+        let mut known = Self::default();
+        for name in all.iter().map(|tells| file_name(&tells.resource, &tells.id)) {
+            known.before.extend(self.before.get(&name).cloned());
+            known
+                .unseen
+                .extend(self.unseen.iter().find(|unseen| **unseen == name).cloned());
+            if let Some(then) = self.written.get(&name) {
+                known.written.insert(name, then.clone());
+            }
+        }
+        known
+    }
+
+    /// Takes in what is to be written: whether any of it is new.
+    fn take(&mut self, all: &[Tells]) -> Result<bool, String> {
+        let mut new = false;
+        for tells in all {
+            let (name, now) = (file_name(&tells.resource, &tells.id), Written::of(tells));
+            match self.written.get(&name) {
+                Some(then) if !then.over && !now.is_of(then) => {
+                    let (id, resource) = (escape(&then.id, 80), escape(&then.resource, 80));
+                    return Err(format!("file {name} tells of {id} of {resource} already"));
+                }
+                None if self.written.len() >= MOST => {
+                    return Err(format!("there are {MOST} files already"));
+                }
+                then => new |= then != Some(&now),
+            }
+            self.unseen.retain(|unseen| *unseen != name);
+            self.before.remove(&name);
+            self.written.insert(name, now);
+        }
+        Ok(new)
+    }
+
+    /// These were not written after all: they are what they were, but for what has ended since.
+    fn take_back(&mut self, all: &[Tells], mut before: Self) {
+        for tells in all {
+            let name = file_name(&tells.resource, &tells.id);
+            let over = self.written.remove(&name).is_some_and(|now| now.over);
+            if let Some(mut then) = before.written.remove(&name) {
+                then.over |= over;
+                self.written.insert(name.clone(), then);
+            }
+            if before.before.contains(&name) {
+                self.before.insert(name.clone());
+            }
+            if before.unseen.contains(&name) && !self.unseen.contains(&name) {
+                self.unseen.push(name);
+            }
+        }
     }
 }
 
@@ -213,9 +358,7 @@ impl Written {
 fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = file.parent().unwrap_or(Path::new(""));
     fs::DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
-    let mut name = std::ffi::OsString::from(".");
-    name.push(file.file_name().unwrap_or_default());
-    let new = dir.join(name);
+    let new = dir.join(NEW);
     // What an earlier host left there, or somebody's link.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -231,16 +374,24 @@ fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Removes a file that says this; one that is gone, or says something else, is left alone.
 fn take_away(file: &Path, text: &str) -> io::Result<()> {
+    match says(file, text)? {
+        Some(true) => fs::remove_file(file),
+        Some(false) => {
+            let shown = escape(&file.display().to_string(), 512);
+            tracing::warn!("{shown}: says something else than this host wrote, and is left there");
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether what is there is a file that says this; nothing where nothing is there.
+fn says(file: &Path, text: &str) -> io::Result<Option<bool>> {
     let look = match fs::symlink_metadata(file) {
         Ok(look) => look,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let is_own = look.is_file() && look.len() == text.len() as u64 && fs::read(file)? == text.as_bytes();
-    if !is_own {
-        let shown = escape(&file.display().to_string(), 512);
-        tracing::warn!("{shown}: says something else than this host wrote, and is left there");
-        return Ok(());
-    }
-    fs::remove_file(file)
+    let same = look.is_file() && look.len() == text.len() as u64 && fs::read(file)? == text.as_bytes();
+    Ok(Some(same))
 }

@@ -93,6 +93,10 @@ fn tells(resource: &str, id: &str, text: &str) -> Tells {
     }
 }
 
+fn write(files: &Files, all: &[Tells]) -> Result<(), String> {
+    files.write(all, &Wanted::default())
+}
+
 /// The names in a directory, sorted; none where it is not there.
 fn names(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else {
@@ -109,13 +113,15 @@ fn files_are_whole_for_everybody_and_go_with_their_unit() {
     let (told, state) = (dir.path().join("told/dp"), dir.path().join("state"));
     let files = Files::open(&told, Some(&state)).unwrap();
     assert!(!told.exists(), "made with the first file");
-    files
-        .write(&[
+    write(
+        &files,
+        &[
             tells("a.com/x", "1::0", "one"),
             tells("a.com/x", "1::1", "one"),
             tells("a.com/x", "2", "two"),
-        ])
-        .unwrap();
+        ],
+    )
+    .unwrap();
     assert_eq!(
         names(&told),
         [
@@ -126,7 +132,7 @@ fn files_are_whole_for_everybody_and_go_with_their_unit() {
     );
     let file = told.join("a.com-x-2-device.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
-    files.write(&[tells("a.com/x", "2", "changed")]).unwrap();
+    write(&files, &[tells("a.com/x", "2", "changed")]).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "changed");
     files.forget([("a.com/x", "1"), ("b.com/x", "2")].into_iter());
     assert_eq!(names(&told), ["a.com-x-2-device.json"]);
@@ -137,13 +143,15 @@ fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
     let files = Files::open(&told, Some(&state)).unwrap();
-    files
-        .write(&[
+    write(
+        &files,
+        &[
             tells("a.com/x", "1", "one"),
             tells("a.com/x", "2", "two"),
             tells("a.com/x", "3", "three"),
-        ])
-        .unwrap();
+        ],
+    )
+    .unwrap();
     fs::write(told.join("a.com-x-2-device.json"), "somebody else's").unwrap();
     fs::write(told.join("b.com-y-7-device.json"), "not ours").unwrap();
     drop(files);
@@ -178,14 +186,14 @@ fn a_record_that_cannot_be_understood_is_put_aside() {
 fn two_ids_never_share_a_file_and_there_are_not_too_many() {
     let dir = tempfile::tempdir().unwrap();
     let files = Files::open(dir.path(), None).unwrap();
-    files.write(&[tells("a.com/x-1", "2", "")]).unwrap();
-    let same = files.write(&[tells("a.com/x", "1-2", "")]).unwrap_err();
+    write(&files, &[tells("a.com/x-1", "2", "")]).unwrap();
+    let same = write(&files, &[tells("a.com/x", "1-2", "")]).unwrap_err();
     insta::assert_snapshot!(same, @"file a.com-x-1-2-device.json tells of 2 of a.com/x-1 already");
     files.forget([("a.com/x-1", "2")].into_iter());
-    files.write(&[tells("a.com/x", "1-2", "")]).unwrap();
+    write(&files, &[tells("a.com/x", "1-2", "")]).unwrap();
     let many: Vec<_> = (0..8_192).map(|n| tells("a.com/y", &n.to_string(), "")).collect();
-    files.write(&many[..8_191]).unwrap();
-    insta::assert_snapshot!(files.write(&many[8_191..]).unwrap_err(), @"there are 8192 files already");
+    write(&files, &many[..8_191]).unwrap();
+    insta::assert_snapshot!(write(&files, &many[8_191..]).unwrap_err(), @"there are 8192 files already");
 }
 
 #[test]
@@ -193,7 +201,7 @@ fn what_cannot_be_written_names_the_file_and_the_option() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("dp"), "in the way").unwrap();
     let files = Files::open(&dir.path().join("dp"), None).unwrap();
-    let error = files.write(&[tells("a.com/x", "1", "")]).unwrap_err();
+    let error = write(&files, &[tells("a.com/x", "1", "")]).unwrap_err();
     let error = error.replace(&dir.path().display().to_string(), "");
     assert!(
         error.starts_with("file /dp/a.com-x-1-device.json could not be written: "),
@@ -203,6 +211,129 @@ fn what_cannot_be_written_names_the_file_and_the_option() {
         error.ends_with("; look at the directory (--device-info-dir)"),
         "{error}"
     );
+}
+
+/// What was there before is nobody's to take: it is neither replaced nor removed.
+#[test]
+fn a_file_of_somebody_else_is_left_and_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = dir.path().join("dp");
+    fs::create_dir(&told).unwrap();
+    let file = told.join("a.com-x-1-device.json");
+    fs::write(&file, "theirs").unwrap();
+    let files = Files::open(&told, Some(dir.path())).unwrap();
+    let both = [tells("a.com/x", "0", "ours"), tells("a.com/x", "1", "ours")];
+    let error = write(&files, &both).unwrap_err();
+    let error = error.replace(&told.display().to_string(), "");
+    insta::assert_snapshot!(error, @"file /a.com-x-1-device.json is there, was not written by this host, and says something else; remove it if nobody else keeps it (--device-info-dir)");
+    files.forget([("a.com/x", "0"), ("a.com/x", "1")].into_iter());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+    assert_eq!(names(&told), ["a.com-x-1-device.json"]);
+    // What says the same may be the host's own, whose record was lost.
+    fs::write(&file, "ours").unwrap();
+    write(&files, &both).unwrap();
+    files.forget([("a.com/x", "0"), ("a.com/x", "1")].into_iter());
+    assert_eq!(names(&told), [""; 0]);
+}
+
+#[test]
+fn what_nobody_waits_for_is_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = dir.path().join("dp");
+    let files = Files::open(&told, None).unwrap();
+    let wanted = Wanted::default();
+    files.write(&[tells("a.com/x", "1", "one")], &wanted).unwrap();
+    wanted.end();
+    assert!(files.write(&[tells("a.com/x", "2", "two")], &wanted).is_err());
+    assert_eq!(names(&told), ["a.com-x-1-device.json"]);
+    assert_eq!(files.lock().written.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_noted_is_not_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
+    fs::create_dir(&state).unwrap();
+    let files = Files::open(&told, Some(&state)).unwrap();
+    write(&files, &[tells("a.com/x", "1", "one")]).unwrap();
+    // In the way of the record.
+    fs::remove_file(state.join("device-info.json")).unwrap();
+    fs::create_dir(state.join("device-info.json")).unwrap();
+    let error = write(&files, &[tells("a.com/x", "1", "other"), tells("a.com/x", "2", "two")]).unwrap_err();
+    assert!(error.contains("(--state-dir)"), "{error}");
+    let known: Vec<_> = files
+        .lock()
+        .written
+        .values()
+        .map(|written| written.text.clone())
+        .collect();
+    assert_eq!(known, ["one"]);
+    assert_eq!(names(&told), ["a.com-x-1-device.json"]);
+    let mut many: Vec<_> = (0..8_192).map(|n| tells("a.com/y", &n.to_string(), "")).collect();
+    many.insert(0, tells("a.com/x", "1", "other"));
+    assert!(write(&files, &many).is_err(), "too many");
+    assert_eq!(files.lock().written.values().next().unwrap().text, "one");
+    assert_eq!(files.lock().written.len(), 1);
+}
+
+#[test]
+fn what_is_over_is_not_written_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = dir.path().join("dp");
+    let state = dir.path().join("state");
+    let all = [tells("a.com/x", "1", "one"), tells("a.com/x", "2", "two")];
+    write(&Files::open(&told, Some(&state)).unwrap(), &all).unwrap();
+    let files = Files::open(&told, Some(&state)).unwrap();
+    fs::remove_dir_all(&told).unwrap();
+    files.forget([("a.com/x", "1")].into_iter());
+    files.write_again(&all).unwrap();
+    assert_eq!(names(&told), ["a.com-x-2-device.json"]);
+    // One that is there by now was written by whoever handed it out since.
+    fs::write(told.join("a.com-x-2-device.json"), "newer").unwrap();
+    files.write_again(&all).unwrap();
+    assert_eq!(fs::read_to_string(told.join("a.com-x-2-device.json")).unwrap(), "newer");
+}
+
+/// Without what was handed out, nobody knows who has what: the files stay until the kubelet's word says that nobody has it.
+#[tokio::test]
+async fn files_stay_where_it_is_not_known_what_was_handed_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
+    let open = || Memory::open(&state).unwrap().telling_in(&told).unwrap();
+    write(open().files().unwrap(), &[tells("a.com/x", "1", "one")]).unwrap();
+    let file = state.join("handed-out.json");
+    for content in [None, Some("{")] {
+        content.map(|content| fs::write(&file, content).unwrap());
+        let memory = open();
+        assert_eq!(names(&told), ["a.com-x-1-device.json"]);
+        assert_eq!(memory.orphans(), [("a.com/x".to_owned(), "1".to_owned())]);
+    }
+    let memory = open();
+    memory.forget_orphans(&memory.orphans());
+    assert!(memory.orphans().is_empty());
+    for _ in 0..200 {
+        if names(&told).is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(names(&told), [""; 0]);
+    write(open().files().unwrap(), &[tells("a.com/x", "1", "one")]).unwrap();
+    fs::write(&file, r#"{"version": 1, "handed_out": {}}"#).unwrap();
+    let memory = open();
+    assert!(memory.orphans().is_empty(), "it is known that nobody has it");
+}
+
+#[test]
+fn a_name_that_no_file_can_have_is_found() {
+    let resource = format!("{}com/vf", "aaaaaaaaa.".repeat(22));
+    let name = ResourceName::try_new(&resource).unwrap();
+    assert_eq!(name_problem(&name, &"i".repeat(16)), None);
+    insta::assert_snapshot!(name_problem(&name, &"i".repeat(17)).unwrap(), @"its file (containers, device-info) would have a name of 256 bytes, more than the 255 that there can be; use a shorter resource name or id");
+    let dir = tempfile::tempdir().unwrap();
+    let files = Files::open(dir.path(), None).unwrap();
+    write(&files, &[tells(&resource, &"i".repeat(16), "")]).unwrap();
+    assert!(write(&files, &[tells(&resource, &"i".repeat(17), "")]).is_err());
 }
 
 const POLICY: &str = r#"

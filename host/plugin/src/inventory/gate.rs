@@ -2,6 +2,7 @@
 
 use super::{Inventory, Left, MOST_DEVICES, Numa, PoolRecord, Rejection, UnitRecord, shared_nodes, unread};
 use crate::call::CallHost;
+use crate::device_info::name_problem;
 use crate::grants::GrantedNode;
 use crate::resource::replica_ids;
 use devgate_model::{Pool, ResourceName, UnitId, escape};
@@ -112,6 +113,10 @@ impl Gate<'_> {
         self.fits(&unit)?;
         if self.policy.containers.device_info() {
             self.host.pci_function(&unit.backing)?;
+            let longest = replica_ids(&unit.id, self.policy.replicas).last();
+            if let Some(problem) = longest.and_then(|id| name_problem(&resource, &id)) {
+                return Err(problem);
+            }
         }
         if self.ids.contains(&unit.id) {
             return Err("the same id was listed before; ids must be unique".into());

@@ -46,17 +46,18 @@ impl File {
         &self.dir
     }
 
-    pub(super) fn read(&self) -> io::Result<BTreeMap<Key, HandedOut>> {
+    /// What is in it; nothing where it is not there, or cannot be understood and was put aside.
+    pub(super) fn read(&self) -> io::Result<Option<BTreeMap<Key, HandedOut>>> {
         let path = self.dir.join(NAME);
         let file = match fs::File::open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let mut bytes = Vec::new();
         file.take(MOST_BYTES).read_to_end(&mut bytes)?;
         let problem = match serde_json::from_slice::<Content>(&bytes) {
-            Ok(content) if content.version == VERSION => return Ok(content.flat()),
+            Ok(content) if content.version == VERSION => return Ok(Some(content.flat())),
             Ok(content) => format!("it has version {}, this host reads {VERSION}", content.version),
             Err(error) => error.to_string(),
         };
@@ -67,7 +68,7 @@ impl File {
             "{}: cannot be understood: {problem}; put aside as {ASIDE}: what was handed out before is not known",
             path.display()
         );
-        Ok(BTreeMap::new())
+        Ok(None)
     }
 
     /// Replaces the file as a whole.

@@ -1,9 +1,10 @@
 //! Forgetting what no pod has any more.
 
 use super::{Key, Known, Memory, key};
+use crate::device_info::Files;
 use crate::inventory::UnitRecord;
 use devgate_model::{ResourceName, UnitId};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use tokio::sync::watch;
 
 impl Memory {
@@ -26,14 +27,19 @@ impl Memory {
         self.lock().claimed.remove(&(resource.to_string(), id.to_string()));
     }
 
-    /// The ids that no plugin looks after, but for those that a component has to release.
+    /// The ids that no plugin looks after, but for those that a component has to release; also those that nothing but a file
+    /// for a meta network plugin tells of.
     pub(crate) fn orphans(&self) -> Vec<Key> {
         let known = self.lock();
         let orphans = known
             .handed_out
             .iter()
             .filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key));
-        orphans.map(|(key, _)| key.clone()).collect()
+        let mut orphans: BTreeSet<Key> = orphans.map(|(key, _)| key.clone()).collect();
+        let told = self.files().map(Files::of_before).unwrap_or_default();
+        let is_known = |key: &Key| known.handed_out.contains_key(key) || known.claimed.contains(key);
+        orphans.extend(told.into_iter().filter(|key| !is_known(key)));
+        orphans.into_iter().collect()
     }
 
     /// Forgets ids of a resource. Saved in the background: what is forgotten twice does no harm.

@@ -14,24 +14,33 @@ impl Plugin {
         };
         for (resource, pool) in &self.inventory.pools {
             for unit in &pool.units {
-                let ids = files.lost(resource, &unit.id);
-                if ids.is_empty() || self.drifted.contains_key(&unit.id) {
+                // One that is another by now is not told of before it is again what it was.
+                if self.drifted.contains_key(&unit.id) {
                     continue;
                 }
-                let (files, grants) = (files.clone(), Arc::clone(&self.calls.grants));
+                let ids = files.lost(resource, &unit.id);
+                if ids.is_empty() {
+                    continue;
+                }
+                let (files, grants, core) = (files.clone(), Arc::clone(&self.calls.grants), Arc::clone(&self.core));
                 let (resource, unit, shared) = (resource.clone(), Arc::clone(unit), pool.shared_nodes.clone());
-                tokio::task::spawn_blocking(move || {
-                    let written = device_info::of_unit(&grants.node, &unit, &shared).and_then(|text| {
+                tokio::spawn(async move {
+                    let (name, id) = (grants.policy.name.clone(), [unit.id.clone()]);
+                    // Whoever hands it out in between tells of it, too.
+                    let _turn = core.tenancy.turns.turn(&id).await;
+                    let write = move || {
+                        let text = device_info::of_unit(&grants.node, &unit, &shared)?;
                         let tells = |id| Tells {
                             resource: resource.clone(),
                             id,
                             unit: unit.id.clone(),
                             text: text.clone(),
                         };
-                        files.write(&ids.into_iter().map(tells).collect::<Vec<_>>())
-                    });
-                    if let Err(why) = written {
-                        let (name, id) = (&grants.policy.name, &unit.id);
+                        files.write_again(&ids.into_iter().map(tells).collect::<Vec<_>>())
+                    };
+                    let written = tokio::task::spawn_blocking(write).await;
+                    if let Err(why) = written.unwrap_or_else(|error| Err(error.to_string())) {
+                        let [id] = &id;
                         tracing::error!(
                             plugin = name.as_str(),
                             family = "host",

@@ -2,7 +2,7 @@
 
 use super::{LOOK_PATIENCE, Resource, Snapshot, split_replica};
 use crate::calls::Calls;
-use crate::device_info::{self, Tells};
+use crate::device_info::{self, Tells, Wanted};
 use crate::inventory::UnitRecord;
 use crate::offer::AllocateError;
 use std::sync::Arc;
@@ -27,6 +27,9 @@ impl Resource {
         let (grants, files) = (Arc::clone(&calls.grants), files.clone());
         let (resource, ids, replicas) = (self.name.clone(), ids.to_vec(), policy.replicas);
         let (units, shared) = (units.to_vec(), snapshot.pool.shared_nodes.clone());
+        // However this ends: what has not begun by then would be written for nobody.
+        let waiting = Waiting(Wanted::default());
+        let wanted = waiting.0.clone();
         let write = move || {
             let mut all = Vec::with_capacity(ids.len());
             for unit in &units {
@@ -41,7 +44,7 @@ impl Resource {
                     text: text.clone(),
                 }));
             }
-            files.write(&all).map_err(Problem::Host)
+            files.write(&all, &wanted).map_err(Problem::Host)
         };
         let patience = policy.limits.deadline.max(LOOK_PATIENCE);
         let written = calls.block(patience, write).await;
@@ -57,11 +60,46 @@ impl Resource {
         }
     }
 
-    /// Nobody got these: what was told of those that nobody has had before is not so.
-    pub(super) fn untell(&self, units: &[Arc<UnitRecord>]) {
-        if let Some(files) = self.core.memory.files() {
-            let new = units.iter().filter(|unit| !self.core.tenancy.has(&unit.id));
-            files.forget(new.map(|unit| (self.name.as_str(), unit.id.as_str())));
+    /// Until it is kept or dropped, nobody got these.
+    pub(super) fn telling<'a>(&'a self, units: &'a [Arc<UnitRecord>]) -> Telling<'a> {
+        Telling {
+            resource: self,
+            units,
+            got: false,
+        }
+    }
+}
+
+/// Ends what is waited for when dropped.
+struct Waiting(Wanted);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// What is told of units that somebody is about to get.
+pub(super) struct Telling<'a> {
+    resource: &'a Resource,
+    units: &'a [Arc<UnitRecord>],
+    got: bool,
+}
+
+impl Telling<'_> {
+    /// Somebody got them.
+    pub(super) fn keep(mut self) {
+        self.got = true;
+    }
+}
+
+impl Drop for Telling<'_> {
+    /// Nobody got these, also where who asked has gone away: what was told of those that nobody has had before is not so.
+    fn drop(&mut self) {
+        let core = &self.resource.core;
+        if let Some(files) = core.memory.files().filter(|_| !self.got) {
+            let new = self.units.iter().filter(|unit| !core.tenancy.has(&unit.id));
+            files.forget(new.map(|unit| (self.resource.name.as_str(), unit.id.as_str())));
         }
     }
 }
