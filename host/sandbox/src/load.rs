@@ -5,6 +5,7 @@ mod error;
 mod imports;
 mod inspect;
 mod link;
+mod parts;
 mod producers;
 mod scan;
 

@@ -5,20 +5,18 @@
 
 use super::described::Described;
 use super::error::Refusal;
+use super::parts::Parts;
 use super::producers::Producers;
 use devgate_model::{ByteSize, GuestText, Limits};
 use std::collections::BTreeSet;
 use wasmparser::component_types::ComponentEntityType;
-use wasmparser::{BinaryReaderError, CanonicalFunction, Instance, Operator, Parser, Payload, Validator, WasmFeatures};
+use wasmparser::{BinaryReaderError, Operator, Parser, Payload, Validator, WasmFeatures};
 
 /// Loops in one function. Three megabytes of functions with 5,000 blocks and loops each compile for half a minute; no
 /// real function is like that.
 const LOOPS: u32 = 1_000;
 /// Blocks of any kind in one function. A large interpreter's main loop has some thousands.
 const BLOCKS: u32 = 10_000;
-/// Functions that a component calls outside a module of its own: for those of components within it, wasmtime writes code that
-/// copies what is passed, at most some 100 KiB each. The largest of QuickJS and Python have less than 100.
-const LOWERED: u32 = 500;
 /// Components within components.
 const DEPTH: usize = 8;
 
@@ -50,19 +48,20 @@ pub struct Counts {
     pub tables: u32,
     /// What the largest of them starts with (`limits.table-elements`).
     pub table_elements: u64,
-    /// Core instances (`limits.instances`).
+    /// Core instances, each as often as it is made (`limits.instances`).
     pub instances: u32,
-    /// Functions that are called from one of its modules and are not of one. No policy changes how many there may be.
-    lowered: u32,
 }
 
 impl Scan {
     /// Reads all of `bytes`, nested modules and components included, and validates them.
     pub(super) fn of(bytes: &[u8], limits: &Limits) -> Result<Self, Refusal> {
         let mut scan = Self::default();
+        let mut parts = Parts::new();
         let mut depth = 0_usize;
         for payload in Parser::new(0).parse_all(bytes) {
-            match payload.map_err(invalid)? {
+            let payload = payload.map_err(invalid)?;
+            parts.add(&payload, limits.instances)?;
+            match payload {
                 Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
                     depth += 1;
                     at_most("components within components", depth, DEPTH, None)?;
@@ -91,6 +90,7 @@ impl Scan {
         let types = Validator::new_with_features(features())
             .validate_all(bytes)
             .map_err(invalid)?;
+        scan.counts.instances = parts.together(limits.instances)?.core_instances;
         let is_type = |entity: &ComponentEntityType| matches!(entity, ComponentEntityType::Type { .. });
         for name in &scan.imports {
             if let Some(item) = types.component_item_for_import(name)
@@ -151,27 +151,6 @@ impl Counts {
                 }
                 Ok(())
             }
-            Payload::InstanceSection(section) => {
-                for instance in section {
-                    if let Instance::Instantiate { .. } = instance.map_err(invalid)? {
-                        self.instances = self.instances.saturating_add(1);
-                    }
-                }
-                at_most(
-                    "core instances",
-                    self.instances,
-                    limits.instances,
-                    Some("limits.instances"),
-                )
-            }
-            Payload::ComponentCanonicalSection(section) => {
-                for function in section {
-                    if let CanonicalFunction::Lower { .. } = function.map_err(invalid)? {
-                        self.lowered = self.lowered.saturating_add(1);
-                    }
-                }
-                at_most("functions to call outside its modules", self.lowered, LOWERED, None)
-            }
             _ => Ok(()),
         }
     }
@@ -204,7 +183,7 @@ fn check_blocks(body: &wasmparser::FunctionBody<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn at_most<N: PartialOrd + std::fmt::Display>(
+pub(super) fn at_most<N: PartialOrd + std::fmt::Display>(
     what: &str,
     found: N,
     most: N,
@@ -228,6 +207,6 @@ fn features() -> WasmFeatures {
         | WasmFeatures::COMPONENT_MODEL
 }
 
-fn invalid(error: BinaryReaderError) -> Refusal {
+pub(super) fn invalid(error: BinaryReaderError) -> Refusal {
     Refusal::Invalid(GuestText::new(&error.to_string()))
 }

@@ -175,3 +175,12 @@ pub(crate) fn text(component: &str) -> Vec<u8> {
 
 /// Spins for ever.
 pub(crate) const SPIN: &str = "(loop $again (br $again)) (unreachable)";
+
+/// A component with another one inside it, as a section of its own at the end.
+pub(crate) fn with_inner(component: &[u8], inner: &str) -> Vec<u8> {
+    let inner = text(&format!("(component {inner})"));
+    let mut bytes = component.to_vec();
+    // The body of a component is a list of sections: those of another can follow.
+    bytes.extend_from_slice(inner.get(8..).unwrap_or_default());
+    bytes
+}

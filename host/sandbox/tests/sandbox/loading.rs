@@ -1,7 +1,7 @@
 //! What is refused before it runs, and in which words.
 
 use crate::fake::{ENGINE, Fake, patient, try_load};
-use crate::guest::{Guest, encode, other_contract, text};
+use crate::guest::{Guest, encode, other_contract, text, with_inner};
 use devgate_model::{ByteSize, Limits};
 use devgate_plugin::component::{Component, Profile};
 use devgate_sandbox::{ImportGrant, LoadRequest, load};
@@ -283,15 +283,6 @@ fn every_limit_on_what_a_component_may_be() {
     let inner = "(core module $m (memory 1)) (core instance (instantiate $m))";
     let memories = with_inner(&small, inner);
     assert_snapshot!(violated_and_obeyed(&memories, with(|l| l.memories = 1), with(|l| l.memories = 2)), @"plugin snoop: component has 2 memories, more than 1 (limits.memories)");
-}
-
-/// A component with another one inside it, as a section of its own at the end.
-fn with_inner(component: &[u8], inner: &str) -> Vec<u8> {
-    let inner = text(&format!("(component {inner})"));
-    let mut bytes = component.to_vec();
-    // The body of a component is a list of sections: those of another can follow.
-    bytes.extend_from_slice(&inner[8..]);
-    bytes
 }
 
 #[test]

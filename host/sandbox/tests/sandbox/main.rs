@@ -19,5 +19,6 @@ mod instances;
 mod lifecycle;
 mod limits;
 mod loading;
+mod parts;
 mod preference;
 mod wasi;
