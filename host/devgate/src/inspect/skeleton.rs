@@ -142,9 +142,11 @@ mod tests {
                 })
                 .chain(wasi)
                 .collect();
-            let mut counts = devgate_sandbox::Counts::default();
-            counts.functions = 100_000;
-            counts.memory = devgate_model::ByteSize(17 << 20);
+            let counts = devgate_sandbox::Counts {
+                functions: 100_000,
+                memory: devgate_model::ByteSize(17 << 20),
+                ..Default::default()
+            };
             report.counts = super::super::counts::of(50 << 20, &counts);
             let text = of(file, &report);
             let parsed = devgate_policy::parse(&[PolicyFile {
