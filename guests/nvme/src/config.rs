@@ -5,7 +5,8 @@ use devgate_sdk::Error;
 use serde_json::Value;
 
 /// What the keys are, for a message about one that is not.
-const KNOWN: &str = "known here: resource, unit, vfio, transport, min-size, partitioned, ids, serial, temperature";
+const KNOWN: &str =
+    "known here: resource, unit, vfio, transport, min-size, partitioned, ids, ports, serial, temperature";
 
 /// The whole configuration; every key has a default.
 #[derive(Debug, PartialEq)]
@@ -22,10 +23,20 @@ pub(crate) struct Config {
     /// Whether a disk with partitions, which nobody uses, is offered.
     pub(crate) partitioned: bool,
     pub(crate) ids: Ids,
+    pub(crate) ports: Ports,
     /// Whether serial numbers and worldwide names are told.
     pub(crate) serial: bool,
     /// Whether a drive is asked for its temperature alarm.
     pub(crate) temperature: bool,
+}
+
+/// How many ports a drive may have that says of itself that it may have several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ports {
+    /// As it says: they come and go, and its disks stay.
+    Several,
+    /// One: it says more than it has, and its disks are where this one is.
+    One,
 }
 
 /// What one unit is.
@@ -58,6 +69,7 @@ impl Default for Config {
             min_size: 0,
             partitioned: false,
             ids: Ids::Address,
+            ports: Ports::Several,
             serial: false,
             temperature: false,
         }
@@ -99,6 +111,13 @@ pub(crate) fn parse(json: &str) -> Result<Config, Error> {
             "min-size" => {
                 let size = value.as_u64().or_else(|| value.as_str().and_then(size::parse));
                 config.min_size = size.ok_or_else(|| refused(" min-size: must be a size, such as 500GB or 1TiB"))?;
+            }
+            "ports" => {
+                config.ports = match value.as_str() {
+                    Some("several") => Ports::Several,
+                    Some("one") => Ports::One,
+                    _ => return Err(refused(" ports: must be several or one")),
+                }
             }
             "partitioned" => config.partitioned = switch(key, value)?,
             "serial" => config.serial = switch(key, value)?,
@@ -149,7 +168,7 @@ mod tests {
             assert_eq!(parse(json).unwrap(), Config::default());
         }
         let json = r#"{"resource": "a.b/c", "unit": "controller", "vfio": "a.b/d", "transport": ["pcie", "tcp"],
-            "min-size": "1TiB", "partitioned": true, "ids": "name", "serial": true, "temperature": true}"#;
+            "min-size": "1TiB", "partitioned": true, "ids": "name", "ports": "one", "serial": true, "temperature": true}"#;
         let expected = Config {
             resource: "a.b/c".to_owned(),
             unit: Kind::Controller,
@@ -158,6 +177,7 @@ mod tests {
             min_size: 1 << 40,
             partitioned: true,
             ids: Ids::Name,
+            ports: Ports::One,
             serial: true,
             temperature: true,
         };
@@ -187,9 +207,10 @@ mod tests {
                 r#"{"unit": "controller", "ids": "wwid"}"#,
                 "config ids: a controller has no worldwide name; address or name",
             ),
+            (r#"{"ports": 1}"#, "config ports: must be several or one"),
             (
                 r#"{"model": "x"}"#,
-                "config: unknown key `model`; known here: resource, unit, vfio, transport, min-size, partitioned, ids, serial, temperature",
+                "config: unknown key `model`; known here: resource, unit, vfio, transport, min-size, partitioned, ids, ports, serial, temperature",
             ),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);

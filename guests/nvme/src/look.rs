@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::judge::{Disk, Path};
 use crate::{name, size};
-use devgate_sdk::{Device, Error, Node, hardware};
+use devgate_sdk::{Device, Error, Node, Presence, hardware};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most characters of an attribute that are taken. The longest one, a fabric's address, has less; garbage may have more.
@@ -29,6 +29,8 @@ pub(crate) struct Found {
     pub(crate) name: String,
     /// Names of the controllers that lead to it.
     pub(crate) controllers: Vec<String>,
+    /// Whether it lies beneath its controller, so that no other one can ever lead to it.
+    pub(crate) is_of_one: bool,
     /// The hidden devices that are its paths, where it has more layers than one.
     pub(crate) paths: Vec<Device>,
     pub(crate) nodes: Vec<Node>,
@@ -134,7 +136,8 @@ impl Look {
         let (name, place) = (device.name(), device.location());
         let paths = around.paths.remove(&name).unwrap_or_default();
         let parent = parent_of(&place).to_owned();
-        let controllers = if name::is_controller(&parent) {
+        let is_of_one = name::is_controller(&parent);
+        let controllers = if is_of_one {
             vec![parent]
         } else if paths.is_empty() {
             self.subsystems.get(&parent).cloned().unwrap_or_default()
@@ -148,8 +151,12 @@ impl Look {
         let keys = ["wwid", "nsid", "queue/rotational", "queue/logical_block_size", "size"];
         let [wwid, nsid, rotational, block_size, sectors] = texts(&device, keys);
         let generic = name::generic(&name).and_then(|name| around.generics.get(&name));
+        let (wwid, unnamed) = match wwid.if_present() {
+            Ok(wwid) => (wwid.unwrap_or_default(), None),
+            Err(error) => (String::new(), Some(error.message)),
+        };
         let mut found = Found {
-            wwid: wwid.unwrap_or_default(),
+            wwid,
             nsid: nsid.unwrap_or_default(),
             rotational: rotational.unwrap_or_default(),
             block_size: block_size.unwrap_or_default(),
@@ -158,9 +165,11 @@ impl Look {
             device,
             name,
             controllers,
+            is_of_one,
             paths,
         };
-        found.facts = match &self.trouble {
+        // The id may be made of the worldwide name, and another id would be another disk.
+        found.facts = match self.trouble.as_ref().or(unnamed.as_ref()) {
             Some(trouble) => Err(trouble.clone()),
             None => found
                 .read(config, sectors, partitions, generic, &self.controllers)
@@ -202,6 +211,10 @@ impl Found {
         let own = |owner: &str| owner == self.name || (config.partitioned && owner.starts_with(&self.name));
         let nodes = self.device.nodes()?.into_iter();
         let mut nodes: Vec<Node> = nodes.filter(|node| owner_of(node).is_some_and(|o| own(&o))).collect();
+        // The host keeps the disk back when the node uses any part of it: its idle partitions are not given either.
+        if !nodes.iter().any(|node| owner_of(node).as_ref() == Some(&self.name)) {
+            nodes.clear();
+        }
         // The namespace's character device takes commands to the same disk: not without the disk.
         if let (Some(generic), false) = (generic, nodes.is_empty()) {
             nodes.extend(generic.nodes()?);

@@ -33,9 +33,9 @@ fn idle_disks_are_offered_and_the_others_explained() {
         [
             FIRST,
             "0000:42:00.0-n1",
-            "0000:c1:00.0-n1",
             "0000:c2:00.0-n1",
             "0000:c2:00.0-n2",
+            "eui.36345330524000030025385300000003",
             "eui.8ce38ee20000000500000000000000a1",
         ]
     );
@@ -62,10 +62,13 @@ fn idle_disks_are_offered_and_the_others_explained() {
     assert_eq!(properties, expected);
 }
 
-/// A disk beneath its subsystem is near what its only path is near; one with several paths is near nothing.
+/// A disk beneath its subsystem is near its only path where no other one can come; else it is near nothing.
 #[test]
 fn a_disk_is_where_its_only_path_is() {
     let survey = rig().survey();
+    let one = survey.unit("eui.36345330524000030025385300000003");
+    assert_eq!((one.backing.len(), one.numa_nodes.len()), (1, 0));
+    let survey = configured("ports: one").survey();
     let one = survey.unit("0000:c1:00.0-n1");
     assert_eq!((one.backing.len(), one.numa_nodes.iter().next()), (2, Some(&1)));
     let several = survey.unit("eui.8ce38ee20000000500000000000000a1");
@@ -86,6 +89,86 @@ fn a_disk_that_is_mounted_meanwhile_is_not_given() {
     let survey = rig.survey();
     let why = survey.unit(FIRST).unhealthy.as_deref().unwrap();
     assert!(why.contains("this machine uses it"), "{why}");
+}
+
+/// Of a drive that may have several ports one goes and comes while a pod has its disk, which is the same disk all the time.
+#[test]
+fn a_disk_is_the_same_whatever_leads_to_it() {
+    let mut rig = rig();
+    let id = "eui.8ce38ee20000000500000000000000a1";
+    rig.allocate(DISKS, &[id]).unwrap();
+    rig.unplug("pci/0000:43:00.0");
+    let survey = rig.survey();
+    assert_eq!(survey.ids(DISKS).len(), 6, "{survey}");
+    assert!(survey.unit(id).is_healthy(), "{survey}");
+    // The other way round: it has one when it is handed out, and then two.
+    let mut rig = self::rig();
+    rig.unplug("pci/0000:43:00.0");
+    rig.allocate(DISKS, &[id]).unwrap();
+    assert_eq!(rig.survey().unit(id).property("controller"), Some("nvme6"));
+    let block = |name: &str| {
+        let start = NODE.find(&format!("P: /devices/{name}\n")).unwrap();
+        let block = &NODE[start..];
+        block[..block.find("\n\n").unwrap() + 2].to_owned()
+    };
+    let function = "pci0000:40/0000:40:01.3/0000:43:00.0";
+    for part in ["", "/nvme/nvme5", "/nvme/nvme5/nvme5c5n1"] {
+        rig.plug(&block(&format!("{function}{part}")));
+    }
+    let subsystem = "virtual/nvme-subsystem/nvme-subsys5";
+    rig.change(Change::SetLink {
+        location: subsystem.to_owned(),
+        path: "nvme5".to_owned(),
+        target: format!("../../../{function}/nvme/nvme5"),
+    });
+    let survey = rig.survey();
+    assert_eq!(survey.ids(DISKS).len(), 6, "{survey}");
+    assert!(survey.unit(id).is_healthy(), "{survey}");
+}
+
+/// Nor is it another one because its worldwide name cannot be read now.
+#[test]
+fn a_disk_whose_name_cannot_be_read_stays_what_it_was() {
+    let mut rig = rig();
+    let id = "eui.36345330524000030025385300000003";
+    assert!(rig.survey().unit(id).is_healthy());
+    rig.remove("block/nvme3n1", "wwid");
+    // What is no file cannot be read as one.
+    rig.set("block/nvme3n1", "wwid/x", "");
+    let survey = rig.survey();
+    assert!(survey.unread.contains(&"nvme3n1".to_owned()), "{survey}");
+    assert_eq!(survey.ids(DISKS).len(), 6, "{survey}");
+    assert!(matches!(survey.unit(id).verdict, Some(Verdict::Unknown(_))), "{survey}");
+}
+
+/// The host keeps back the disk and the partition that is mounted, and offers the others.
+#[test]
+fn a_disk_with_a_partition_in_use_is_not_given_by_its_other_partitions() {
+    let policy = POLICY
+        .replace("      min-size: 100GB", "      partitioned: true")
+        .replace("name: \"nvme*n{[0-9],[0-9][0-9]}\"", "name: \"nvme*\"");
+    let mut rig = Rig::of::<Nvme>(&policy, "nvme", NODE);
+    let root = "22 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw\n";
+    rig.file("/proc/1/mountinfo", root);
+    let survey = rig.survey();
+    assert!(
+        survey.has_said("nvme0n1 is not offered now: the host gives no node of it"),
+        "{survey}"
+    );
+    let nodes = |survey: &Survey| {
+        survey
+            .units
+            .iter()
+            .flat_map(|unit| unit.nodes.clone())
+            .collect::<String>()
+    };
+    assert!(!nodes(&survey).contains("nvme0n1"), "{survey}");
+    rig.file("/proc/1/mountinfo", "");
+    let survey = rig.survey();
+    assert_eq!(
+        survey.unit("0000:01:00.0-n1").nodes,
+        ["/dev/nvme0n1 rw", "/dev/nvme0n1p1 rw", "/dev/nvme0n1p2 rw"]
+    );
 }
 
 #[test]

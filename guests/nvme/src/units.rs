@@ -1,13 +1,10 @@
 //! Units made of what there is.
 
-use crate::config::{Config, Ids, Kind};
+use crate::config::{Config, Ids, Kind, Ports};
 use crate::judge::{self, Standing};
 use crate::look::{Controller, Found, Look};
 use crate::name;
 use devgate_sdk::{Node, Pool, Property, Unit};
-
-/// The most bytes of a property's value.
-const MAX_VALUE: usize = 4_096;
 
 /// A unit, or what would be one.
 pub(crate) struct Candidate {
@@ -39,7 +36,7 @@ pub(crate) fn candidates(config: &Config, look: &mut Look) -> Vec<Candidate> {
 /// The pool of those that are offered; what else there is, is told to the host and to people.
 pub(crate) fn pool(config: &Config, look: &Look, candidates: Vec<Candidate>, note: impl Fn(&str)) -> Pool {
     let mut pool = Pool::new(config.resource.clone(), Vec::new());
-    let mut unread = Unread::default();
+    let mut unread = Vec::new();
     for candidate in candidates {
         let Candidate { name, unit, .. } = candidate;
         match candidate.standing {
@@ -47,36 +44,15 @@ pub(crate) fn pool(config: &Config, look: &Look, candidates: Vec<Candidate>, not
             Standing::NotMeant(why) => note(&format!("{name} is not offered: {why}")),
             Standing::NotNow(why) | Standing::Unread(why) => {
                 note(&format!("{name} is not offered now: {why}"));
-                unread.add(&name);
+                unread.push(name);
             }
         }
     }
     if let Some((why, names)) = &look.blind {
         note(&format!("disks cannot be listed now: {why}"));
-        names.iter().for_each(|name| unread.add(name));
+        unread.extend(names.iter().cloned());
     }
-    pool.properties.extend(unread.property());
-    pool
-}
-
-/// Kernel names of what is there and cannot be described now.
-#[derive(Default)]
-pub(crate) struct Unread(String);
-
-impl Unread {
-    /// One more, while there is room: a property holds some four hundred.
-    pub(crate) fn add(&mut self, name: &str) {
-        if self.0.len() + name.len() < MAX_VALUE {
-            self.0.push_str(name);
-            self.0.push(' ');
-        }
-    }
-
-    /// What the host reads.
-    pub(crate) fn property(self) -> Option<Property> {
-        let names = self.0.trim_end();
-        (!names.is_empty()).then(|| Property::new("devgate.unread", names))
-    }
+    pool.with_unread(unread)
 }
 
 fn namespace(config: &Config, look: &Look, disk: Found) -> Candidate {
@@ -96,14 +72,17 @@ fn namespace(config: &Config, look: &Look, disk: Found) -> Candidate {
     };
     let id = match (config.ids, &address) {
         (Ids::Name, _) => disk.name.clone(),
-        (Ids::Address, Some(address)) => name::id(&format!("{address}-n{}", disk.nsid)),
-        // What several controllers lead to has no address of its own.
+        (Ids::Address, Some(address)) if disk.is_of_one || config.ports == Ports::One => {
+            name::id(&format!("{address}-n{}", disk.nsid))
+        }
+        // What several controllers may lead to has no address of its own, even while one does: a pod's disk must not become another
+        // one when a port goes or comes.
         _ if !disk.wwid.is_empty() => name::id(&disk.wwid),
         _ => disk.name.clone(),
     };
     let mut backing = vec![disk.device];
-    // The only way to it tells where it is; of several, one may go and another one come.
-    if let ([_], [_]) = (disk.paths.as_slice(), above.as_slice()) {
+    // The only way to it tells where it is. Where there may be several it is none of its own: one may go and another one come.
+    if let ([_], [_], true) = (disk.paths.as_slice(), above.as_slice(), config.ports == Ports::One) {
         backing.extend(disk.paths);
     }
     let node = disk.nodes.first().map(Node::path);

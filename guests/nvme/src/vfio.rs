@@ -1,6 +1,5 @@
 //! Drives that are bound to vfio, for programs in user space and virtual machines: no disk of the kernel's, but a PCI function.
 
-use crate::units::Unread;
 use devgate_sdk::{Device, Error, Node, Pool, Property, Unit, Verdict, hardware};
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ pub(crate) fn pool(resource: &str, note: impl Fn(&str)) -> Result<Pool, Error> {
             )),
         }
     }
-    let (mut pool, mut unread) = (Pool::new(resource, Vec::new()), Unread::default());
+    let (mut pool, mut unread) = (Pool::new(resource, Vec::new()), Vec::new());
     // The node that programs open to tie groups together. It gives nothing by itself.
     let shared = shared_nodes();
     for (group, members) in groups {
@@ -42,13 +41,12 @@ pub(crate) fn pool(resource: &str, note: impl Fn(&str)) -> Result<Pool, Error> {
             Ok(unit) => pool.units.extend(unit),
             Err(why) => {
                 note(&format!("{} is not offered now: {why}", names.join(" ")));
-                names.iter().for_each(|name| unread.add(name));
+                unread.extend(names);
             }
         }
     }
     pool.shared_nodes = shared.unwrap_or_default();
-    pool.properties.extend(unread.property());
-    Ok(pool)
+    Ok(pool.with_unread(unread))
 }
 
 fn shared_nodes() -> Result<Vec<Node>, Error> {
