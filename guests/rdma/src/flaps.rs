@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 
 /// The most ports that are remembered: far more than a node has.
 const MOST_PORTS: usize = 512;
-/// The most times of one port that are remembered, and more than `flaps` can ask for.
-const MOST_TIMES: usize = 1_024;
 
 /// What is remembered of all ports.
 #[derive(Debug, Default, PartialEq)]
@@ -46,8 +44,9 @@ impl Flaps {
         flaps
     }
 
-    /// Takes note of what a port has counted. Returns how often its link went down within the last `window` seconds.
-    pub(crate) fn note(&mut self, port: &str, count: u64, now: u64, window: u64) -> u64 {
+    /// Takes note of what a port has counted. Returns how often its link went down within the last `window` seconds, and at most
+    /// `most`: more are not told apart, and not remembered.
+    pub(crate) fn note(&mut self, port: &str, count: u64, now: u64, window: u64, most: u64) -> u64 {
         if !self.ports.contains_key(port) && self.ports.len() >= MOST_PORTS {
             return 0;
         }
@@ -63,11 +62,12 @@ impl Flaps {
         };
         let mut times = before.times.clone();
         let risen = count.saturating_sub(before.count);
-        for _ in 0..risen.min(MOST_TIMES as u64) {
+        for _ in 0..risen.min(most) {
             times.push(now);
         }
         times.retain(|time| time.saturating_add(window) > now);
-        let over = times.len().saturating_sub(MOST_TIMES);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let over = times.len().saturating_sub(most);
         times.drain(..over);
         let known = Known { count, times };
         let flaps = known.times.len() as u64;
@@ -122,13 +122,13 @@ mod tests {
     #[test]
     fn what_was_counted_before_the_first_look_is_the_beginning() {
         let mut flaps = fresh();
-        assert_eq!(flaps.note("mlx5_0/1", 17, 100, 60), 0);
-        assert_eq!(flaps.note("mlx5_0/1", 17, 101, 60), 0);
-        assert_eq!(flaps.note("mlx5_0/1", 18, 102, 60), 1);
-        assert_eq!(flaps.note("mlx5_0/1", 20, 110, 60), 3);
-        assert_eq!(flaps.note("mlx5_1/1", 20, 110, 60), 0, "another device");
+        assert_eq!(flaps.note("mlx5_0/1", 17, 100, 60, 9), 0);
+        assert_eq!(flaps.note("mlx5_0/1", 17, 101, 60, 9), 0);
+        assert_eq!(flaps.note("mlx5_0/1", 18, 102, 60, 9), 1);
+        assert_eq!(flaps.note("mlx5_0/1", 20, 110, 60, 9), 3);
+        assert_eq!(flaps.note("mlx5_1/1", 20, 110, 60, 9), 0, "another device");
         assert_eq!(
-            flaps.note("mlx5_10/1", 21, 110, 60),
+            flaps.note("mlx5_10/1", 21, 110, 60, 9),
             0,
             "and one whose name begins alike"
         );
@@ -137,39 +137,39 @@ mod tests {
     #[test]
     fn what_is_past_the_window_does_not_count() {
         let mut flaps = fresh();
-        flaps.note("a/1", 0, 100, 60);
-        assert_eq!(flaps.note("a/1", 2, 100, 60), 2);
-        assert_eq!(flaps.note("a/1", 3, 130, 60), 3);
-        assert_eq!(flaps.note("a/1", 3, 159, 60), 3);
-        assert_eq!(flaps.note("a/1", 3, 160, 60), 1);
-        assert_eq!(flaps.note("a/1", 3, 190, 60), 0);
+        flaps.note("a/1", 0, 100, 60, 9);
+        assert_eq!(flaps.note("a/1", 2, 100, 60, 9), 2);
+        assert_eq!(flaps.note("a/1", 3, 130, 60, 9), 3);
+        assert_eq!(flaps.note("a/1", 3, 159, 60, 9), 3);
+        assert_eq!(flaps.note("a/1", 3, 160, 60, 9), 1);
+        assert_eq!(flaps.note("a/1", 3, 190, 60, 9), 0);
     }
 
     #[test]
     fn a_counter_that_begins_anew_is_no_flap() {
         let mut flaps = fresh();
-        flaps.note("a/1", 254, 100, 60);
-        assert_eq!(flaps.note("a/1", 0, 101, 60), 0, "reset, or run over");
-        assert_eq!(flaps.note("a/1", 1, 102, 60), 1);
-        assert_eq!(flaps.note("a/1", 0, 103, 60), 1, "what happened stays");
-        assert_eq!(flaps.note("a/1", u64::MAX, 104, 60), 1_024, "bounded");
+        flaps.note("a/1", 254, 100, 60, 9);
+        assert_eq!(flaps.note("a/1", 0, 101, 60, 9), 0, "reset, or run over");
+        assert_eq!(flaps.note("a/1", 1, 102, 60, 9), 1);
+        assert_eq!(flaps.note("a/1", 0, 103, 60, 9), 1, "what happened stays");
+        assert_eq!(flaps.note("a/1", u64::MAX, 104, 60, 9), 9, "no more are told apart");
     }
 
     #[test]
     fn it_is_kept_over_a_restart_and_not_over_a_boot() {
         let mut flaps = fresh();
-        flaps.note("a/1", 5, 100, 600);
-        flaps.note("a/1", 7, 120, 600);
+        flaps.note("a/1", 5, 100, 600, 9);
+        flaps.note("a/1", 7, 120, 600, 9);
         let blob = flaps.changed().unwrap();
         let mut again = Flaps::load(&blob, &at("one", 130));
-        assert_eq!(again.note("a/1", 7, 130, 600), 2);
+        assert_eq!(again.note("a/1", 7, 130, 600, 9), 2);
         assert_eq!(again.changed(), None, "nothing is new, so nothing is stored");
         let mut booted = Flaps::load(&blob, &at("two", 500));
-        assert_eq!(booted.note("a/1", 9, 500, 600), 0);
+        assert_eq!(booted.note("a/1", 9, 500, 600, 9), 0);
         assert!(booted.changed().is_some());
         // Without a boot's id an earlier time than before tells it.
         let mut earlier = Flaps::load(&blob, &at("one", 90));
-        assert_eq!(earlier.note("a/1", 9, 90, 600), 0);
+        assert_eq!(earlier.note("a/1", 9, 90, 600, 9), 0);
     }
 
     #[test]
@@ -193,10 +193,10 @@ mod tests {
     fn there_are_not_more_ports_than_are_remembered() {
         let mut flaps = fresh();
         for n in 0..512 {
-            flaps.note(&format!("a{n}/1"), 0, 100, 60);
+            flaps.note(&format!("a{n}/1"), 0, 100, 60, 9);
         }
-        flaps.note("b/1", 0, 100, 60);
-        assert_eq!(flaps.note("b/1", 9, 101, 60), 0);
-        assert_eq!(flaps.note("a0/1", 9, 101, 60), 9);
+        flaps.note("b/1", 0, 100, 60, 9);
+        assert_eq!(flaps.note("b/1", 9, 101, 60, 9), 0);
+        assert_eq!(flaps.note("a0/1", 9, 101, 60, 9), 9);
     }
 }

@@ -9,7 +9,7 @@ mod health;
 mod ports;
 mod survey;
 
-use devgate_sdk::{Edits, Error, Plugin, Pool, Property, Unit, Verdict, log};
+use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
 use survey::Survey;
 
 struct Rdma;
@@ -21,21 +21,18 @@ impl Plugin for Rdma {
         for note in &survey.notes {
             log::warn(note);
         }
-        let mut pool = Pool::new(&config.resource, survey.units);
+        let mut pool = Pool::new(&config.resource, survey.units).with_unread(&survey.unread);
         pool.shared_nodes = survey.shared;
-        if !survey.unread.is_empty() {
-            pool.properties
-                .push(Property::new("devgate.unread", survey.unread.join(" ")));
-        }
         Ok(vec![pool])
     }
 
     fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
         let config = config::parse(&devgate_sdk::config::json())?;
         let mut watch = health::Watch::begin(&config);
-        let verdicts = units.iter().map(|unit| health::of(&config, unit, &mut watch)).collect();
-        watch.end();
-        Ok(verdicts)
+        let mut look = |unit: &Unit| health::Look::at(&config, unit, &mut watch);
+        let looks: Vec<_> = units.iter().map(&mut look).collect();
+        let flaps_count = watch.end();
+        Ok(looks.into_iter().map(|look| look.verdict(flaps_count)).collect())
     }
 
     /// Nothing: the nodes are the units' and the pool's.

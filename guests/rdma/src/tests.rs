@@ -44,7 +44,6 @@ fn each_device_is_a_unit_with_its_own_nodes() {
         survey.unit("mlx5_1").to_string(),
         "  mlx5_1
     of 0000:40:00.0
-    /dev/infiniband/umad1 rw
     /dev/infiniband/uverbs1 rw
     /dev/infiniband/rdma_cm rw
     numa 0
@@ -66,14 +65,7 @@ fn each_device_is_a_unit_with_its_own_nodes() {
     );
     let reply = rig.allocate(IB, &["mlx5_1"]).unwrap();
     let paths: Vec<_> = reply.nodes.iter().map(|node| node.host_path.as_str()).collect();
-    assert_eq!(
-        paths,
-        [
-            "/dev/infiniband/rdma_cm",
-            "/dev/infiniband/umad1",
-            "/dev/infiniband/uverbs1"
-        ]
-    );
+    assert_eq!(paths, ["/dev/infiniband/rdma_cm", "/dev/infiniband/uverbs1"]);
     assert_eq!(reply.env["RDMA_DEVICES_RDMA_IB"], "mlx5_1");
 }
 
@@ -87,12 +79,28 @@ fn many_containers_share_a_device_and_get_that_device() {
     for (id, number) in [("mlx5_1::0", 1), ("mlx5_10::63", 10), ("mlx5_10::2", 10)] {
         let reply = rig.allocate(ROCE, &[id]).unwrap();
         let paths: Vec<_> = reply.nodes.iter().map(|node| node.host_path.clone()).collect();
-        let own = [
-            format!("/dev/infiniband/umad{number}"),
-            format!("/dev/infiniband/uverbs{number}"),
-        ];
-        assert_eq!(paths[1..], own, "{id}");
+        assert_eq!(paths[1..], [format!("/dev/infiniband/uverbs{number}")], "{id}");
     }
+}
+
+/// A virtual function has the class and the driver of its physical one, and no functions of its own.
+#[test]
+fn virtual_functions_are_left_to_others() {
+    let mut rig = Rig::of::<Rdma>(POLICY, "roce", NODE);
+    let place = "/devices/pci0000:28/0000:28:01.0/0000:29:00.2";
+    let function = format!(
+        "P: {place}\nE: SUBSYSTEM=pci\nE: DRIVER=mlx5_core\nA: vendor=0x15b3\\n\nA: device=0x101e\\n\nA: class=0x020000\\n\nL: physfn=../0000:29:00.0\n"
+    );
+    let device = format!(
+        "P: {place}/infiniband/mlx5_11\nE: SUBSYSTEM=infiniband\nA: ports/1/state=4: ACTIVE\\n\nA: ports/1/phys_state=5: LinkUp\\n\nA: ports/1/link_layer=Ethernet\\n\n"
+    );
+    let before = rig.survey().ids(ROCE).len();
+    rig.plug(&format!("{function}\n{device}\n"));
+    assert_eq!(rig.survey().ids(ROCE).len(), before);
+    let policy = POLICY.replace("        attributes: {sriov_totalvfs: \"*\"}\n", "");
+    let mut rig = Rig::of::<Rdma>(&policy, "roce", NODE);
+    rig.plug(&format!("{function}\n{device}\n"));
+    assert!(rig.survey().ids(ROCE).contains(&"mlx5_11"), "the policy keeps it away");
 }
 
 #[test]
@@ -117,12 +125,54 @@ fn all_together_are_one_unit() {
     let mut rig = ib_with("together: true");
     let survey = rig.survey();
     let all = survey.unit("all");
-    assert_eq!((all.backing.len(), all.nodes.len()), (8, 17));
+    assert_eq!((all.backing.len(), all.nodes.len()), (8, 9));
     rig.set("infiniband/mlx5_3", "ports/1/state", "1: DOWN\n");
+    assert!(rig.survey().unit("all").is_healthy(), "the others work");
+    for n in 0..8 {
+        rig.set(&format!("infiniband/mlx5_{n}"), "ports/1/state", "1: DOWN\n");
+    }
     assert_eq!(
         rig.survey().unit("all").unhealthy.as_deref(),
-        Some("mlx5_3 port 1 is DOWN (LinkUp)")
+        Some("mlx5_0 port 1 is DOWN (LinkUp)")
     );
+}
+
+/// What counts as down is what is read, not what cannot be.
+#[test]
+fn a_port_that_cannot_be_read_leaves_its_device_as_it_was() {
+    let mut rig = ib();
+    rig.set("infiniband/mlx5_1", "ports/1/state", "1: DOWN\n");
+    assert!(!rig.survey().unit("mlx5_1").is_healthy());
+    for attribute in ["state", "phys_state"] {
+        rig.remove("infiniband/mlx5_1", &format!("ports/1/{attribute}"));
+        let unit = rig.survey().unit("mlx5_1").clone();
+        assert!(
+            matches!(&unit.verdict, Some(devgate_testing::Verdict::Unknown(why)) if why.starts_with("mlx5_1 port 1")),
+            "{unit}"
+        );
+        assert!(!unit.is_healthy(), "as it was");
+    }
+}
+
+/// What is not kept would be found anew at every look.
+#[test]
+fn flaps_that_cannot_be_stored_do_not_count() {
+    let mut rig = ib_with("flaps: 1000, flap-window: 86400");
+    rig.file("/proc/uptime", "10000000000000000000.00 1.00\n");
+    rig.survey();
+    for n in 0..8 {
+        down(&mut rig, &format!("mlx5_{n}"), 1_000);
+    }
+    let survey = rig.survey();
+    assert!(
+        survey.has_said("what ports have counted could not be stored"),
+        "{survey}"
+    );
+    assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy), "{survey}");
+    let mut rig = ib_with("flaps: 1000, flap-window: 86400");
+    rig.survey();
+    down(&mut rig, "mlx5_3", 1_000);
+    assert!(!rig.survey().unit("mlx5_3").is_healthy());
 }
 
 #[test]
@@ -153,7 +203,7 @@ fn a_link_that_flaps_takes_its_device_away_for_a_while() {
     rig.file("/proc/uptime", &at(1_030));
     down(&mut rig, "mlx5_1", 43);
     let survey = rig.survey();
-    let why = "mlx5_1 port 1: its link went down 3 times within 600 s (flaps, flap-window)";
+    let why = "mlx5_1 port 1: its link went down 3 times or more within 600 s (flaps, flap-window)";
     assert_eq!(survey.unit("mlx5_1").unhealthy.as_deref(), Some(why));
     assert!(survey.unit("mlx5_0").is_healthy());
     rig.file("/proc/uptime", &at(1_609));
@@ -212,7 +262,10 @@ fn a_device_in_a_pod_s_namespace_stays_as_it_was() {
 
 #[test]
 fn what_the_policy_does_not_give_is_said() {
-    let policy = POLICY.replace("nodes: [{subsystem: infiniband_verbs}, ", "nodes: [");
+    let policy = POLICY.replace(
+        "nodes: [{subsystem: infiniband_verbs}]",
+        "nodes: [{subsystem: infiniband_mad, name: \"umad*\"}]",
+    );
     let survey = Rig::of::<Rdma>(&policy, "infiniband", NODE).survey();
     let why = survey.unit("mlx5_0").unhealthy.clone().unwrap();
     assert!(why.starts_with("no node of it is offered"), "{why}");
