@@ -109,8 +109,9 @@ fn junit(outcomes: &[Outcome]) -> Suite {
         Case {
             class: outcome.file.display().to_string(),
             name: text::title(outcome),
-            took: outcome.took,
+            took: Some(outcome.took),
             failure: first.map(|first| (first, all())),
+            skipped: None,
             output: if outcome.passed() {
                 text::steps(outcome)
             } else {

@@ -336,7 +336,7 @@ fn a_pipeline_reads_the_results() -> anyhow::Result<()> {
     assert!(said.out.contains("FAILED ids.none"), "{}", said.out);
     let xml = std::fs::read_to_string(file)?;
     assert!(
-        xml.contains("<testsuite name=\"racks.ids\" tests=\"6\" failures=\"1\" skipped=\"0\">"),
+        xml.contains("<testsuite name=\"racks.ids\" tests=\"6\" failures=\"1\" errors=\"0\" skipped=\"0\">"),
         "{xml}"
     );
     assert!(xml.contains("<failure message=\"health of no units trapped"), "{xml}");

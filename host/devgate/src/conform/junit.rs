@@ -1,85 +1,40 @@
-//! The scorecard as JUnit's XML, which every CI system shows.
+//! The scorecard as JUnit's XML.
 
 use super::Report;
-use super::sheet::{Check, Grade};
+use super::sheet::{Check, Grade, Group};
+use crate::junit::{self, Case, Suite};
 use std::fmt::Write;
 
 pub(super) fn of(report: &Report) -> String {
-    let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"devgate conform\">\n".to_owned();
-    for card in &report.plugins {
-        for group in &card.groups {
-            let _ = writeln!(
-                text,
-                "  <testsuite name=\"{}.{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
-                escape(&card.plugin),
-                group.name,
-                group.checks.len(),
-                group.count(Grade::Failed),
-                group.count(Grade::Skipped)
-            );
-            for check in &group.checks {
-                case(&mut text, &card.plugin, check);
-            }
-            text += "  </testsuite>\n";
-        }
-    }
-    text + "</testsuites>\n"
+    let suite = |plugin: &str, group: &Group| Suite {
+        name: format!("{plugin}.{}", group.name),
+        cases: group.checks.iter().map(|check| case(plugin, check)).collect(),
+    };
+    let cards = report.plugins.iter();
+    let suites: Vec<_> = cards
+        .flat_map(|card| card.groups.iter().map(|group| suite(&card.plugin, group)))
+        .collect();
+    junit::xml("devgate conform", &suites)
 }
 
-fn case(text: &mut String, plugin: &str, check: &Check) {
-    let name = format!("{}: {}", check.id, check.title);
-    let _ = write!(
-        text,
-        "    <testcase classname=\"{}\" name=\"{}\"",
-        escape(plugin),
-        escape(&name)
-    );
-    match check.result {
-        Grade::Passed => *text += "/>\n",
-        Grade::Skipped => {
-            let _ = writeln!(text, "><skipped message=\"{}\"/></testcase>", escape(&check.evidence));
-        }
-        Grade::Failed => {
-            let first = check.failures.first().map(String::as_str).unwrap_or_default();
-            let mut more = format!("expected: {}\ntried: {}\n", check.expected, check.evidence);
-            for seen in &check.failures {
-                let _ = writeln!(more, "seen: {seen}");
-            }
-            let _ = writeln!(more, "to do: {}", check.remedy.unwrap_or_default());
-            let _ = writeln!(more, "again: {}", check.again.as_deref().unwrap_or_default());
-            let _ = writeln!(
-                text,
-                "><failure message=\"{}\">{}</failure></testcase>",
-                escape(first),
-                escape(&more)
-            );
-        }
+fn case(plugin: &str, check: &Check) -> Case {
+    Case {
+        class: plugin.to_owned(),
+        name: format!("{}: {}", check.id, check.title),
+        took: None,
+        failure: (check.result == Grade::Failed).then(|| failure(check)),
+        skipped: (check.result == Grade::Skipped).then(|| check.evidence.clone()),
+        output: String::new(),
     }
 }
 
-/// XML has no way to say most control characters at all.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' => escaped.push('\n'),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.extend(c.escape_default()),
-            c => escaped.push(c),
-        }
+fn failure(check: &Check) -> (String, String) {
+    let first = check.failures.first().cloned().unwrap_or_default();
+    let mut all = format!("expected: {}\ntried: {}\n", check.expected, check.evidence);
+    for seen in &check.failures {
+        let _ = writeln!(all, "seen: {seen}");
     }
-    escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_that_a_component_says_ends_the_element() {
-        assert_eq!(escape("a<b>&\"\u{1b}\u{0}"), "a&lt;b&gt;&amp;&quot;\\u{1b}\\u{0}");
-    }
+    let _ = writeln!(all, "to do: {}", check.remedy.unwrap_or_default());
+    let _ = writeln!(all, "again: {}", check.again.as_deref().unwrap_or_default());
+    (first, all)
 }
