@@ -43,6 +43,11 @@ impl Pools {
         let names = Names::read(config, &mut notes);
         for gpu in survey.gpus {
             let address = gpu.property("pci").to_owned();
+            let Some(names) = &names else {
+                // Neither whether it is whole nor what its instances are called can be told now: what was known stands.
+                unread.push(address);
+                continue;
+            };
             let instances = config.mig.as_ref().map(|_| mig::instances(gpu.property("minor")));
             match instances.unwrap_or_else(|| Ok(Vec::new())) {
                 Ok(instances) if instances.is_empty() => match names.of_gpu(&gpu) {
@@ -52,7 +57,7 @@ impl Pools {
                 Ok(instances) => {
                     let mut is_unread = false;
                     for instance in instances {
-                        match instance.map(|instance| (instance, part(&gpu, instance, config, &names))) {
+                        match instance.map(|instance| (instance, part(&gpu, instance, config, names))) {
                             Ok((_, Ok(unit))) => parts.push(unit),
                             Ok((instance, Err(why))) => notes.push(format!(
                                 "instance {}:{} of GPU {address} is left out: {why}",
@@ -97,17 +102,20 @@ impl Pools {
 enum Names {
     NotAsked,
     Known(Specification),
-    Unknown,
 }
 
 impl Names {
-    fn read(config: &Config, notes: &mut Vec<String>) -> Self {
+    /// Nothing where they are asked for and cannot be read now, as while the file is written anew.
+    fn read(config: &Config, notes: &mut Vec<String>) -> Option<Self> {
         match config.cdi_spec.as_deref().map(Specification::read) {
-            None => Self::NotAsked,
-            Some(Ok(specification)) => Self::Known(specification),
+            None => Some(Self::NotAsked),
+            Some(Ok(specification)) => Some(Self::Known(specification)),
             Some(Err(error)) => {
-                notes.push(format!("what GPUs are called by CDI is not known: {}", error.message));
-                Self::Unknown
+                notes.push(format!(
+                    "no GPU can be described now, as what they are called by CDI is not known: {}",
+                    error.message
+                ));
+                None
             }
         }
     }
@@ -115,7 +123,7 @@ impl Names {
     /// The name of a whole GPU, if there is one. A specification without it says that there is nothing whole to be had.
     fn of_gpu(&self, gpu: &Gpu<Host>) -> Result<Option<String>, &'static str> {
         match self {
-            Self::NotAsked | Self::Unknown => Ok(None),
+            Self::NotAsked => Ok(None),
             Self::Known(specification) => match specification.name_of(&[gpu.node.path()]) {
                 Some(name) => Ok(Some(name.to_owned())),
                 None => Err(
@@ -125,11 +133,10 @@ impl Names {
         }
     }
 
-    /// The name of an instance. Its id must not depend on whether a file could be read: without its name it is not listed.
+    /// The name of an instance, which may be its id: without its name it is not listed.
     fn of_instance(&self, nodes: &[String]) -> Result<Option<String>, &'static str> {
         match self {
             Self::NotAsked => Ok(None),
-            Self::Unknown => Err("the CDI specification cannot be read"),
             Self::Known(specification) => match specification.name_of(nodes) {
                 Some(name) => Ok(Some(name.to_owned())),
                 None => Err("the CDI specification is older than it (nvidia-ctk cdi generate)"),

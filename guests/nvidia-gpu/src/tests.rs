@@ -194,18 +194,74 @@ fn without_a_specification_instances_go_by_their_place() {
 }
 
 #[test]
-fn a_specification_that_cannot_be_read_costs_the_instances_and_not_the_whole() {
+fn a_specification_that_cannot_be_read_takes_nothing_away_and_gives_nothing() {
+    const SPECIFICATION: &str = "/var/run/cdi/nvidia.yaml";
+    const ALL: [&str; 3] = ["0000:17:00.0", "0000:65:00.0", "0000:b1:00.0"];
+    let mut fresh = rig();
+    fresh.file(SPECIFICATION, "nothing of it\n");
+    let survey = fresh.survey();
+    assert!(survey.units.is_empty(), "{survey}");
+    assert_eq!(survey.unread, ALL);
+    assert!(survey.has_said("has no devices of a CDI specification"), "{survey}");
+
     let mut rig = rig();
-    rig.file("/var/run/cdi/nvidia.yaml", "nothing of it\n");
-    let survey = rig.survey();
+    rig.survey();
+    let gone = Change::RemoveFile(SPECIFICATION.to_owned());
+    let torn = Change::SetFile {
+        path: SPECIFICATION.to_owned(),
+        value: b"devices:\n".to_vec(),
+    };
+    for change in [gone, torn] {
+        rig.change(change);
+        let survey = rig.survey();
+        assert_eq!(
+            (survey.ids(GPU), survey.ids(MIG)),
+            (vec![WHOLE], vec![ONE, TWO, FIVE_0, FIVE_1])
+        );
+        assert!(survey.units.iter().all(Unit::is_healthy), "{survey}");
+        assert_eq!(survey.unread, ALL);
+    }
     assert!(
-        survey.ids(MIG).is_empty() && survey.ids(GPU).contains(&WHOLE),
-        "{survey}"
+        rig.allocate(MIG, &[ONE])
+            .unwrap()
+            .cdi
+            .iter()
+            .eq([&format!("{GPU}={ONE}")])
     );
-    assert!(
-        survey.has_said("has no devices of a CDI specification") && survey.has_said("cannot be read"),
-        "{survey}"
-    );
+}
+
+/// What the policy grants opens instances, and neither cuts GPUs nor the memory of another node's.
+#[test]
+fn capabilities_that_are_no_instances_are_not_granted() {
+    let mut rig = rig();
+    rig.survey();
+    for (number, is_granted) in [
+        (1, false),
+        (2, false),
+        (3, true),
+        (42, true),
+        (999, true),
+        (3_999, true),
+        (4_323, false),
+    ] {
+        for (path, minor) in [("access", number), ("ci0/access", 148)] {
+            let text = format!("DeviceFileMinor: {minor}\nDeviceFileMode: 292\n");
+            rig.file(&format!("{CAPABILITIES}/gi1/{path}"), &text);
+        }
+        rig.plug(&format!("D: /dev/nvidia-caps/nvidia-cap{number}=c 508:{number}\n"));
+        let name = "devices:\n- containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia1\n    - path: /dev/nvidia-caps/nvidia-cap148\n    \
+                    - path: /dev/nvidia-caps/nvidia-cap";
+        rig.file(
+            "/var/run/cdi/nvidia.yaml",
+            &format!("{name}{number}\n  name: MIG-{number}\n"),
+        );
+        let survey = rig.survey();
+        assert_eq!(
+            survey.ids(MIG).contains(&format!("MIG-{number}").as_str()),
+            is_granted,
+            "{survey}"
+        );
+    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub(crate) fn is_unit(unit: &Unit) -> bool {
     unit.property("vfio-group").is_some()
 }
 
-/// The kernel asks a GPU on vfio nothing: that it is there and on vfio is all there is to know, and the errors of its link.
+/// The kernel asks a GPU on vfio nothing: that it is there and on vfio is all there is to know.
 pub(crate) fn health(unit: &Unit) -> Verdict {
     if unit.nodes.is_empty() {
         return Verdict::Unhealthy("the policy offers no node of its iommu group".to_owned());
