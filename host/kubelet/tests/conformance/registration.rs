@@ -56,10 +56,10 @@ async fn c02_only_its_own_stale_sockets_are_removed() {
     .await;
     host.stop().await.unwrap();
     let left = [
+        "acme-gpu.sock",
         "devgate-live-0123456789abcdef.sock",
         "kubelet.sock",
         CHECKPOINT,
-        "acme-gpu.sock",
     ];
     assert_eq!(kubelet.files(), left);
 }
