@@ -47,6 +47,13 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let memory = Memory::open(&args.state_dir)
         .and_then(|memory| memory.telling_in(&args.device_info_dir))
         .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    if policy.plugins.values().any(|plugin| plugin.containers.device_info()) && unmounted(&args.device_info_dir, "/") {
+        let dir = args.device_info_dir.display();
+        tracing::warn!(
+            "device-info: {dir} is in the root file system: where the host runs in a container, mount the node's directory there, or \
+             nobody reads the files (--device-info-dir)"
+        );
+    }
     if node.is_recorded() {
         runtime.spawn(recorded::follow(node.clone(), args.node_root.clone(), recording));
     }
@@ -56,6 +63,13 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         audit.flush(LAST_PATIENCE);
     }
     result
+}
+
+/// Whether a directory is, or would be made, in the same file system as the root.
+fn unmounted(dir: &std::path::Path, root: &str) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let of = |path: &std::path::Path| std::fs::metadata(path).ok().map(|look| look.dev());
+    dir.ancestors().find_map(of) == of(root.as_ref())
 }
 
 async fn serve(
@@ -187,5 +201,17 @@ impl Signals {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_of_the_root_file_system_is_told_from_a_mounted_one() {
+        assert!(unmounted("/not-there/at/all".as_ref(), "/"));
+        assert!(!unmounted("/proc/not-there".as_ref(), "/"));
+        assert!(unmounted("/proc/not-there".as_ref(), "/proc"));
     }
 }
