@@ -2,8 +2,12 @@
 //!
 //! The outcome depends on the policy's order and on what pods hold, never on who was first to say something.
 
+mod parts;
+mod taken;
 mod writes;
 
+pub(crate) use parts::{MOST_PART_NODES, Part, Role};
+pub(crate) use taken::{Owner, Taken};
 #[cfg(test)]
 pub(crate) use writes::Writing;
 pub(crate) use writes::{HeldByOther, Intent, NotWritten};
@@ -11,14 +15,10 @@ pub(crate) use writes::{HeldByOther, Intent, NotWritten};
 use devgate_model::{NodeNumber, UnitId};
 use devgate_node::DevicePath;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use writes::Writes;
-
-/// The most parts of one device: each of them is compared with each.
-const MOST_PARTS: usize = 256;
 
 /// A plugin's place among all that there were since the host started. Its rank in the policy's order may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,8 +36,8 @@ pub(crate) struct Claim {
     pub(crate) backing: Vec<DevicePath>,
     /// Whether the policy lets its resource share hardware with others that do.
     pub(crate) shares: bool,
-    /// Whether it may be one of several parts of a device.
-    pub(crate) parts: bool,
+    /// Its nodes where it is a part of a device that others may be parts of as well.
+    pub(crate) part: Option<Part<NodeNumber>>,
     /// Whether this very hardware was handed out under this id before the host started: nobody knows yet whether a pod
     /// still has it, so it comes before what was not.
     pub(crate) remembered: bool,
@@ -46,13 +46,8 @@ pub(crate) struct Claim {
 impl Claim {
     /// Whether the unit has for itself what it had then. What it shares with others may come and go.
     fn is_as(&self, then: &Self) -> bool {
-        (&self.id, &self.exclusive, &self.backing, self.shares, self.parts)
-            == (&then.id, &then.exclusive, &then.backing, then.shares, then.parts)
-    }
-
-    /// Whether it has a node for itself that another one has not.
-    fn has_more_than(&self, other: &Self) -> bool {
-        self.exclusive.iter().any(|number| !other.exclusive.contains(number))
+        (&self.id, &self.exclusive, &self.backing, self.shares, &self.part)
+            == (&then.id, &then.exclusive, &then.backing, then.shares, &then.part)
     }
 
     /// Whether it is the same unit, and shares nothing that it did not share then.
@@ -347,153 +342,6 @@ fn settle(plugins: &mut [Entry]) {
     for (entry, lost) in plugins.iter_mut().zip(lost) {
         entry.lost = lost;
     }
-}
-
-/// Who has what, while it is being settled.
-#[derive(Default)]
-struct Taken<'a> {
-    ids: HashMap<&'a UnitId, Owner<'a>>,
-    exclusive: HashMap<NodeNumber, Owners<'a>>,
-    shared: HashMap<NodeNumber, Owners<'a>>,
-    /// By place in the tree.
-    backing: HashMap<&'a str, Owners<'a>>,
-    /// Every place above one of those.
-    above: HashMap<&'a str, Owners<'a>>,
-}
-
-/// All who have the same.
-#[derive(Default)]
-struct Owners<'a> {
-    /// One that shares with nobody, if there is one; else one of those that share with others that do: whoever comes next must
-    /// get along with all of them.
-    strictest: Option<Owner<'a>>,
-    /// Those that may be parts of it, of whom each must get along with each.
-    parts: Vec<Owner<'a>>,
-}
-
-#[derive(Clone, Copy)]
-struct Owner<'a> {
-    plugin: &'a str,
-    claim: &'a Claim,
-}
-
-impl<'a> Owner<'a> {
-    /// Whether both may have the same. Parts of one plugin may, where each has a node besides: who has no more than a part has
-    /// that part, or the whole.
-    fn gets_along_with(self, other: Owner<'_>) -> bool {
-        let (one, two) = (self.claim, other.claim);
-        let parts = || one.parts && two.parts && self.plugin == other.plugin;
-        (one.shares && two.shares) || (parts() && one.has_more_than(two) && two.has_more_than(one))
-    }
-}
-
-impl<'a> Owners<'a> {
-    /// One that keeps another from having the same, if there is one.
-    fn against(&self, new: Owner<'_>) -> Option<Owner<'a>> {
-        let full = self.parts.first().filter(|_| self.parts.len() >= MOST_PARTS);
-        let strange = |owner: &&Owner<'a>| !owner.gets_along_with(new);
-        let owner = self.strictest.iter().find(strange).or(full);
-        owner.or_else(|| self.parts.iter().find(strange)).copied()
-    }
-
-    fn add(&mut self, owner: Owner<'a>) {
-        if owner.claim.parts {
-            self.parts.push(owner);
-        } else {
-            self.share(owner);
-        }
-    }
-
-    /// The same for what the policy marks shared: nobody's part has it for itself.
-    fn share(&mut self, owner: Owner<'a>) {
-        if self
-            .strictest
-            .is_none_or(|known| known.claim.shares && !owner.claim.shares)
-        {
-            self.strictest = Some(owner);
-        }
-    }
-}
-
-impl<'a> Taken<'a> {
-    fn conflict(&self, new: Owner<'_>) -> Option<Lost> {
-        let id_owner = self.ids.get(&new.claim.id);
-        let same_id = |owner: &Owner<'_>| {
-            format!(
-                "id {} is already one of plugin {}; ids are unique on a node",
-                new.claim.id, owner.plugin
-            )
-        };
-        let reason = self.node_conflict(new).or_else(|| self.backing_conflict(new));
-        let reason = reason.or_else(|| id_owner.map(same_id))?;
-        Some(Lost {
-            reason: reason.into(),
-            id_taken: id_owner.is_some(),
-        })
-    }
-
-    fn node_conflict(&self, new: Owner<'_>) -> Option<String> {
-        let exclusive = |number: &NodeNumber| {
-            let owner = self.exclusive.get(number)?.against(new)?;
-            Some(format!(
-                "node {number} is already given to {} of plugin {}",
-                owner.claim.id, owner.plugin
-            ))
-        };
-        let shared = |number: &NodeNumber| {
-            // Not even a part may have it for itself.
-            let strictest = self.shared.get(number)?.strictest?;
-            let owner = Some(strictest).filter(|owner| !(owner.claim.shares && new.claim.shares))?;
-            Some(format!(
-                "node {number} is shared with {} of plugin {}",
-                owner.claim.id, owner.plugin
-            ))
-        };
-        let claim = new.claim;
-        claim
-            .exclusive
-            .iter()
-            .chain(&claim.shared)
-            .find_map(exclusive)
-            .or_else(|| claim.exclusive.iter().find_map(shared))
-    }
-
-    /// One device is made of the other where one lies beneath the other: a disk and its partition, a GPU and its node.
-    fn backing_conflict(&self, new: Owner<'_>) -> Option<String> {
-        new.claim.backing.iter().find_map(|device| {
-            let at = device.location();
-            let same_or_above = std::iter::once(at)
-                .chain(places_above(at))
-                .find_map(|place| self.backing.get(place)?.against(new));
-            let owner = same_or_above.or_else(|| self.above.get(at)?.against(new))?;
-            let (id, plugin) = (&owner.claim.id, owner.plugin);
-            Some(format!(
-                "device {} already backs {id} of plugin {plugin}, or a part of it does",
-                device.name()
-            ))
-        })
-    }
-
-    fn take(&mut self, owner: Owner<'a>) {
-        self.ids.insert(&owner.claim.id, owner);
-        for number in &owner.claim.exclusive {
-            self.exclusive.entry(*number).or_default().add(owner);
-        }
-        for number in &owner.claim.shared {
-            self.shared.entry(*number).or_default().share(owner);
-        }
-        for device in &owner.claim.backing {
-            self.backing.entry(device.location()).or_default().add(owner);
-            for place in places_above(device.location()) {
-                self.above.entry(place).or_default().add(owner);
-            }
-        }
-    }
-}
-
-/// The places above one, nearest first.
-fn places_above(place: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(place.rsplit_once('/'), |(above, _)| above.rsplit_once('/')).map(|(above, _)| above)
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ mod unread;
 
 use crate::call::CallHost;
 use crate::calls;
-use crate::claims::Claim;
+use crate::claims::{Claim, MOST_PART_NODES, Part, Role};
 use crate::component::Component;
 use crate::grants::GrantedNode;
 use crate::memory::Memory;
-use devgate_model::{DeviceHandle, NodeHandle, Property, ResourceName, Unit, UnitId, escape};
+use devgate_model::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};
 use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -111,7 +111,7 @@ impl Inventory {
         let mut pools: Vec<_> = self.pools.iter().collect();
         pools.sort_by_key(|(resource, _)| policy.resource_rank(resource));
         let claim = |resource, pool, unit: &Arc<UnitRecord>| Claim {
-            remembered: memory.is_as_handed_out(resource, pool, unit),
+            remembered: memory.is_as_handed_out(resource, pool, unit, policy),
             ..unit.claim(pool, policy)
         };
         pools
@@ -137,7 +137,7 @@ impl Inventory {
         let mut drifted = HashMap::new();
         for (resource, pool) in &self.pools {
             for unit in &pool.units {
-                if let Some(why) = memory.drift(resource, pool, unit, policy.shares_hardware || policy.partitions) {
+                if let Some(why) = memory.drift(resource, pool, unit, policy) {
                     drifted.insert(unit.id.clone(), why.into());
                 }
             }
@@ -218,19 +218,33 @@ impl UnitRecord {
         if let Some(problem) = host.group_problem(&nodes, &backing) {
             return Err(problem);
         }
-        Ok(Self {
+        let record = Self {
             id,
             backing,
             nodes,
             properties: properties(unit.properties)?,
             numa_nodes,
-        })
+        };
+        match record.part(host.policy()) {
+            Some(part) if part.len() > MOST_PART_NODES => Err(format!(
+                "is a part of a device (partitions) and has {} exclusive nodes; at most {MOST_PART_NODES}",
+                part.len()
+            )),
+            _ => Ok(record),
+        }
     }
 
     /// Whether it has the same nodes and is made of the same, however the policy lets them be given.
     pub(crate) fn is_same_hardware(&self, other: &Self) -> bool {
         let nodes = |unit: &Self| unit.nodes.iter().map(|node| node.node.clone()).collect::<Vec<_>>();
         self.backing == other.backing && nodes(self) == nodes(other)
+    }
+
+    /// What it has for itself as a part of a device; none where the policy lets it be none.
+    fn part(&self, policy: &PluginPolicy) -> Option<Part<NodeNumber>> {
+        let partitions = policy.partitions.as_ref()?;
+        let own = self.nodes.iter().filter(|node| !node.grant.shared);
+        Part::new(own.map(|node| (node.node.number, Role::of(node, partitions))))
     }
 
     /// What it needs, its pool's shared nodes included.
@@ -256,7 +270,7 @@ impl UnitRecord {
                 .collect(),
             backing,
             shares: policy.shares_hardware,
-            parts: policy.partitions,
+            part: self.part(policy),
             remembered: false,
         }
     }

@@ -14,6 +14,7 @@ use crate::device_info::Files;
 use crate::grants::GrantedNode;
 use crate::inventory::{PoolRecord, UnitRecord};
 use devgate_model::{ResourceName, escape};
+use devgate_policy::PluginPolicy;
 use file::File;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -48,8 +49,9 @@ struct Known {
     version: u64,
     /// The newest version that is in the file.
     saved: u64,
-    /// Which id had a device when the host started, by its place in the tree. What is handed out since then the ledger knows.
-    had: HashMap<String, Key>,
+    /// Which ids had a device when the host started, by its place in the tree; several where they are parts of it. What is
+    /// handed out since then the ledger knows.
+    had: HashMap<String, Vec<Key>>,
     /// The ids that a plugin looks after.
     claimed: BTreeSet<Key>,
 }
@@ -90,9 +92,11 @@ impl Memory {
 
     fn of(file: Option<File>, handed_out: Option<BTreeMap<Key, HandedOut>>) -> Self {
         let (knew, handed_out) = (handed_out.is_some(), handed_out.unwrap_or_default());
-        let mut had = HashMap::new();
+        let mut had: HashMap<String, Vec<Key>> = HashMap::new();
         for (key, unit) in handed_out.iter().filter(|(_, unit)| !unit.shares) {
-            had.extend(unit.places().map(|place| (place.to_owned(), key.clone())));
+            for place in unit.places() {
+                had.entry(place.to_owned()).or_default().push(key.clone());
+            }
         }
         let known = Known {
             handed_out,
@@ -139,11 +143,17 @@ impl Memory {
     }
 
     /// Whether an id was handed out, and is made of the same as then.
-    pub(crate) fn is_as_handed_out(&self, resource: &ResourceName, pool: &PoolRecord, unit: &UnitRecord) -> bool {
+    pub(crate) fn is_as_handed_out(
+        &self,
+        resource: &ResourceName,
+        pool: &PoolRecord,
+        unit: &UnitRecord,
+        policy: &PluginPolicy,
+    ) -> bool {
         let known = self.lock();
         let then = known.handed_out.get(&key(resource, unit));
         then.is_some_and(|then| {
-            then.difference(&HandedOut::of(unit, &pool.shared_nodes, then.shares))
+            then.difference(&HandedOut::of(unit, &pool.shared_nodes, policy))
                 .is_none()
         })
     }
@@ -155,20 +165,23 @@ impl Memory {
         resource: &ResourceName,
         pool: &PoolRecord,
         unit: &UnitRecord,
-        shares: bool,
+        policy: &PluginPolicy,
     ) -> Option<String> {
-        let (key, now) = (key(resource, unit), HandedOut::of(unit, &pool.shared_nodes, shares));
+        let (key, now) = (key(resource, unit), HandedOut::of(unit, &pool.shared_nodes, policy));
         let known = self.lock();
         if let Some(difference) = known.handed_out.get(&key).and_then(|then| then.difference(&now)) {
             return Some(difference);
         }
-        if shares {
+        if now.shares {
             return None;
         }
-        let other = now
-            .places()
-            .filter_map(|place| known.had.get(place))
-            .find(|other| **other != key);
+        let had = now.places().filter_map(|place| known.had.get(place)).flatten();
+        // Those that had several of its places are compared once.
+        let others: BTreeSet<_> = had.filter(|other| **other != key).collect();
+        let other = others.into_iter().find(|other| {
+            let then = known.handed_out.get(other);
+            !then.is_some_and(|then| then.is_part_beside(&now))
+        });
         let (resource, id) = other?;
         Some(format!(
             "its hardware was handed out as {} of {}, which a pod may still have; see docs/state.md",
@@ -185,13 +198,13 @@ impl Memory {
         resource: &ResourceName,
         shared_nodes: &[GrantedNode],
         units: &[Arc<UnitRecord>],
-        shares: bool,
+        policy: &PluginPolicy,
         unreleased: bool,
     ) -> Option<save::Unsaved> {
         let mut known = self.lock();
         for unit in units {
             let key = key(resource, unit);
-            let now = HandedOut::of(unit, shared_nodes, shares).with_release(unreleased);
+            let now = HandedOut::of(unit, shared_nodes, policy).with_release(unreleased);
             known.claimed.insert(key.clone());
             let room = known.handed_out.len() < MOST_REMEMBERED || known.handed_out.contains_key(&key);
             if room && known.handed_out.get(&key) != Some(&now) {

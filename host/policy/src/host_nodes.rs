@@ -140,7 +140,8 @@ fn overlap(a: &Pattern, b: &Pattern) -> bool {
     a == b || (a.is_literal() && b.matches(a.as_str())) || (b.is_literal() && a.matches(b.as_str()))
 }
 
-fn problem_of_path(path: &str) -> Option<&'static str> {
+/// What is wrong with a path of a device node, if anything.
+pub(crate) fn problem_of_path(path: &str) -> Option<&'static str> {
     let Some(rest) = path.strip_prefix("/dev/") else {
         return Some("must start with /dev/");
     };

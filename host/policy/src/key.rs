@@ -9,7 +9,7 @@ mod plugin;
 
 pub(crate) use containers::{CONTAINERS, MOUNT};
 pub(crate) use filter::{FILTER, RENAME};
-pub(crate) use hardware::{CONTROL, HOST_NODES, NODE, SELECTOR};
+pub(crate) use hardware::{CONTROL, HOST_NODES, NODE, PARTITIONS, SELECTOR};
 pub(crate) use limits::{HEALTH, LIMITS};
 pub(crate) use plugin::{COMPONENT, PLUGIN, POLICY};
 

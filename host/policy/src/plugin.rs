@@ -4,7 +4,7 @@ use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::yaml::At;
 use crate::{
-    ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Rename,
+    ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Partitions, Rename,
     ResourceGrant, Selector, Use, key, limits, resources,
 };
 use devgate_model::{Limits, PluginName, ResourceName};
@@ -92,8 +92,8 @@ pub struct PluginPolicy {
     pub containers: Containers,
     /// Whether several units may have the same backing and nodes.
     pub shares_hardware: bool,
-    /// Whether several units may be parts of one device, each with a node of its own.
-    pub partitions: bool,
+    /// Which units are parts of one device; none where the policy says nothing of it.
+    pub partitions: Option<Partitions>,
     /// How many times each unit is offered: 1 to 4,096.
     pub replicas: u32,
     /// Which units a container gets where it may get several.
@@ -180,13 +180,13 @@ impl PluginPolicy {
         }
         let mut shares_hardware = false;
         fields.flag("shares-hardware", &mut shares_hardware, report);
-        let mut partitions = false;
-        fields.flag("partitions", &mut partitions, report);
-        if let Some(item) = fields.get("partitions").filter(|_| partitions && shares_hardware) {
+        let partitions = fields.get("partitions");
+        if let Some(item) = partitions.as_ref().filter(|_| shares_hardware) {
             let problem =
                 "must not be there with \"shares-hardware: true\", which lets units have everything in common";
             item.error(report, problem);
         }
+        let partitions = partitions.map(|item| Partitions::read(&item, &place, report));
         let mut replicas = 1;
         fields.number("replicas", &mut replicas, report);
         let prepare = match fields.word("prepare", report) {

@@ -85,7 +85,7 @@ plugins:
         socket: {source: /run/vendor, target: /run/vendor, writable: true, unchecked: true}
       device-info: true
     shares-hardware: false
-    partitions: true
+    partitions: {own: "/dev/x[0-9]", common: [/dev/y]}
     replicas: 1
     placement: packed
     prepare: start

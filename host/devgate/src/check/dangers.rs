@@ -31,6 +31,10 @@ pub(super) fn look(
             "shares-hardware: several containers may have the same device at once, and see what others do with it";
         findings.push(Finding::warning("shares-hardware", Some(&policy.origin), message));
     }
+    if policy.partitions.is_some() {
+        let message = "partitions: several containers may have parts of the same device at once; the device keeps them apart, not devgate";
+        findings.push(Finding::warning("partitions", Some(&policy.origin), message));
+    }
 }
 
 /// Each word of `dangerous`, and what passes here only because of it.

@@ -1,3 +1,4 @@
+use super::parts::MOST_PARTS;
 use super::*;
 use crate::testing;
 use devgate_model::NodeKind;
@@ -24,7 +25,7 @@ fn claim(id: &str, minors: &[u32], shares: bool) -> Claim {
         shared: vec![],
         backing: vec![],
         shares,
-        parts: false,
+        part: None,
         remembered: false,
     }
 }
@@ -75,10 +76,15 @@ fn what_a_pod_holds_may_share_more_later_but_nothing_of_somebody_elses() {
     assert_eq!(ledger.hold(Place(0), vec![a]), Err(NotHeld::Changed));
 }
 
-/// A part of a device with these nodes.
+/// A part of a device with these nodes: those below 3 are common, 5 is so too, and all others tell parts from each
+/// other.
 fn part(id: &str, minors: &[u32]) -> Claim {
+    let role = |minor: &u32| Role {
+        own: *minor > 2,
+        common: *minor < 3 || *minor == 5,
+    };
     Claim {
-        parts: true,
+        part: Part::new(minors.iter().map(|minor| (number(*minor), role(minor)))),
         backing: testing::node().devices("pci").unwrap().into_iter().take(1).collect(),
         ..claim(id, minors, false)
     }
@@ -152,12 +158,86 @@ fn what_is_shared_is_no_parts_own_and_parts_are_not_without_end() {
     ledger.report(Place(0), vec![sharing, part("b", &[0, 4, 9])]);
     assert_eq!(lost(&ledger, 0), ["b: node c 10:9 is shared with a of plugin first"]);
     let most = u32::try_from(MOST_PARTS).unwrap();
-    let many = (1..=most + 1).map(|n| part(&n.to_string(), &[0, n]));
+    let many = (10..=most + 10).map(|n| part(&n.to_string(), &[0, n]));
     ledger.report(Place(0), many.collect());
+    let last = format!("{}: node c 10:0 is already given to 10 of plugin first", most + 10);
+    assert_eq!(lost(&ledger, 0), [last]);
+}
+
+#[test]
+fn a_whole_with_more_nodes_than_the_device_is_no_part() {
+    for whole_first in [true, false] {
+        let ledger = ledger();
+        let mut claims = vec![part("part", &[0, 3])];
+        // Neither a node that is common nor one that means nothing here.
+        claims.insert(usize::from(!whole_first), part("whole", &[0, 1]));
+        ledger.report(Place(0), claims);
+        let lost = lost(&ledger, 0);
+        assert_eq!(lost.len(), 1, "{lost:?}");
+    }
+}
+
+#[test]
+fn parts_have_nothing_in_common_that_is_not_common() {
+    let ledger = ledger();
+    ledger.report(Place(0), vec![part("a", &[0, 3, 4]), part("b", &[4, 6])]);
     assert_eq!(
         lost(&ledger, 0),
-        ["257: node c 10:0 is already given to 1 of plugin first"]
+        ["b: node c 10:4 is already given to a of plugin first"]
     );
+}
+
+#[test]
+fn what_a_part_has_for_itself_no_other_part_shares() {
+    let exclusive = part("exclusive", &[0, 3]);
+    let sharing = Claim {
+        shared: vec![number(0)],
+        ..part("sharing", &[4])
+    };
+    for (held, other, why) in [
+        (
+            &exclusive,
+            &sharing,
+            "sharing: node c 10:0 is already given to exclusive of plugin first",
+        ),
+        (
+            &sharing,
+            &exclusive,
+            "exclusive: node c 10:0 is shared with sharing of plugin first",
+        ),
+    ] {
+        let ledger = ledger();
+        ledger.report(Place(0), vec![held.clone()]);
+        ledger.hold(Place(0), vec![held.clone()]).unwrap();
+        ledger.report(Place(0), vec![other.clone()]);
+        assert_eq!(lost(&ledger, 0), [why]);
+    }
+}
+
+#[test]
+fn of_many_parts_with_many_nodes_as_many_are_given_as_may_be() {
+    let ledger = ledger();
+    let most = u32::try_from(MOST_PARTS).unwrap();
+    let nodes = u32::try_from(MOST_PART_NODES).unwrap();
+    let part = |n: u32| {
+        let common = (0..nodes - 1).map(|minor| (number(minor), false));
+        let all: Vec<_> = common.chain([(number(1000 + n), true)]).collect();
+        Claim {
+            part: Part::new(all.iter().map(|(node, own)| {
+                (
+                    *node,
+                    Role {
+                        own: *own,
+                        common: !own,
+                    },
+                )
+            })),
+            exclusive: all.iter().map(|(node, _)| *node).collect(),
+            ..claim(&n.to_string(), &[], false)
+        }
+    };
+    ledger.report(Place(0), (0..20 * most).map(part).collect());
+    assert_eq!(lost(&ledger, 0).len(), 19 * MOST_PARTS);
 }
 
 #[test]

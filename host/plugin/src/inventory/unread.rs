@@ -4,9 +4,8 @@
 use super::gate::most_units;
 use super::{Inventory, MOST_DEVICES, Rejection, UnitRecord};
 use crate::call::CallHost;
-use devgate_model::{NodeNumber, Property};
-use devgate_node::DevicePath;
-use std::collections::{BTreeSet, HashSet};
+use crate::claims::{Claim, Owner, Taken};
+use devgate_model::Property;
 use std::sync::Arc;
 
 /// The pool's property that names such devices, as `wit/types.wit` says.
@@ -30,13 +29,28 @@ impl Inventory {
         if self.unread.is_empty() {
             return rejected;
         }
-        let (taken, partitions) = (Taken::of(self), host.policy().partitions);
+        let policy = host.policy();
+        let plugin = policy.name.as_str();
+        // What a plugin's units share with each other is no reason that one of them is still there.
+        let alone = |pool, unit: &Arc<UnitRecord>| Claim {
+            shared: Vec::new(),
+            shares: false,
+            ..unit.claim(pool, policy)
+        };
+        let claims = |pool| move |unit: &Arc<UnitRecord>| alone(pool, unit);
+        let new: Vec<Claim> = self
+            .pools
+            .values()
+            .flat_map(|pool| pool.units.iter().map(claims(pool)))
+            .collect();
+        let mut taken = Taken::default();
+        new.iter().for_each(|claim| taken.take(Owner { plugin, claim }));
         let mut kept = Vec::new();
         for (resource, pool) in &old.pools {
             let named = |unit: &&Arc<UnitRecord>| unit.backing.iter().any(|device| self.unread.contains(device.name()));
             let left = |unit: &&Arc<UnitRecord>| {
-                taken.leaves(unit)
-                    || (partitions && !taken.has_id(unit) && self.units().all(|new| are_apart(unit, new)))
+                let claim = &alone(pool, unit);
+                taken.conflict(Owner { plugin, claim }).is_none()
             };
             let units = pool.units.iter().filter(named).filter(left);
             kept.extend(units.map(|unit| (resource, pool, Arc::clone(unit))));
@@ -58,48 +72,4 @@ impl Inventory {
         }
         rejected
     }
-}
-
-/// What the units of an inventory have.
-struct Taken {
-    ids: HashSet<String>,
-    devices: BTreeSet<DevicePath>,
-    nodes: BTreeSet<NodeNumber>,
-}
-
-impl Taken {
-    fn of(inventory: &Inventory) -> Self {
-        let units = || inventory.units();
-        Self {
-            ids: units().map(|unit| unit.id.to_string()).collect(),
-            devices: units().flat_map(|unit| unit.backing.iter().cloned()).collect(),
-            nodes: units().flat_map(|unit| exclusive(unit)).collect(),
-        }
-    }
-
-    fn has_id(&self, unit: &UnitRecord) -> bool {
-        self.ids.contains(unit.id.as_str())
-    }
-
-    fn leaves(&self, unit: &UnitRecord) -> bool {
-        !self.has_id(unit)
-            && unit.backing.iter().all(|device| !self.devices.contains(device))
-            && exclusive(unit).all(|node| !self.nodes.contains(&node))
-    }
-}
-
-/// Whether two units have nothing in common, or are parts of it: each with a node that the other has not.
-fn are_apart(one: &UnitRecord, two: &UnitRecord) -> bool {
-    let has_more = |a: &UnitRecord, b: &UnitRecord| exclusive(a).any(|node| exclusive(b).all(|other| other != node));
-    let devices = one.backing.iter().any(|device| two.backing.contains(device));
-    let nodes = exclusive(one).any(|node| exclusive(two).any(|other| other == node));
-    !(devices || nodes) || (has_more(one, two) && has_more(two, one))
-}
-
-/// The nodes that a unit has for itself.
-fn exclusive(unit: &UnitRecord) -> impl Iterator<Item = NodeNumber> {
-    unit.nodes
-        .iter()
-        .filter(|node| !node.grant.shared)
-        .map(|node| node.node.number)
 }

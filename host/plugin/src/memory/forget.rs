@@ -106,7 +106,10 @@ impl Known {
             self.claimed.remove(key);
             self.handed_out.remove(key);
         }
-        self.had.retain(|_, of| !keys.contains(of));
+        self.had.retain(|_, of| {
+            of.retain(|key| !keys.contains(key));
+            !of.is_empty()
+        });
         let forgotten = before - self.handed_out.len();
         self.version += u64::from(forgotten > 0);
         forgotten

@@ -1,8 +1,10 @@
 //! One id as it was handed out, and what is different by now.
 
+use crate::claims::{Part, Role};
 use crate::grants::GrantedNode;
 use crate::inventory::UnitRecord;
 use devgate_model::escape;
+use devgate_policy::PluginPolicy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -16,6 +18,9 @@ pub(super) struct HandedOut {
     /// Whether the policy let its resource share hardware.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) shares: bool,
+    /// The plugin of whose parts of a device it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part_of: Option<String>,
     /// Whether a component has to release it before anybody else gets it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) unreleased: bool,
@@ -34,6 +39,12 @@ struct NodeThen {
     /// Whether others have it as well.
     #[serde(default, skip_serializing_if = "is_false")]
     shared: bool,
+    /// Whether it told a part from others.
+    #[serde(default, skip_serializing_if = "is_false")]
+    own: bool,
+    /// Whether other parts could have it as well.
+    #[serde(default, skip_serializing_if = "is_false")]
+    common: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -42,25 +53,42 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl NodeThen {
-    fn of(granted: &GrantedNode, shared: bool) -> Self {
+    fn of(granted: &GrantedNode, shared: bool, policy: &PluginPolicy) -> Self {
+        let shared = shared || granted.grant.shared;
+        let partitions = policy.partitions.as_ref().filter(|_| !shared);
+        let role = partitions
+            .map(|partitions| Role::of(granted, partitions))
+            .unwrap_or_default();
         Self {
             path: granted.node.path.clone(),
             number: granted.node.number.to_string(),
             device: granted.owner.as_ref().map(|owner| owner.location().to_owned()),
-            shared: shared || granted.grant.shared,
+            shared,
+            own: role.own,
+            common: role.common,
         }
+    }
+}
+
+impl NodeThen {
+    /// The place of what it belongs to; for a node that belongs to nothing in the tree, its path.
+    fn place(&self) -> &str {
+        self.device.as_deref().unwrap_or(&self.path)
     }
 }
 
 impl HandedOut {
     /// A unit as it is now, with the shared nodes of its pool.
-    pub(super) fn of(unit: &UnitRecord, shared_nodes: &[GrantedNode], shares: bool) -> Self {
-        let own = unit.nodes.iter().map(|node| NodeThen::of(node, false));
-        let shared = shared_nodes.iter().map(|node| NodeThen::of(node, true));
+    pub(super) fn of(unit: &UnitRecord, shared_nodes: &[GrantedNode], policy: &PluginPolicy) -> Self {
+        let own = unit.nodes.iter().map(|node| NodeThen::of(node, false, policy));
+        let shared = shared_nodes.iter().map(|node| NodeThen::of(node, true, policy));
+        let nodes: Vec<_> = own.chain(shared).collect();
+        let is_part = nodes.iter().any(|node| node.own);
         Self {
-            nodes: own.chain(shared).collect(),
+            nodes,
             backing: unit.backing.iter().map(|device| device.location().to_owned()).collect(),
-            shares,
+            shares: policy.shares_hardware,
+            part_of: is_part.then(|| policy.name.to_string()),
             unreleased: false,
         }
     }
@@ -81,16 +109,25 @@ impl HandedOut {
         self.backing.iter().map(String::as_str)
     }
 
-    /// The places of what the unit has for itself: what it is made of, and what its own nodes belong to; for a node that
-    /// belongs to nothing in the tree, its path.
+    /// Whether both are parts of a device, of one plugin, and may be given together.
+    pub(super) fn is_part_beside(&self, other: &Self) -> bool {
+        let beside = || Some(self.part()?.is_beside(&other.part()?));
+        self.part_of.is_some() && self.part_of == other.part_of && beside().unwrap_or(false)
+    }
+
+    fn part(&self) -> Option<Part<&str>> {
+        let own = self.nodes.iter().filter(|node| !node.shared);
+        Part::new(own.map(|node| {
+            let (own, common) = (node.own, node.common);
+            (node.place(), Role { own, common })
+        }))
+    }
+
+    /// The places of what the unit has for itself: what it is made of, and those of its own nodes.
     pub(super) fn places(&self) -> impl Iterator<Item = &str> {
         let own = self.nodes.iter().filter(|node| !node.shared);
-        let by_node = own.filter_map(|node| match &node.device {
-            Some(device) => Some(device.as_str()),
-            None if self.backing.is_empty() => Some(node.path.as_str()),
-            None => None,
-        });
-        self.backing.iter().map(String::as_str).chain(by_node)
+        let backing = self.backing.iter().map(String::as_str);
+        backing.chain(own.map(NodeThen::place))
     }
 
     /// What a kept answer would mean now that it did not mean then.

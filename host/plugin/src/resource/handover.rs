@@ -61,10 +61,8 @@ impl Resource {
     /// Remembers across restarts that these are handed out.
     pub(super) async fn note(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) {
         let (shared_nodes, policy) = (&snapshot.pool.shared_nodes, &calls.grants.policy);
-        // The parts of one device have it in common: that another one had it says nothing.
-        let shares = policy.shares_hardware || policy.partitions;
         let memory = &self.core.memory;
-        if let Some(unsaved) = memory.note(&self.name, shared_nodes, units, shares, calls.has_lifecycle())
+        if let Some(unsaved) = memory.note(&self.name, shared_nodes, units, policy, calls.has_lifecycle())
             && let Err(problem) = unsaved.save().await
         {
             self.not_saved(&problem);

@@ -138,7 +138,7 @@ impl World {
                     .unwrap(),
             ],
             shares: false,
-            parts: false,
+            part: None,
             remembered: false,
         }
     }

@@ -100,7 +100,7 @@ async fn a_part_that_cannot_be_described_stays_beside_the_others_and_not_beside_
     });
     let policy = patient()
         .replace(", name: \"card*\"}", "}")
-        .replace("    health:", "    partitions: true\n    health:");
+        .replace("    health:", "    partitions: {own: \"/dev/dri/*\"}\n    health:");
     let world = start(&policy, [("fake.wasm", fake)]);
     let found = look(&world, "gpus").await.unwrap();
     assert_eq!(

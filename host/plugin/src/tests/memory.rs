@@ -178,6 +178,72 @@ async fn hardware_that_was_handed_out_is_not_given_under_another_id() {
     assert!(list.ends_with("a-0000:00:02.0 {}"), "{list}");
 }
 
+/// Two parts of the first GPU, a node each, or the whole of it; with `prefix` before their ids.
+fn cut(prefix: &'static str, whole: bool) -> Fake {
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(move |host| {
+        let mut pools = gpu_pool(host)?;
+        let Some(gpu) = pools[0].units.first().cloned() else {
+            return Ok(pools);
+        };
+        let unit = |id: &str, nodes: &[devgate_model::NodeHandle]| Unit {
+            id: format!("{prefix}{id}"),
+            nodes: nodes.to_vec(),
+            ..gpu.clone()
+        };
+        pools[0].units = match whole {
+            true => vec![unit("whole", &gpu.nodes)],
+            false => vec![unit("a", &gpu.nodes[..1]), unit("b", &gpu.nodes[1..])],
+        };
+        Ok(pools)
+    });
+    fake.allocate = Box::new(|_, _| Ok(devgate_model::Edits::default()));
+    fake
+}
+
+fn in_parts() -> String {
+    let policy = POLICY.replace(", name: \"card*\"}", "}");
+    policy.replace("    health:", "    partitions: {own: \"/dev/dri/*\"}\n    health:")
+}
+
+/// What the list is after a restart, when the part `a` was handed out.
+async fn after_a_restart(policy: &str, fake: Fake) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || Memory::open(dir.path()).unwrap();
+    let world = start_with(&in_parts(), NODE, &open(), [("fake.wasm", cut("", false))]);
+    give(&world, "fake.com/gpu", &["a"]).await;
+    drop(world);
+    let world = start_with(policy, NODE, &open(), [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, |list| !list.devices.is_empty()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_handed_out_in_parts_is_not_given_under_another_id() {
+    let policy = in_parts();
+    insta::assert_snapshot!(after_a_restart(&policy, cut("", false)).await, @r"
+    a {1}
+    b {1}
+    ");
+    insta::assert_snapshot!(after_a_restart(&policy, cut("x-", false)).await, @r"
+    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md
+    x-b {1}
+    ");
+    insta::assert_snapshot!(after_a_restart(&policy, cut("", true)).await, @"whole {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md");
+    // Nor to another plugin, whatever it says of parts.
+    let other = policy.replace("  gpus:", "  others:");
+    insta::assert_snapshot!(after_a_restart(&other, cut("x-", false)).await, @r"
+    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md
+    x-b {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md
+    ");
+    // Nor where the policy says nothing of parts any more.
+    let whole = POLICY.replace(", name: \"card*\"}", "}");
+    insta::assert_snapshot!(after_a_restart(&whole, cut("x-", false)).await, @r"
+    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md
+    x-b {1} device 0000:00:01.0 already backs x-a of plugin gpus, or a part of it does
+    ");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_could_not_be_saved_is_saved_with_the_next_allocation() {
     let dir = tempfile::tempdir().unwrap();

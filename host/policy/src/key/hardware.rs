@@ -143,6 +143,24 @@ pub(crate) const HOST_NODES: Section = Section {
     ],
 };
 
+pub(crate) const PARTITIONS: Section = Section {
+    name: "partitions",
+    keys: &[
+        key(
+            "own",
+            Kind::Paths,
+            Required,
+            "Paths of nodes that tell parts from each other: each part has one that the other has not, and a unit without one is a whole.",
+        ),
+        key(
+            "common",
+            Kind::Paths,
+            Means("none"),
+            "Paths of nodes that several parts may have. All others that are not shared are one unit's, and so is every node that opens an iommu group.",
+        ),
+    ],
+};
+
 pub(crate) const CONTROL: Section = Section {
     name: "control",
     keys: &[

@@ -1,7 +1,8 @@
 //! The keys of a file and of a plugin.
 
 use super::{
-    CONTAINERS, CONTROL, Default, FILTER, HEALTH, HOST_NODES, Kind, LIMITS, RENAME, SELECTOR, Section, key, later,
+    CONTAINERS, CONTROL, Default, FILTER, HEALTH, HOST_NODES, Kind, LIMITS, PARTITIONS, RENAME, SELECTOR, Section, key,
+    later,
 };
 use crate::{API_VERSION, KIND};
 use Default::{Is, Means, Required};
@@ -102,9 +103,9 @@ pub(crate) const PLUGIN: Section = Section {
         ),
         key(
             "partitions",
-            Kind::Flag,
-            Is("false"),
-            "Whether several units may be parts of one device. They have it in common, and nodes of it too; each has a node besides that the other has not, so that a whole device and a part of it are never both given away.",
+            Kind::One(&PARTITIONS),
+            Means("none"),
+            "Which units are parts of one device, which they have in common. Without it, each device and each exclusive node belongs to one unit.",
         ),
         key(
             "replicas",

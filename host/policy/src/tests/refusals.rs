@@ -306,8 +306,20 @@ fn what_several_containers_have_is_not_written_to() {
 
 #[test]
 fn units_are_parts_of_one_device_or_share_everything() {
-    insta::assert_snapshot!(messages("partitions: true\nshares-hardware: true"), @r#"policy.yaml:7:17: "partitions" in plugin "p" must not be there with "shares-hardware: true", which lets units have everything in common"#);
-    assert!(ok("partitions: false\nshares-hardware: true") && ok("partitions: true\nshares-hardware: false"));
+    let partitions = "partitions: {own: \"/dev/x[0-9]\", common: [/dev/y, \"/dev/x*\"]}";
+    insta::assert_snapshot!(messages(&format!("{partitions}\nshares-hardware: true")), @r#"policy.yaml:7:17: "partitions" in plugin "p" must not be there with "shares-hardware: true", which lets units have everything in common"#);
+    insta::assert_snapshot!(messages("partitions: true"), @r#"policy.yaml:7:17: partitions of plugin "p" must be a mapping, not true or false"#);
+    insta::assert_snapshot!(messages("partitions: {common: /dev/y}"), @r#"policy.yaml:7:17: partitions of plugin "p" has no "own""#);
+    insta::assert_snapshot!(messages("partitions: {own: [/sys/x, \"/dev/x[\"]}"), @r#"
+        policy.yaml:7:24: "own" in partitions of plugin "p" has "/sys/x", which must start with /dev/
+        policy.yaml:7:32: "own" in partitions of plugin "p" is not a pattern: "/dev/x[": unclosed character class; missing ']'
+    "#);
+    let many = |count| format!("partitions: {{own: [{}]}}", vec!["/dev/x"; count].join(", "));
+    assert!(ok(&many(64)) && ok(&format!("{partitions}\nshares-hardware: false")));
+    insta::assert_snapshot!(messages(&many(65)), @r#"policy.yaml:7:23: "own" in partitions of plugin "p" must have at most 64 entries"#);
+    let partitions = plugin(partitions).partitions.unwrap();
+    assert!(partitions.is_own("/dev/x1") && !partitions.is_own("/dev/y") && !partitions.is_own("/dev/x12"));
+    assert!(partitions.is_common("/dev/x1") && partitions.is_common("/dev/y") && !partitions.is_common("/dev/z"));
 }
 
 #[test]
