@@ -286,11 +286,11 @@ fn a_part_whose_node_another_gpu_has_now_is_unhealthy() {
     let mut rig = mi210();
     rig.survey();
     rig.allocate(GPU, &["0000:63:00.0"]).unwrap();
-    let numbers = MI210.lines().filter_map(|line| {
+    let mut numbers = MI210.lines().filter_map(|line| {
         let number = line.strip_prefix("A: topology/nodes/")?.split_once("/properties=")?;
         number.1.contains("drm_render_minor 128\\n").then_some(number)
     });
-    let (number, text) = numbers.last().unwrap();
+    let (number, text) = numbers.next().unwrap();
     let other = text.replace("\\n", "\n").lines().fold(String::new(), |text, line| {
         let line = if line.starts_with("location_id ") {
             "location_id 256"

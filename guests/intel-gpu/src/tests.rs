@@ -144,6 +144,13 @@ fn a_gpu_that_sleeps_is_not_asked() {
     }
     rig.set("pci/0000:18:00.0", "power/runtime_status", "active\n");
     assert!(reason(&rig.survey(), ARC).contains("critical"));
+
+    let mut rig = self::rig();
+    rig.set("pci/0000:18:00.0", "power/runtime_status", "suspended\n");
+    assert!(reason(&rig.survey(), ARC).ends_with("it sleeps and is not woken to be asked"));
+    // Where the driver has nothing to say nobody has to be woken.
+    rig.remove("pci/0000:18:00.0", "gpu_health");
+    assert!(rig.survey().unit(ARC).is_healthy());
 }
 
 /// The link to the driver is there before its probe ends, and stays where that makes no card: survivability mode at boot.
