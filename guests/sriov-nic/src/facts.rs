@@ -47,7 +47,7 @@ impl Pf {
                 indices: HashMap::new(),
             };
         };
-        let names = uplinks(device);
+        let names = uplinks(device).unwrap_or_default();
         let mut indices = HashMap::new();
         for entry in device.entries("").unwrap_or_default() {
             let index = entry.strip_prefix("virtfn").and_then(|number| number.parse().ok());

@@ -68,9 +68,10 @@ fn link(pool: &Pool, function: &Device, links: &mut Links) -> Look {
         return Ok(());
     }
     match function.related("physfn") {
-        Ok(pf) => match links.problem(&pf) {
-            Some(problem) => unhealthy(format!("physical function {}: {problem}", pf.name())),
-            None => Ok(()),
+        Ok(pf) => match links.verdict(&pf) {
+            Verdict::Healthy => Ok(()),
+            Verdict::Unhealthy(problem) => unhealthy(format!("physical function {}: {problem}", pf.name())),
+            Verdict::Unknown(why) => Err(Verdict::Unknown(format!("physical function {}: {why}", pf.name()))),
         },
         Err(error) if error.kind == ErrorKind::Denied => Ok(()),
         Err(error) if error.is_absence() => unhealthy("its physical function is gone"),

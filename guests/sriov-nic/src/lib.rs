@@ -12,7 +12,7 @@ mod parse;
 mod select;
 mod survey;
 
-use devgate_sdk::{Edits, Error, Plugin, Pool, Property, Unit, Verdict, log};
+use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
 use survey::Survey;
 
 struct SriovNic;
@@ -24,13 +24,10 @@ impl Plugin for SriovNic {
         for note in &survey.notes {
             log::warn(note);
         }
-        let unread = survey.unread.join(" ");
-        let mut pools = survey.pools;
-        if let Some(first) = pools.first_mut().filter(|_| !unread.is_empty()) {
-            // The host takes it for the whole plugin.
-            first.properties.push(Property::new("devgate.unread", unread));
-        }
-        Ok(pools)
+        let mut pools = survey.pools.into_iter();
+        // The host takes it for the whole plugin.
+        let first = pools.next().map(|first| first.with_unread(&survey.unread));
+        Ok(first.into_iter().chain(pools).collect())
     }
 
     fn health(resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {

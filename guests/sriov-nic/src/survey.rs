@@ -94,6 +94,15 @@ impl Survey {
                 return self.open(&name, &format!("{why} {}", pool.resource));
             }
         };
+        match in_use(&function) {
+            Ok(None) => {}
+            Ok(Some(how)) => {
+                self.notes
+                    .push(format!("function {name} is not offered: the node uses {how}"));
+                return;
+            }
+            Err(error) => return self.open(&name, &error.message),
+        }
         let nodes = match function.nodes().if_present() {
             Ok(nodes) => nodes.unwrap_or_default(),
             Err(error) => return self.open(&name, &error.message),
@@ -106,6 +115,22 @@ impl Survey {
             pool.units.push(unit);
         }
     }
+}
+
+/// Whether an interface of a function is a part of another one of the node, a bond, bridge or VLAN, and says of which: who takes it
+/// cuts the node off. The kernel links such an interface to those above it (`netdev_adjacent_sysfs_add` in `net/core/dev.c`).
+fn in_use(function: &Device) -> Result<Option<String>, Error> {
+    for interface in function.entries("net").if_present()?.unwrap_or_default() {
+        let entries = function.entries(&format!("net/{interface}")).if_present()?;
+        let above = entries.unwrap_or_default().into_iter().find_map(|entry| {
+            let upper = entry.strip_prefix("upper_").map(str::to_owned);
+            upper.or_else(|| (entry == "master").then(|| "another interface".to_owned()))
+        });
+        if let Some(above) = above {
+            return Ok(Some(format!("its interface {interface} in {above}")));
+        }
+    }
+    Ok(None)
 }
 
 /// The physical function, if the policy grants it.

@@ -153,6 +153,82 @@ fn on_infiniband_the_port_decides() {
     assert_eq!(rig.survey().unit("0000:3b:01.2").unhealthy.as_deref(), Some(down));
 }
 
+/// What cannot be read is not what works.
+#[test]
+fn a_link_that_cannot_be_read_leaves_its_functions_as_they_were() {
+    let unknown = |rig: &mut Rig, id: &str| {
+        let unit = rig.survey().unit(id).clone();
+        assert!(
+            matches!(unit.verdict, Some(devgate_testing::Verdict::Unknown(_))) && !unit.is_healthy(),
+            "{unit}"
+        );
+    };
+    let mut rig = rig();
+    rig.set("net/enp59s0f0np0", "operstate", "down\n");
+    assert!(!rig.survey().unit("0000:3b:00.2").is_healthy());
+    rig.remove("net/enp59s0f0np0", "operstate");
+    // What is no file cannot be read as one.
+    rig.set("net/enp59s0f0np0", "operstate/x", "");
+    unknown(&mut rig, "0000:3b:00.2");
+
+    let mut rig = self::rig();
+    rig.set("net/enp59s0f1np1", "type", "32\n");
+    rig.set("infiniband/mlx5_1", "ports/1/state", "1: DOWN\n");
+    assert!(!rig.survey().unit("0000:3b:01.2").is_healthy());
+    rig.remove("infiniband/mlx5_1", "ports/1/state");
+    unknown(&mut rig, "0000:3b:01.2");
+}
+
+/// A bond, bridge or VLAN of the node is above the interface.
+#[test]
+fn a_function_that_carries_the_node_s_traffic_is_not_offered() {
+    for (link, above) in [
+        ("upper_bond0", "bond0"),
+        ("master", "another interface"),
+        ("upper_ens2f0v0.7", "ens2f0v0.7"),
+    ] {
+        let mut rig = rig();
+        rig.change(Change::SetLink {
+            location: "pci0000:85/0000:85:02.0/0000:86:01.0/net/ens2f0v0".to_owned(),
+            path: link.to_owned(),
+            target: "../../../../../virtual/net/bond0".to_owned(),
+        });
+        let survey = rig.survey();
+        assert_eq!(
+            survey.ids(PLAIN),
+            ["0000:3b:01.2", "0000:3b:01.3", "0000:86:01.1"],
+            "{link}"
+        );
+        let why = format!("function 0000:86:01.0 is not offered: the node uses its interface ens2f0v0 in {above}");
+        assert!(survey.has_said(&why), "{survey}");
+        rig.remove("net/ens2f0v0", link);
+        assert!(rig.survey().ids(PLAIN).contains(&"0000:86:01.0"), "{link}");
+    }
+}
+
+/// The host refuses an answer with a longer property as a whole.
+#[test]
+fn functions_without_a_driver_are_not_too_many_to_say() {
+    let mut rig = rig_with(&with(
+        "device: \"0x1889\", driver: iavf, use",
+        "device: \"0x1889\", use",
+    ));
+    let function = |n: u32| {
+        format!(
+            "P: /devices/pci0000:85/0000:85:02.0/0000:a0:{:02x}.{}\nE: SUBSYSTEM=pci\nA: vendor=0x8086\\n\nA: device=0x1889\\n\nL: physfn=../0000:86:00.0\n\n",
+            n / 8,
+            n % 8
+        )
+    };
+    let functions: String = (0..255)
+        .flat_map(|n| [function(n), function(n).replace("0000:a0:", "0000:a1:")])
+        .collect();
+    rig.plug(&functions);
+    let survey = rig.survey();
+    assert_eq!(survey.ids(PLAIN).len(), 4);
+    assert!((200..510).contains(&survey.unread.len()), "{}", survey.unread.len());
+}
+
 /// In switchdev mode a physical function has an interface for each of its virtual ones.
 #[test]
 fn a_representor_that_is_down_is_no_link() {
@@ -251,7 +327,7 @@ fn what_the_policy_does_not_give_is_said() {
 #[test]
 fn without_the_physical_functions_nothing_is_known_of_links() {
     let policy = with(
-        "      - {subsystem: pci, class: \"0x0200\", attributes: {sriov_numvfs: \"*\"}}\n",
+        "      - {subsystem: pci, class: [\"0x0200\", \"0x0207\"], attributes: {sriov_numvfs: \"*\"}}\n",
         "",
     );
     let mut rig = rig_with(&policy.replace("pf-names: [enp59s0f0np0]", "pf-names: [\"0000:3b:00.0\"]"));
