@@ -200,7 +200,10 @@ fn verdict(cards: &[Card], unit: &Unit) -> Verdict {
 /// What is wrong with a port: another function than the one that it was offered as, a power state without any clock, errors.
 fn port_problem(port: &Device, function: Option<&str>) -> Result<Option<String>, Error> {
     if let Some(was) = function {
-        let now = port.attribute("afu_id")?;
+        let now = match port.attribute("afu_id") {
+            Ok(now) => now,
+            Err(error) => return unreadable(error).map(Some),
+        };
         if let Some(Err(why)) = Uuid::parse(&now).map(|now| known(&now, "function")) {
             return Ok(Some(format!("is not usable: {why}")));
         }
@@ -209,12 +212,26 @@ fn port_problem(port: &Device, function: Option<&str>) -> Result<Option<String>,
         }
     }
     // AP6: the card keeps the function from running, as it is too hot or takes too much.
-    if port.attribute("power_state").if_present()?.as_deref() == Some("6") {
+    if is_stopped(port.attribute("power_state").if_present()?.as_deref()) {
         return Ok(Some("is throttled to a stop (power_state 6)".to_owned()));
     }
     let errors = port.attribute("errors/errors").if_present()?;
     let errors = errors.filter(|errors| has_errors(errors));
     Ok(errors.map(|errors| format!("has errors {errors:.40}: write that to errors/errors to clear them")))
+}
+
+/// What it says about a port that its function cannot be read. While a port is disabled, for a reset or for partial reconfiguration,
+/// `afu_id_show` in `drivers/fpga/dfl-afu-main.c` answers EBUSY.
+fn unreadable(error: Error) -> Result<String, Error> {
+    if error.code == "EBUSY" {
+        return Ok("is being reset or programmed".to_owned());
+    }
+    Err(error)
+}
+
+/// `power_state_show` in `drivers/fpga/dfl-afu-main.c` writes `0x6`.
+fn is_stopped(state: Option<&str>) -> bool {
+    state.is_some_and(|state| state.trim_start_matches("0x") == "6")
 }
 
 /// What the management engine says of the whole card. What it does not say, says nothing.
@@ -305,12 +322,38 @@ fn address_of(place: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use devgate_sdk::ErrorKind;
 
     #[test]
     fn a_port_tells_its_function() {
         let place = "pci0000:d7/0000:d7:01.0/0000:d8:00.0/fpga_region/region0/dfl-port.0";
         assert_eq!(address_of(place), Some("0000:d8:00.0"));
         assert_eq!(address_of("a/b"), None);
+    }
+
+    #[test]
+    fn a_disabled_port_is_unhealthy_and_any_other_error_is_no_answer() {
+        let busy = |code: &str| unreadable(Error::new(ErrorKind::Io, "attribute afu_id").with_code(code));
+        assert_eq!(busy("EBUSY").unwrap(), "is being reset or programmed");
+        assert_eq!(busy("EIO").unwrap_err().code, "EIO");
+        assert!(
+            unreadable(Error::not_found("attribute afu_id"))
+                .unwrap_err()
+                .is_absence()
+        );
+    }
+
+    #[test]
+    fn a_function_is_stopped_in_power_state_six() {
+        for (state, stopped) in [
+            (Some("0x6"), true),
+            (Some("0x0"), false),
+            (Some("0x1"), false),
+            (Some("0x2"), false),
+            (None, false),
+        ] {
+            assert_eq!(is_stopped(state), stopped, "{state:?}");
+        }
     }
 
     #[test]

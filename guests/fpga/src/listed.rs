@@ -1,6 +1,6 @@
 //! What is found, by resource.
 
-use devgate_sdk::{Pool, Property, Unit};
+use devgate_sdk::{Pool, Unit};
 use std::collections::BTreeMap;
 
 /// Units and what cannot be one now.
@@ -26,17 +26,9 @@ impl Listed {
     /// The pools, with what is unread on one of them. Where there is none, as what it was cannot be told now, the host takes it from
     /// a pool without units, whatever its name is.
     pub(crate) fn pools(self) -> Vec<Pool> {
-        let pools = self.pools.into_iter();
-        let mut pools: Vec<Pool> = pools.map(|(name, units)| Pool::new(name, units)).collect();
-        if !self.unread.is_empty() {
-            if pools.is_empty() {
-                pools.push(Pool::new("devgate.dev/unread", Vec::new()));
-            }
-            let unread = Property::new("devgate.unread", self.unread.join(" "));
-            if let Some(pool) = pools.first_mut() {
-                pool.properties.push(unread);
-            }
-        }
-        pools
+        let mut pools = self.pools.into_iter().map(|(name, units)| Pool::new(name, units));
+        let none = || (!self.unread.is_empty()).then(|| Pool::new("devgate.dev/unread", Vec::new()));
+        let first = pools.next().or_else(none).map(|first| first.with_unread(&self.unread));
+        first.into_iter().chain(pools).collect()
     }
 }

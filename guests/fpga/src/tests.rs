@@ -122,7 +122,7 @@ fn what_speaks_against_a_port_is_said() {
         (
             "platform/dfl-port.0",
             "power_state",
-            "6\n",
+            "0x6\n",
             "dfl-port.0 is throttled to a stop (power_state 6)",
         ),
         (
