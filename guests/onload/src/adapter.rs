@@ -74,14 +74,19 @@ pub(crate) fn health(config: &Config, function: &Device) -> Verdict {
         return Verdict::Healthy;
     }
     // Without an interface here it is in some network namespace, and what it is like cannot be told.
-    let problem = interfaces(function).into_iter().find_map(|name| {
-        let text = |attribute: &str| function.attribute(&format!("net/{name}/{attribute}")).ok();
-        link_problem(&name, text("operstate").as_deref(), text("carrier").as_deref())
-    });
-    match problem {
-        Some(problem) => Verdict::Unhealthy(problem),
-        None => Verdict::Healthy,
+    let mut verdict = Verdict::Healthy;
+    for name in interfaces(function) {
+        let text = |attribute: &str| function.attribute(&format!("net/{name}/{attribute}"));
+        match text("operstate").if_present() {
+            Ok(operstate) => {
+                if let Some(problem) = link_problem(&name, operstate.as_deref(), text("carrier").ok().as_deref()) {
+                    return Verdict::Unhealthy(problem);
+                }
+            }
+            Err(error) => verdict = Verdict::Unknown(error.message),
+        }
     }
+    verdict
 }
 
 /// What is wrong with an interface, if anything. `carrier` cannot be read while it is administratively down.

@@ -7,7 +7,7 @@ mod config;
 
 use adapter::Adapter;
 use config::Config;
-use devgate_sdk::{Edits, Error, ErrorKind, Plugin, Pool, Property, Unit, Verdict, hardware, host_paths, log};
+use devgate_sdk::{Edits, Error, ErrorKind, Plugin, Pool, Unit, Verdict, hardware, host_paths, log};
 
 /// The nodes that the kernel module makes; it registers no class for them, so that they belong to no device.
 const NODES: [&str; 3] = ["/dev/onload", "/dev/onload_epoll", "/dev/sfc_char"];
@@ -41,21 +41,15 @@ impl Plugin for Onload {
                 Err(error) => log::warn(&missing(path, &error)),
             }
         }
-        if !unread.is_empty() {
-            pool.properties.push(Property::new("devgate.unread", unread.join(" ")));
-        }
-        Ok(vec![pool])
+        Ok(vec![pool.with_unread(&unread)])
     }
 
     fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
         let config = config::parse(&devgate_sdk::config::json())?;
         // The nodes are of all adapters: without them nothing works on any.
-        let problem = NODES.iter().find_map(|path| {
-            let error = host_paths::node_at(path).err()?;
-            Some(missing(path, &error))
-        });
+        let problem = problem(NODES.map(|path| (path, host_paths::node_at(path).err())));
         let verdict = |unit: &Unit| match (&problem, unit.backing.first()) {
-            (Some(problem), _) => Verdict::Unhealthy(problem.clone()),
+            (Some(problem), _) => problem.clone(),
             (None, Some(function)) => adapter::health(&config, function),
             (None, None) => Verdict::Unknown("nothing is known of its hardware".to_owned()),
         };
@@ -71,6 +65,21 @@ impl Plugin for Onload {
         }
         Ok(edits)
     }
+}
+
+/// What speaks against all adapters, from what was wrong with each node: one that is not there or not granted for sure, else one that
+/// cannot be told now.
+fn problem(nodes: [(&str, Option<Error>); NODES.len()]) -> Option<Verdict> {
+    let mut unknown = None;
+    for (path, error) in nodes {
+        let Some(error) = error else { continue };
+        let why = missing(path, &error);
+        if error.is_absence() || error.kind == ErrorKind::Denied {
+            return Some(Verdict::Unhealthy(why));
+        }
+        unknown.get_or_insert(Verdict::Unknown(why));
+    }
+    unknown
 }
 
 /// Why a node cannot be handed out, and what helps.

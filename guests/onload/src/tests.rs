@@ -70,6 +70,14 @@ fn a_port_without_a_link_is_unhealthy_and_one_that_is_not_seen_is_not() {
         Some("interface ens1f0np0 is down, no carrier")
     );
     assert!(survey.unit("0000:5e:00.1").is_healthy());
+    rig.remove("net/ens1f0np0", "operstate");
+    // What is no file cannot be read as one.
+    rig.set("net/ens1f0np0", "operstate/x", "");
+    let unit = rig.survey().unit(FIRST).clone();
+    assert!(
+        matches!(unit.verdict, Some(devgate_testing::Verdict::Unknown(_))) && !unit.is_healthy(),
+        "{unit}"
+    );
     rig.unplug("net/ens1f0np0");
     assert!(rig.survey().unit(FIRST).is_healthy());
 }
@@ -83,6 +91,31 @@ fn without_a_node_nothing_works() {
     assert!(survey.has_said(why));
     for id in [FIRST, "0000:5e:00.1"] {
         assert_eq!(survey.unit(id).unhealthy.as_deref(), Some(why), "{id}");
+    }
+}
+
+/// An error that passes is not taken for a module that is not loaded.
+#[test]
+fn a_node_that_cannot_be_told_leaves_all_as_they_were() {
+    use super::{Error, ErrorKind, NODES, Verdict, problem};
+    let with = |errors: [Option<ErrorKind>; 3]| {
+        let mut errors = errors.into_iter();
+        problem(NODES.map(|path| {
+            (
+                path,
+                errors
+                    .next()
+                    .unwrap()
+                    .map(|kind| Error::new(kind, "the kernel said EIO")),
+            )
+        }))
+    };
+    assert!(with([None, None, None]).is_none());
+    let unknown = with([None, Some(ErrorKind::Io), None]);
+    assert!(matches!(unknown, Some(Verdict::Unknown(why)) if why == "the kernel said EIO"));
+    for sure in [ErrorKind::NotFound, ErrorKind::Denied] {
+        let unhealthy = with([Some(ErrorKind::Io), None, Some(sure)]);
+        assert!(matches!(unhealthy, Some(Verdict::Unhealthy(why)) if why.contains("/dev/sfc_char")));
     }
 }
 
