@@ -15,10 +15,10 @@ use std::process::ExitCode;
 /// What to build.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Build the example in other languages, too: all of them, or those named [possible values: c, js, python]
+    /// Build the example in other languages, too: all of them, or those named [possible values: c, go, js, python]
     ///
-    /// `--languages`, or `--languages=c,python`. Brings what each needs: with pip and npm into target/tools, and as root on Debian a
-    /// compiler of C from its packages. Without a name, a language whose tools cannot be had here is left out and says why.
+    /// `--languages`, or `--languages=c,python`. Brings what each needs: with pip and npm into target/tools, as root on Debian a
+    /// compiler of C from its packages, and for Go devgate itself. Without a name, a language whose tools cannot be had here is left out and says why.
     #[arg(long, value_name = "LANGUAGE", value_enum, num_args = 0.., value_delimiter = ',', require_equals = true)]
     #[arg(hide_possible_values = true)]
     languages: Option<Vec<Language>>,
@@ -67,7 +67,7 @@ pub(crate) fn build() -> Result<()> {
     let mut rows = Vec::new();
     for (package, library) in packages()? {
         let file = built.join(WASM).join("release").join(format!("{library}.wasm"));
-        rows.push(take(&file, &package)?);
+        rows.push(take(&file, &package, Wasi::Never)?);
     }
     println!("{}", folder()?.display());
     print!("{}", Row::table(&rows));
@@ -98,12 +98,22 @@ impl Row {
     }
 }
 
-/// Takes a file that was built into [`folder`] as `<name>.wasm`, if it is a component and imports nothing of WASI.
-pub(crate) fn take(file: &Path, name: &str) -> Result<Row> {
+/// Whether a component may import WASI.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wasi {
+    /// Its language can do without.
+    Never,
+    /// Its language cannot; the policy says what it gets of clocks and random numbers.
+    Granted,
+}
+
+/// Takes a file that was built into [`folder`] as `<name>.wasm`, if it is a component and imports nothing of WASI that it may not.
+pub(crate) fn take(file: &Path, name: &str, wasi: Wasi) -> Result<Row> {
     let bytes = std::fs::read(file).with_context(|| format!("read {}", file.display()))?;
     let imports = imports::of(&bytes).with_context(|| file.display().to_string())?;
-    if let Some(wasi) = imports.iter().find(|import| import.starts_with("wasi:")) {
-        bail!("component {name} imports {wasi}; find what uses it (printing, time, randomness) and remove it");
+    let unwanted = imports.iter().find(|import| import.starts_with("wasi:"));
+    if let (Some(import), Wasi::Never) = (unwanted, wasi) {
+        bail!("component {name} imports {import}; find what uses it (printing, time, randomness) and remove it");
     }
     let folder = folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
@@ -154,12 +164,20 @@ fn digest(bytes: &[u8]) -> String {
 /// The capabilities that a policy must grant, by their short names.
 fn grantable(imports: &[String]) -> String {
     let always = ["types", "config", "log"];
-    let short = |import: &String| Some(import.strip_prefix("devgate:plugin/")?.split('@').next()?.to_owned());
-    let names: Vec<String> = imports
+    let ours = |import: &str| Some(import.strip_prefix("devgate:plugin/")?.split('@').next()?.to_owned());
+    // Of WASI, a policy grants whole packages; the rest has nothing behind it.
+    let of_wasi = |import: &str| {
+        let package = import.split('/').next()?;
+        ["wasi:clocks", "wasi:random"]
+            .contains(&package)
+            .then(|| package.to_owned())
+    };
+    let mut names: Vec<String> = imports
         .iter()
-        .filter_map(short)
+        .filter_map(|import| ours(import).or_else(|| of_wasi(import)))
         .filter(|name| !always.contains(&name.as_str()))
         .collect();
+    names.dedup();
     if names.is_empty() {
         "nothing".to_owned()
     } else {
@@ -181,6 +199,12 @@ mod tests {
         ];
         assert_eq!(grantable(&imports(&all)), "hardware");
         assert_eq!(grantable(&imports(&["devgate:plugin/config@0.1.0"])), "nothing");
+        let wasi = [
+            "wasi:cli/environment@0.2.6",
+            "wasi:clocks/monotonic-clock@0.2.6",
+            "wasi:clocks/wall-clock@0.2.6",
+        ];
+        assert_eq!(grantable(&imports(&wasi)), "wasi:clocks");
     }
 
     #[test]

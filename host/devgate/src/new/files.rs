@@ -42,6 +42,16 @@ macro_rules! c {
     };
 }
 
+macro_rules! go {
+    ($path:literal) => {
+        (
+            concat!("devgate/", $path),
+            include_str!(concat!("../../../../guests/go/", $path)),
+            Form::Same,
+        )
+    };
+}
+
 const COMMON: [File; 2] = [
     ("nodes/widget.umockdev", example!("nodes/widgets.umockdev"), Form::Code),
     ("scenarios/a-day.yaml", example!("scenarios/a-day.yaml"), Form::Code),
@@ -96,6 +106,49 @@ const JS: [File; 6] = [
     ("policy.yaml", example!("js/policy.yaml"), Form::Code),
 ];
 
+const GO: [File; 7] = [
+    (".github/workflows/test.yaml", template!("go/test.yaml"), Form::Words),
+    (".gitignore", template!("go/gitignore"), Form::Words),
+    ("Makefile", template!("go/Makefile"), Form::Words),
+    ("README.md", template!("go/README.md"), Form::Words),
+    ("go.mod", template!("go/go.mod"), Form::Words),
+    ("policy.yaml", example!("go/policy.yaml"), Form::Code),
+    ("widget.go", example!("go/widget.go"), Form::Code),
+];
+/// Beside them, all that a component in Go is built of.
+const GO_MODULE: [File; 30] = [
+    go!("bindings/devgate_plugin_config/empty.s"),
+    go!("bindings/devgate_plugin_config/wit_bindings.go"),
+    go!("bindings/devgate_plugin_control/empty.s"),
+    go!("bindings/devgate_plugin_control/wit_bindings.go"),
+    go!("bindings/devgate_plugin_files/empty.s"),
+    go!("bindings/devgate_plugin_files/wit_bindings.go"),
+    go!("bindings/devgate_plugin_hardware/empty.s"),
+    go!("bindings/devgate_plugin_hardware/wit_bindings.go"),
+    go!("bindings/devgate_plugin_host_paths/empty.s"),
+    go!("bindings/devgate_plugin_host_paths/wit_bindings.go"),
+    go!("bindings/devgate_plugin_kernel_log/empty.s"),
+    go!("bindings/devgate_plugin_kernel_log/wit_bindings.go"),
+    go!("bindings/devgate_plugin_log/empty.s"),
+    go!("bindings/devgate_plugin_log/wit_bindings.go"),
+    go!("bindings/devgate_plugin_plugin/empty.s"),
+    go!("bindings/devgate_plugin_plugin/wit_bindings.go"),
+    go!("bindings/devgate_plugin_state/empty.s"),
+    go!("bindings/devgate_plugin_state/wit_bindings.go"),
+    go!("bindings/devgate_plugin_types/empty.s"),
+    go!("bindings/devgate_plugin_types/wit_bindings.go"),
+    go!("bindings/export_devgate_plugin_plugin/component.go"),
+    go!("bindings/wit_exports/wit_exports.go"),
+    go!("go.mod"),
+    go!("plugin.go"),
+    go!("wit/runtime/empty.s"),
+    go!("wit/runtime/runtime.go"),
+    go!("wit/types/option.go"),
+    go!("wit/types/result.go"),
+    go!("wit/types/tuple.go"),
+    go!("wit/types/unit.go"),
+];
+
 /// For languages whose tools read it.
 const WIT: [File; 6] = [
     ("wit/deps/devgate/hardware.wit", contract!("hardware.wit"), Form::Same),
@@ -113,6 +166,7 @@ pub(super) fn of(lang: Lang, names: &Names, sdk: Option<&Path>) -> Vec<(String, 
         Lang::C => &[&C, &[C_SOURCE], &COMMON],
         Lang::Python => &[&PYTHON, &WIT, &COMMON],
         Lang::Js => &[&JS, &WIT, &COMMON],
+        Lang::Go => &[&GO, &GO_MODULE, &WIT, &COMMON],
     };
     let file = |(path, text, form): &File| {
         let text = match *path {
@@ -162,7 +216,8 @@ fn policy(text: &str) -> String {
     let (_, rules) = text.split_once("apiVersion:").unwrap_or(("", text));
     let rules = rules
         .replace("widget-python.wasm", "widget.wasm")
-        .replace("widget-js.wasm", "widget.wasm");
+        .replace("widget-js.wasm", "widget.wasm")
+        .replace("widget-go.wasm", "widget.wasm");
     format!(
         "# What example.com/widget may see, offer and say. `devgate check` tells what it means on a node.\napiVersion:{rules}"
     )

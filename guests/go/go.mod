@@ -1,0 +1,3 @@
+module devgate.dev/plugin
+
+go 1.25

@@ -1,0 +1,137 @@
+// Package plugin is what a component in Go is written with: the contract under short names, with errors as Go has them.
+//
+//	package main
+//
+//	import "devgate.dev/plugin"
+//
+//	func init() { plugin.Export(gpu{}) }
+//	func main() {} // never called: the host calls what is exported
+//
+// The packages in bindings have everything else of the contract; Ask makes a value and an error of what they give.
+package plugin
+
+import (
+	"errors"
+	"fmt"
+
+	"devgate.dev/plugin/bindings/devgate_plugin_config"
+	"devgate.dev/plugin/bindings/devgate_plugin_hardware"
+	"devgate.dev/plugin/bindings/devgate_plugin_log"
+	types "devgate.dev/plugin/bindings/devgate_plugin_types"
+	exports "devgate.dev/plugin/bindings/export_devgate_plugin_plugin"
+	_ "devgate.dev/plugin/bindings/wit_exports"
+	wit "devgate.dev/plugin/wit/types"
+)
+
+// The words of the contract.
+type (
+	Device      = types.Device
+	Node        = types.Node
+	MountSource = types.MountSource
+	Property    = types.Property
+	Unit        = types.Unit
+	Pool        = types.Pool
+	Verdict     = types.Verdict
+	Edits       = types.Edits
+)
+
+// Component is what every component does. Each call runs in a fresh instance: nothing that is kept in it lasts.
+//
+// An error that is no *Error, and a panic, are told to the host as they read.
+type Component interface {
+	// Enumerate gives everything that there is now, without its health.
+	Enumerate() ([]Pool, error)
+	// Health gives one verdict for each unit, in the same order.
+	Health(resource string, units []Unit) ([]Verdict, error)
+	// Allocate gives what a container needs to use these units, besides their nodes.
+	Allocate(resource string, units []Unit) (Edits, error)
+}
+
+// Error is why something failed: what the host refused, or what the component reports.
+type Error types.Error
+
+// Error is its message, for people.
+func (e *Error) Error() string { return e.Message }
+
+// Failed is an error of the component's own; kind is one of Denied to Other.
+func Failed(kind types.ErrorKind, message string) error {
+	return &Error{Kind: kind, Message: message}
+}
+
+// Kinds of failure.
+const (
+	Denied      = types.ErrorKindDenied
+	NotFound    = types.ErrorKindNotFound
+	Gone        = types.ErrorKindGone
+	Invalid     = types.ErrorKindInvalid
+	Io          = types.ErrorKindIo
+	Limit       = types.ErrorKindLimit
+	Busy        = types.ErrorKindBusy
+	Unsupported = types.ErrorKindUnsupported
+	Other       = types.ErrorKindOther
+)
+
+// Ask makes a value and an error of what the host answers: Ask(device.Attribute("serial")).
+func Ask[T any](answer wit.Result[T, types.Error]) (T, error) {
+	if answer.IsErr() {
+		var nothing T
+		failed := Error(answer.Err())
+		return nothing, &failed
+	}
+	return answer.Ok(), nil
+}
+
+// Devices gives all granted devices of one subsystem. Needs the capability hardware.
+func Devices(subsystem string) ([]*Device, error) {
+	return Ask(devgate_plugin_hardware.Devices(subsystem))
+}
+
+// Config gives what the policy has under config, as JSON.
+func Config() string { return devgate_plugin_config.Json() }
+
+// Warn says a line to the admin.
+func Warn(line string) { devgate_plugin_log.Write(devgate_plugin_log.LevelWarn, line) }
+
+// Info says a line to the admin, where they want to know more.
+func Info(line string) { devgate_plugin_log.Write(devgate_plugin_log.LevelInfo, line) }
+
+// Healthy says that a unit may be handed out.
+func Healthy() Verdict { return types.MakeVerdictHealthy() }
+
+// Unhealthy says that a unit must not be handed out, and why; at most 256 bytes.
+func Unhealthy(reason string) Verdict { return types.MakeVerdictUnhealthy(reason) }
+
+// Unknown says why a unit's health could not be told: its last verdict stands.
+func Unknown(why string) Verdict { return types.MakeVerdictUnknown(why) }
+
+// Export makes a component what the host calls. Call it in an init function.
+func Export(component Component) {
+	exports.OnEnumerate = func() ([]Pool, *types.Error) {
+		return reported(component.Enumerate)
+	}
+	exports.OnHealth = func(resource string, units []Unit) ([]Verdict, *types.Error) {
+		return reported(func() ([]Verdict, error) { return component.Health(resource, units) })
+	}
+	exports.OnAllocate = func(resource string, units []Unit) (Edits, *types.Error) {
+		return reported(func() (Edits, error) { return component.Allocate(resource, units) })
+	}
+}
+
+// reported makes errors and panics the contract's. What is not caught ends the call as a crash, without a word of why.
+func reported[T any](call func() (T, error)) (value T, failed *types.Error) {
+	defer func() {
+		if mistake := recover(); mistake != nil {
+			failed = &types.Error{Kind: Other, Message: fmt.Sprint("panic: ", mistake)}
+		}
+	}()
+	value, err := call()
+	if err == nil {
+		return value, nil
+	}
+	var own *Error
+	if errors.As(err, &own) {
+		// What was said around it stays.
+		return value, &types.Error{Kind: own.Kind, Code: own.Code, Message: err.Error()}
+	}
+	return value, &types.Error{Kind: Other, Message: err.Error()}
+}

