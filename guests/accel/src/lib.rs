@@ -7,7 +7,7 @@ mod drivers;
 mod health;
 mod survey;
 
-use devgate_sdk::{Edits, Error, Plugin, Pool, Property, Unit, Verdict, log};
+use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
 
 /// The class that such devices are in.
 const ACCEL: &str = "accel";
@@ -28,11 +28,8 @@ impl Plugin for Accel {
             units.entry(resource.clone()).or_default();
         }
         let pool = |(resource, units): (String, Vec<Unit>)| {
-            let unread = found.unread.get(&resource).map(|names| names.join(" "));
-            let mut pool = Pool::new(resource, units);
-            pool.properties
-                .extend(unread.map(|names| Property::new("devgate.unread", names)));
-            pool
+            let unread = found.unread.get(&resource).into_iter().flatten();
+            Pool::new(resource, units).with_unread(unread)
         };
         Ok(units.into_iter().map(pool).collect())
     }

@@ -12,7 +12,7 @@ mod mode;
 mod ras;
 mod survey;
 
-use devgate_sdk::{Edits, Error, Plugin, Pool, Preference, Property, Unit, Verdict, log};
+use devgate_sdk::{Edits, Error, Plugin, Pool, Preference, Unit, Verdict, log};
 
 /// The bus of the GPUs, and that of partitions other than a GPU's first.
 const PCI: &str = "pci";
@@ -24,19 +24,16 @@ struct AmdGpu;
 impl Plugin for AmdGpu {
     fn enumerate() -> Result<Vec<Pool>, Error> {
         let config = config::parse(&devgate_sdk::config::json())?;
-        let found = survey::look()?;
+        let mut found = survey::look()?;
         for note in &found.notes {
             log::warn(note);
         }
-        let mut pools = survey::pools(found.parts, &config)?;
-        if let Some(first) = pools.first_mut().filter(|_| !found.unread.is_empty()) {
-            let names = found.unread.join(" ");
-            first.properties.push(Property::new("devgate.unread", names));
-        }
-        for pool in &mut pools {
+        let pools = survey::pools(found.parts, &config)?.into_iter().map(|mut pool| {
             pool.shared_nodes = kfd::nodes()?;
-        }
-        Ok(pools)
+            // On the first; the host takes it for the whole plugin.
+            Ok(pool.with_unread(std::mem::take(&mut found.unread)))
+        });
+        pools.collect()
     }
 
     fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {

@@ -8,7 +8,7 @@ mod models;
 mod survey;
 
 use devgate_drm::Resets;
-use devgate_sdk::{Edits, Error, Plugin, Pool, Property, Unit, Verdict, log};
+use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
 
 /// The bus of the GPUs.
 const PCI: &str = "pci";
@@ -31,14 +31,12 @@ impl Plugin for IntelGpu {
         let mut pools = Vec::new();
         for driver in DRIVERS {
             let units = found.units.remove(driver).unwrap_or_default();
-            pools.push(Pool::new(format!("{DOMAIN}/{driver}"), units));
+            // On the first; the host takes it for the whole plugin.
+            let unread = std::mem::take(&mut found.unread);
+            pools.push(Pool::new(format!("{DOMAIN}/{driver}"), units).with_unread(unread));
         }
         if let Some(unit) = found.monitoring {
             pools.push(Pool::new(format!("{DOMAIN}/{MONITORING}"), vec![unit]));
-        }
-        if let Some(first) = pools.first_mut().filter(|_| !found.unread.is_empty()) {
-            let names = found.unread.join(" ");
-            first.properties.push(Property::new("devgate.unread", names));
         }
         Ok(pools)
     }

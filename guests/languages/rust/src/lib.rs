@@ -5,7 +5,7 @@ mod config;
 #[cfg(test)]
 mod tests;
 
-use devgate_sdk::{Device, Edits, Error, Plugin, Pool, Property, Unit, Verdict, hardware, log};
+use devgate_sdk::{Device, Edits, Error, Plugin, Pool, Unit, Verdict, hardware, log};
 
 const RESOURCE: &str = "example.com/widget";
 
@@ -14,22 +14,18 @@ struct Widget;
 impl Plugin for Widget {
     fn enumerate() -> Result<Vec<Pool>, Error> {
         config::mode(&devgate_sdk::config::json())?;
-        let mut pool = Pool::new(RESOURCE, Vec::new());
-        let mut unread = Vec::new();
+        let (mut units, mut unread) = (Vec::new(), Vec::new());
         for card in hardware::devices("pci")? {
             let name = card.name();
             match described(card, &name) {
-                Ok(unit) => pool.units.push(unit),
+                Ok(unit) => units.push(unit),
                 Err(error) => {
                     log::warn(&format!("{name} is not offered: {}", error.message));
                     unread.push(name);
                 }
             }
         }
-        if !unread.is_empty() {
-            pool.properties.push(Property::new("devgate.unread", unread.join(" ")));
-        }
-        Ok(vec![pool])
+        Ok(vec![Pool::new(RESOURCE, units).with_unread(unread)])
     }
 
     fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
