@@ -377,7 +377,10 @@ fn partitions_are_parts_of_their_gpu() {
     }
     assert_eq!(survey.unit("amdgpu_xcp_55").backing, ["0000:e5:00.0", "amdgpu_xcp_55"]);
     // Without that word in the policy each would have what the first one has.
-    let policy = with("    partitions: {own: [\"/dev/dri/card*\", \"/dev/dri/renderD*\"]}\n", "");
+    let policy = with(
+        "    partitions: {own: [\"/dev/dri/card*\", \"/dev/dri/renderD*\"]}\n",
+        "",
+    );
     let survey = Rig::of::<AmdGpu>(&policy, "amd", MI300X).survey();
     assert!(survey.unit("0000:05:00.0").is_healthy());
     assert!(reason(&survey, "amdgpu_xcp_0").contains("already backs 0000:05:00.0"));

@@ -303,7 +303,9 @@ async fn files_stay_where_it_is_not_known_what_was_handed_out() {
     write(open().files().unwrap(), &[tells("a.com/x", "1", "one")]).unwrap();
     let file = state.join("handed-out.json");
     for content in [None, Some("{")] {
-        content.map(|content| fs::write(&file, content).unwrap());
+        if let Some(content) = content {
+            fs::write(&file, content).unwrap();
+        }
         let memory = open();
         assert_eq!(names(&told), ["a.com-x-1-device.json"]);
         assert_eq!(memory.orphans(), [("a.com/x".to_owned(), "1".to_owned())]);

@@ -139,7 +139,10 @@ fn each_step_does_what_it_says() -> anyhow::Result<()> {
     let read =
         |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let node = read("node.umockdev");
-    let lines: Vec<&str> = node.lines().map(|line| line.trim_start_matches("S: #!")).collect();
+    let lines: Vec<&str> = node
+        .lines()
+        .map(|line| line.trim_start_matches("E: DEVGATE="))
+        .collect();
     for line in [
         "F: /proc/driver/acme/version=1.2\\n",
         "L: acme=../1-1.2",
