@@ -41,8 +41,8 @@ impl PluginPolicy {
             "kernel-log" => when(!self.kernel_log.is_empty(), "kernel-log"),
             "control" => when(!self.control.is_empty(), "control"),
             "state" => when(self.state, "state"),
-            "wasi:clocks" => when(self.wasi.contains(&"clocks"), "wasi: clocks"),
-            "wasi:random" => when(self.wasi.contains(&"random"), "wasi: random"),
+            "wasi:clocks" => when(self.wasi.contains(&"clocks"), "wasi"),
+            "wasi:random" => when(self.wasi.contains(&"random"), "wasi"),
             _ => Grant::Unknown,
         }
     }

@@ -59,7 +59,7 @@ pub(super) fn of(file: &str, report: &Report) -> String {
             report
                 .imports
                 .iter()
-                .any(|import| import.key == Some(&*format!("wasi: {word}")))
+                .any(|import| import.key == Some("wasi") && import.name.starts_with(&format!("wasi:{word}/")))
         })
         .collect();
     if !wasi.is_empty() {
@@ -126,10 +126,10 @@ mod tests {
                 contents,
             };
             let mut report = Report::new(Path::new(file), b"", inspection);
-            let wasi = ["wasi: clocks", "wasi: random"].map(|key| Import {
-                name: "wasi:x/y@0.2.6".to_owned(),
+            let wasi = ["wasi:clocks/wall-clock@0.2.6", "wasi:random/random@0.2.6"].map(|name| Import {
+                name: name.to_owned(),
                 need: "key",
-                key: Some(key),
+                key: Some("wasi"),
                 reason: None,
             });
             report.imports = LEAST

@@ -62,7 +62,7 @@ fn all_imports_that_are_not_granted_are_named_at_once() {
         "hardware" => ImportGrant::NotGranted { key: "hardware" },
         "host-paths" => ImportGrant::NotGranted { key: "host-nodes" },
         "kernel-log" => ImportGrant::NotGranted { key: "kernel-log" },
-        "wasi:clocks" => ImportGrant::NotGranted { key: "wasi: clocks" },
+        "wasi:clocks" => ImportGrant::NotGranted { key: "wasi" },
         _ => ImportGrant::Granted,
     };
     let request = LoadRequest {
@@ -79,7 +79,7 @@ plugin snoop: component asks for what it does not get:
   devgate:plugin/host-paths@0.1.3    needs "host-nodes:" in the policy
   devgate:plugin/teleport@0.1.0      is not an interface of the contract 0.1.0
   devgate:plugin/state@0.2.0         is another version of the contract; this host has 0.1.0
-  wasi:clocks/monotonic-clock@0.2.6  needs "wasi: clocks" in the policy
+  wasi:clocks/monotonic-clock@0.2.6  needs "wasi:" in the policy
   wasi:sockets/tcp@0.2.6             is never served: a component has no network
   wasi:cli/stdout@0.3.0              is another version of WASI; parts of 0.2 are served
   other:vendor/tool                  is not part of the contract: a component imports only devgate:plugin and parts of WASI 0.2
