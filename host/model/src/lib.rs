@@ -10,6 +10,7 @@ mod fault;
 mod limits;
 mod name;
 mod node;
+mod reference;
 mod text;
 
 pub use contract::{DeviceHandle, Edits, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
@@ -17,4 +18,5 @@ pub use fault::{CallError, GuestFault, HostFault, Limit};
 pub use limits::{ByteSize, Limits};
 pub use name::{InvalidName, PluginName, ResourceName, UnitId};
 pub use node::{Access, InvalidAccess, NodeKind, NodeNumber};
+pub use reference::{Digest, InvalidReference, PinnedReference, Reference, Repository};
 pub use text::{GuestText, escape};
