@@ -3,7 +3,7 @@
 use crate::error::Report;
 use crate::resources::ResourceGrant;
 use crate::yaml::At;
-use crate::{MountGrant, Origin, PluginPolicy, RuleEntry};
+use crate::{LabelRule, MountGrant, Origin, PluginPolicy, RuleEntry};
 use devgate_model::escape;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ pub(crate) struct Claims {
     env: HashMap<String, (String, Origin)>,
     annotations: HashMap<String, (String, Origin)>,
     targets: HashMap<String, (Arc<MountGrant>, String)>,
+    labels: Vec<(LabelRule, String)>,
 }
 
 impl Claims {
@@ -30,6 +31,23 @@ impl Claims {
             claim(&mut self.annotations, plugin, entry, names(entry), what, report);
         }
         self.targets(plugin, report);
+        self.labels(plugin, report);
+    }
+
+    /// A node has a label once.
+    fn labels(&mut self, plugin: &PluginPolicy, report: &mut Report) {
+        for rule in &plugin.labels.0 {
+            let other = self.labels.iter().find(|(other, _)| other.name.overlaps(&rule.name));
+            if let Some((other, whose)) = other {
+                let message = format!(
+                    "label \"{}\" of plugin \"{}\" may be the same as \"{}\" of plugin \"{whose}\" ({})",
+                    rule.name, plugin.name, other.name, other.origin
+                );
+                report.error_with_hint(rule.at, message, "a node has a label once: give them different names");
+                continue;
+            }
+            self.labels.push((rule.clone(), plugin.name.to_string()));
+        }
     }
 
     fn resources(&mut self, plugin: &PluginPolicy, at: At, report: &mut Report) {

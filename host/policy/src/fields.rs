@@ -33,19 +33,9 @@ impl<'a> Fields<'a> {
         let mut known = Vec::with_capacity(entries.len());
         for (key, value) in entries {
             let shown = escape(&key.text, 80);
-            match section.find(&key.text) {
-                Some(known_key) if matches!(known_key.kind, Kind::Later) => {
-                    report.error(
-                        key.at,
-                        format!("\"{shown}\" in {place} is not served by this version yet"),
-                    );
-                    continue;
-                }
-                Some(known_key) => {
-                    known.push((known_key, key.at, value));
-                    continue;
-                }
-                None => {}
+            if let Some(known_key) = section.find(&key.text) {
+                known.push((known_key, key.at, value));
+                continue;
             }
             let message = format!("unknown key \"{shown}\" in {place}");
             let hint = match (
@@ -66,6 +56,11 @@ impl<'a> Fields<'a> {
             place,
             known,
         })
+    }
+
+    /// Where the mapping is.
+    pub(crate) fn at(&self) -> At {
+        self.at
     }
 
     /// The same mapping without one key.

@@ -79,7 +79,7 @@ impl Filter {
         list.iter().take(MOST).filter_map(read).collect()
     }
 
-    fn read(entry: &Item<'_>, place: &str, report: &mut Report) -> Option<Self> {
+    pub(crate) fn read(entry: &Item<'_>, place: &str, report: &mut Report) -> Option<Self> {
         let fields = Fields::open(entry.node, place, &key::FILTER, report)?;
         let conditions = Conditions::read(&fields, report);
         if matches!(&entry.node.value, Value::Map(stated) if stated.is_empty()) {

@@ -4,14 +4,16 @@
 mod containers;
 mod filter;
 mod hardware;
+mod labels;
 mod limits;
 mod plugin;
 
 pub(crate) use containers::{CONTAINERS, MOUNT};
 pub(crate) use filter::{FILTER, RENAME};
 pub(crate) use hardware::{CONTROL, HOST_NODES, NODE, PARTITIONS, SELECTOR};
+pub(crate) use labels::LABEL;
 pub(crate) use limits::{HEALTH, LIMITS};
-pub(crate) use plugin::{COMPONENT, PLUGIN, POLICY};
+pub(crate) use plugin::{COMPONENT, PLUGIN, POLICY, SIGNATURE};
 
 use devgate_model::ByteSize;
 use std::time::Duration;
@@ -80,12 +82,12 @@ pub(crate) enum Kind {
     Many(&'static Section),
     /// Names with a mapping each.
     Named(&'static Section),
+    /// Names with a text or a mapping each.
+    Labels(&'static Section),
     /// Names with one pattern or several each.
     NamedPatterns,
     /// Names with a rule for values each.
     Rules,
-    /// The format has it and this version refuses it: what it grants is not there yet.
-    Later,
 }
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
@@ -97,14 +99,10 @@ const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str
     }
 }
 
-const fn later(name: &'static str, doc: &'static str) -> Key {
-    key(name, Kind::Later, Default::Means("nothing"), doc)
-}
-
 impl Section {
     /// The keys that this version serves.
     pub(crate) fn served(&self) -> impl Iterator<Item = &'static Key> {
-        self.keys.iter().filter(|key| !matches!(key.kind, Kind::Later))
+        self.keys.iter()
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&'static Key> {

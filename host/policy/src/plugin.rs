@@ -1,11 +1,12 @@
 //! One plugin's entry in the policy.
 
+use crate::component::Component;
 use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::yaml::At;
 use crate::{
-    ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Partitions, Rename,
-    ResourceGrant, Selector, Use, key, limits, resources,
+    ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Labels, Partitions,
+    Rename, ResourceGrant, Selector, Use, key, limits, resources,
 };
 use devgate_model::{Limits, PluginName, ResourceName};
 use std::fmt;
@@ -70,6 +71,9 @@ pub struct PluginPolicy {
     pub origin: Origin,
     /// Where its component comes from.
     pub component: ComponentSource,
+    /// Files with public keys, of which one must have signed the component: beneath the directory of components, or beside the
+    /// policy's file. Nothing where no signature is asked for.
+    pub cosign_keys: Option<Vec<String>>,
     /// What it may offer: 1 to 16 entries, none of which another plugin's overlaps.
     pub resources: Vec<ResourceGrant>,
     /// The kernel devices that it may see.
@@ -107,6 +111,8 @@ pub struct PluginPolicy {
     pub except: Vec<Filter>,
     /// Under which other name units are offered; the first that matches counts.
     pub rename: Vec<Rename>,
+    /// Labels of the node.
+    pub labels: Labels,
     /// When a device's state counts as changed.
     pub health: Health,
     /// What one call may use up.
@@ -155,7 +161,7 @@ impl PluginPolicy {
         let place = format!("plugin \"{}\"", devgate_model::escape(entry.key, 80));
         let fields = Fields::open(entry.node, &place, &key::PLUGIN, report)?;
         let component = fields.need("component", report);
-        let component = component.and_then(|item| ComponentSource::read(&item, &place, report));
+        let component = component.and_then(|item| Component::read(&item, &place, report));
         let resources = fields.need("resources", report);
         let resources = resources.map(|item| resources::read(&item, report)).unwrap_or_default();
         let hardware = fields.get("hardware").map(|item| read_hardware(&item, &place, report));
@@ -208,14 +214,17 @@ impl PluginPolicy {
             .map(|item| Filter::read_list(&item, &place, report));
         let rename = fields.get("rename");
         let rename = rename.map(|item| Rename::read_list(&item, &place, &resources, report));
+        let labels = fields.get("labels").map(|item| Labels::read(&item, &place, report));
         let health = fields.get("health").map(|item| Health::read(&item, &place, report));
         let limits = fields.get("limits").map(|item| limits::read(&item, &place, report));
         let config = fields.get("config").map(|item| read_config(&item, report));
         // Only now: what is missing must not hide what else is wrong.
+        let Component { source, cosign_keys } = component?;
         Some(Self {
             name: name?,
             origin: Origin::new(report, entry.key_at),
-            component: component?,
+            component: source,
+            cosign_keys,
             resources,
             hardware: hardware.unwrap_or_default(),
             host_nodes: host_nodes.unwrap_or_default(),
@@ -234,6 +243,7 @@ impl PluginPolicy {
             only: only.unwrap_or_default(),
             except: except.unwrap_or_default(),
             rename: rename.unwrap_or_default(),
+            labels: labels.unwrap_or_default(),
             health: health.unwrap_or_default(),
             limits: limits.unwrap_or_default(),
             config: config.unwrap_or_default(),

@@ -84,6 +84,9 @@ fn kind(kind: Kind) -> Value {
         Kind::One(inner) => section(inner),
         Kind::Many(inner) => json!({ "type": "array", "minItems": 1, "items": section(inner) }),
         Kind::Named(inner) => json!({ "type": "object", "additionalProperties": section(inner) }),
+        Kind::Labels(inner) => json!({
+            "type": "object", "additionalProperties": { "anyOf": [text(), section(inner)] },
+        }),
         Kind::NamedPatterns => json!({ "type": "object", "additionalProperties": one_or_several(&text()) }),
         // An empty text may be meant in a list.
         Kind::Rules => json!({
@@ -92,7 +95,6 @@ fn kind(kind: Kind) -> Value {
                 "anyOf": [text(), { "type": "array", "minItems": 1, "items": { "type": "string" } }],
             },
         }),
-        Kind::Later => Value::Bool(false),
     }
 }
 

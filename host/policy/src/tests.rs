@@ -93,6 +93,9 @@ plugins:
     only: [{id: "a*", resource: v.com/raw, device: "0000:*", property: {mode: [a, b]}}]
     except: [{id: a1}]
     rename: [{resource: v.com/raw, id: "*", device: "*", property: {mode: a}, to: v.com/af-a}]
+    labels:
+      v.com/x.product: "{property.mode}"
+      v.com/x.memory: {value: "{property.memory}", of: min, in: MiB, units: {id: "*"}, values: "[0-9]*"}
     health: {unhealthy-after: 1s, healthy-after: 2s, stale-after: 3s, check-every: 4s, enumerate-every: 5s, new-boot: forgives}
     limits:
       cpu: 1s
@@ -111,6 +114,9 @@ plugins:
       functions: 2
       function-size: 1KiB
     config: {a: [1]}
+  pulled:
+    component: {oci: "registry.example.com/vendor/gpu:1.2@sha256:9f2c0a0000000000000000000000000000000000000000000000000000000001", signature: {cosign-key: vendor.pem}}
+    resources: [v.com/pulled]
 "#;
 
 pub(super) fn read(text: &str) -> Result<Policy, PolicyErrors> {

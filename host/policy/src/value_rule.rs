@@ -119,35 +119,17 @@ impl Template {
             )
         };
         let mut parts = Vec::new();
-        let mut literal = String::new();
-        let mut rest = text;
-        while let Some(at) = rest.find(['{', '}']) {
-            let (before, from) = rest.split_at(at);
-            literal.push_str(before);
-            let doubled = ["{{", "}}"].into_iter().find_map(|brace| from.strip_prefix(brace));
-            if let Some(after) = doubled {
-                literal.push_str(from.get(..1).unwrap_or_default());
-                rest = after;
-                continue;
-            }
-            let (name, after) = from
-                .strip_prefix('{')
-                .and_then(|inner| inner.split_once('}'))
-                .ok_or_else(refuse)?;
-            let part = match name {
-                "ids" => Part::Ids,
-                "resource" => Part::Resource,
-                _ => match name.strip_prefix("property.") {
+        for piece in pieces(text).ok_or_else(refuse)? {
+            parts.push(match piece {
+                Piece::Literal(text) => Part::Literal(text),
+                Piece::Name("ids") => Part::Ids,
+                Piece::Name("resource") => Part::Resource,
+                Piece::Name(name) => match name.strip_prefix("property.") {
                     Some(property) if is_property(property) => Part::Property(property.to_owned()),
                     _ => return Err(refuse()),
                 },
-            };
-            push_literal(&mut parts, &mut literal);
-            parts.push(part);
-            rest = after;
+            });
         }
-        literal.push_str(rest);
-        push_literal(&mut parts, &mut literal);
         Ok(Self {
             text: text.into(),
             parts: parts.into(),
@@ -218,13 +200,45 @@ impl Template {
     }
 }
 
-fn push_literal(parts: &mut Vec<Part>, literal: &mut String) {
+/// A part of a text with placeholders.
+pub(crate) enum Piece<'a> {
+    /// Text that stands for itself.
+    Literal(String),
+    /// What stands between braces.
+    Name(&'a str),
+}
+
+/// Takes a text with placeholders apart; `{{` and `}}` stand for braces. Nothing where a brace has no other.
+pub(crate) fn pieces(text: &str) -> Option<Vec<Piece<'_>>> {
+    let mut parts = Vec::new();
+    let mut literal = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, from) = rest.split_at(at);
+        literal.push_str(before);
+        let doubled = ["{{", "}}"].into_iter().find_map(|brace| from.strip_prefix(brace));
+        if let Some(after) = doubled {
+            literal.push_str(from.get(..1).unwrap_or_default());
+            rest = after;
+            continue;
+        }
+        let (name, after) = from.strip_prefix('{')?.split_once('}')?;
+        push_literal(&mut parts, &mut literal);
+        parts.push(Piece::Name(name));
+        rest = after;
+    }
+    literal.push_str(rest);
+    push_literal(&mut parts, &mut literal);
+    Some(parts)
+}
+
+fn push_literal(parts: &mut Vec<Piece<'_>>, literal: &mut String) {
     if !literal.is_empty() {
-        parts.push(Part::Literal(std::mem::take(literal)));
+        parts.push(Piece::Literal(std::mem::take(literal)));
     }
 }
 
-fn is_property(name: &str) -> bool {
+pub(crate) fn is_property(name: &str) -> bool {
     let ok = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
     (1..=128).contains(&name.len()) && name.bytes().all(ok)
 }

@@ -1,8 +1,8 @@
 //! The keys of a file and of a plugin.
 
 use super::{
-    CONTAINERS, CONTROL, Default, FILTER, HEALTH, HOST_NODES, Kind, LIMITS, PARTITIONS, RENAME, SELECTOR, Section, key,
-    later,
+    CONTAINERS, CONTROL, Default, FILTER, HEALTH, HOST_NODES, Kind, LABEL, LIMITS, PARTITIONS, RENAME, SELECTOR,
+    Section, key,
 };
 use crate::{API_VERSION, KIND};
 use Default::{Is, Means, Required};
@@ -144,6 +144,12 @@ pub(crate) const PLUGIN: Section = Section {
             "Under which other resource units are offered; the first entry that matches a unit counts.",
         ),
         key(
+            "labels",
+            Kind::Labels(&LABEL),
+            Means("none"),
+            "Labels of the node that tell of its units, through Node Feature Discovery: each a template, or a mapping (see below). At most 64; no other plugin may have one of the same name.",
+        ),
+        key(
             "health",
             Kind::One(&HEALTH),
             Means("see below"),
@@ -170,7 +176,7 @@ pub(crate) const COMPONENT: Section = Section {
         key(
             "file",
             Kind::Text(None),
-            Required,
+            Means("none; this or `oci` must be there"),
             "The file's path in the directory of components; neither absolute nor with `..`.",
         ),
         key(
@@ -179,7 +185,27 @@ pub(crate) const COMPONENT: Section = Section {
             Means("not checked"),
             "The digest that the file must have, as `sha256sum` prints it.",
         ),
-        later("oci", "The component as an artifact in a registry."),
-        later("signature", "The key that must have signed it."),
+        key(
+            "oci",
+            Kind::Text(Some("^[^/@]+/[^@]+@sha256:[0-9a-f]{64}$")),
+            Means("none; this or `file` must be there"),
+            "The component as an artifact in a registry, by its digest: `registry.example.com/vendor/gpu:1.2@sha256:…`. `devgate push` and `devgate pull` print it; docs/registry.md says more.",
+        ),
+        key(
+            "signature",
+            Kind::One(&SIGNATURE),
+            Means("not checked"),
+            "Who must have signed it.",
+        ),
     ],
+};
+
+pub(crate) const SIGNATURE: Section = Section {
+    name: "signature",
+    keys: &[key(
+        "cosign-key",
+        Kind::Texts,
+        Required,
+        "Files with public keys in PEM, of which one must have signed the component with cosign: 1 to 8 paths beside the policy or, where there is no such file, in the directory of components; neither absolute nor with `..`. An artifact's signature is in its registry, a file's is beside it as `FILE.sig`.",
+    )],
 };

@@ -68,7 +68,9 @@ fn the_sample_is_read() {
     assert_eq!(names, ["acme", "nics", "fuse"]);
     let acme = &policy.plugins["acme"];
     assert_eq!(acme.origin.to_string(), "policy.yaml:4");
-    let ComponentSource::File { path, sha256 } = &acme.component;
+    let ComponentSource::File { path, sha256 } = &acme.component else {
+        panic!("{:?}", acme.component);
+    };
     assert_eq!(
         (path.as_str(), sha256.unwrap()[..3].to_vec(), sha256.unwrap()[31]),
         ("acme-gpu.wasm", vec![0x9f, 0x2c, 0x0a], 1)
@@ -93,7 +95,7 @@ fn every_example_on_the_page_for_people_is_read() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(examples.len(), 18);
+    assert_eq!(examples.len(), 20);
     for example in examples {
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
         let text = match example {
@@ -476,4 +478,19 @@ fn a_plugin_has_1_to_16_resources() {
     };
     assert_eq!(read(&text(16)).unwrap().plugins["p"].resources.len(), 16);
     assert!(read(&text(17)).is_err() && read(&text(0)).is_err());
+}
+
+#[test]
+fn a_component_in_a_registry_is_named_by_its_digest_and_may_need_a_signature() {
+    let policy = read(crate::tests::EVERYTHING).unwrap();
+    let pulled = &policy.plugins["pulled"];
+    let ComponentSource::Oci(reference) = &pulled.component else {
+        panic!("{:?}", pulled.component);
+    };
+    assert_eq!(
+        (reference.repository.name.as_str(), reference.digest.0[31]),
+        ("vendor/gpu", 1)
+    );
+    assert_eq!(pulled.cosign_keys.as_deref(), Some(&["vendor.pem".to_owned()][..]));
+    assert_eq!(policy.plugins["all"].cosign_keys, None);
 }

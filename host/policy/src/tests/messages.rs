@@ -36,12 +36,22 @@ fn unknown_keys_are_refused_with_the_nearest() {
 }
 
 #[test]
-fn keys_of_later_versions_are_known_but_refused() {
-    insta::assert_snapshot!(errors(&with("").replace("{file: p.wasm}", "{oci: r@sha256:1, signature: {cosign-key: k}}")), @r#"
-        policy.yaml:5:16: component of plugin "p" has no "file"
-        policy.yaml:5:17: "oci" in component of plugin "p" is not served by this version yet
-        policy.yaml:5:34: "signature" in component of plugin "p" is not served by this version yet
+fn a_component_comes_from_one_place_that_says_what_is_meant() {
+    let component = |text: &str| errors(&with("").replace("{file: p.wasm}", text));
+    insta::assert_snapshot!(component("{}"), @r#"policy.yaml:5:16: component of plugin "p" has neither "file" nor "oci""#);
+    insta::assert_snapshot!(component("{oci: registry.example.com/gpu:1.2}"), @r#"policy.yaml:5:22: "oci" in component of plugin "p" must have the digest of what is meant, such as registry.example.com/gpu:1.2@sha256:9f2c…, because a tag can be given to something else; `devgate pull registry.example.com/gpu:1.2` prints it"#);
+    insta::assert_snapshot!(component("{oci: \"vendor/gpu@sha256:12\"}"), @r#"policy.yaml:5:22: "oci" in component of plugin "p" has no digest of the form sha256: and 64 hexadecimal digits in lower case; it is "vendor/gpu@sha256:12""#);
+    insta::assert_snapshot!(component("{oci: \"vendor/gpu\", file: p.wasm, sha256: 12}"), @r#"
+        policy.yaml:5:22: "oci" in component of plugin "p" names no registry: write its host before the first "/", such as registry.example.com; it is "vendor/gpu"
+        policy.yaml:5:42: "file" in component of plugin "p" must not be there beside "oci": a component comes from one place
+        policy.yaml:5:58: "sha256" in component of plugin "p" must not be there beside "oci", whose digest says what is meant
         "#);
+    insta::assert_snapshot!(component("{file: p.wasm, signature: {}}"), @r#"policy.yaml:5:42: signature of plugin "p" has no "cosign-key""#);
+    insta::assert_snapshot!(component("{file: p.wasm, signature: {cosign-key: [a, ../b, 3]}}"), @r#"
+        policy.yaml:5:59: "cosign-key" in signature of plugin "p" must be a path in the directory of components, not absolute and without "..", not "../b"
+        policy.yaml:5:65: "cosign-key" in signature of plugin "p" must be text, not a number; put it in quotes
+        "#);
+    insta::assert_snapshot!(component("{file: p.wasm, signature: {cosign-key: [a, b, c, d, e, f, g, h, i]}}"), @r#"policy.yaml:5:55: "cosign-key" in signature of plugin "p" must have at most 8 keys, not 9"#);
 }
 
 #[test]
@@ -237,7 +247,7 @@ plugins:
         policy.yaml:4:70: resource "kubernetes.io/x" must not be in kubernetes.io, which is Kubernetes' own
         policy.yaml:5:25: "file" in component of plugin "b" must be a path in the directory of components, not absolute and without "..", not "/etc/x.wasm"
         policy.yaml:5:50: "resources" in plugin "b" must not be empty
-        policy.yaml:6:18: component of plugin "c" has no "file"
+        policy.yaml:6:18: component of plugin "c" has neither "file" nor "oci"
         policy.yaml:6:27: "sha256" in component of plugin "c" must be text, not a number; put it in quotes
         policy.yaml:7:6: plugin "d" has no "component"
         policy.yaml:8:6: plugin "e" has no "resources"

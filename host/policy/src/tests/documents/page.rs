@@ -38,7 +38,7 @@ fn sections() -> Vec<&'static Section> {
         }
         found.push(section);
         for key in section.keys {
-            if let Kind::One(inner) | Kind::Many(inner) | Kind::Named(inner) = key.kind {
+            if let Kind::One(inner) | Kind::Many(inner) | Kind::Named(inner) | Kind::Labels(inner) = key.kind {
                 open.push(inner);
             }
         }
@@ -86,9 +86,9 @@ fn kind(key: &Key) -> String {
         Kind::One(_) => "mapping".to_owned(),
         Kind::Many(_) => "list".to_owned(),
         Kind::Named(_) => "names with a mapping each".to_owned(),
+        Kind::Labels(_) => "names with text or a mapping each".to_owned(),
         Kind::NamedPatterns => "names with pattern(s) each".to_owned(),
         Kind::Rules => "keys with a rule each".to_owned(),
-        Kind::Later => "not served yet".to_owned(),
     }
 }
 
@@ -113,7 +113,7 @@ fn walk(section: &Section, value: &Value, seen: &mut Vec<String>) {
                 .unwrap()
                 .iter()
                 .for_each(|one| walk(section, one, seen)),
-            Kind::Named(section) => inner
+            Kind::Named(section) | Kind::Labels(section) => inner
                 .as_object()
                 .unwrap()
                 .values()
