@@ -44,7 +44,8 @@ use listing::Listing;
 pub(crate) use register::cause;
 use registration::Registration;
 pub(crate) use repeats::Repeats;
-pub use watched::{FrontEndWatch, Phase, RegistrationStatus};
+pub use socket::{LeftBehind, left_behind};
+pub use watched::{FrontEndWatch, Hidden, Phase, RegistrationStatus};
 
 /// Where the kubelet is and how patient to be with it. The defaults are for production; tests shorten the times.
 #[derive(Debug, Clone)]
@@ -282,7 +283,12 @@ impl Resources {
         let resource = offer.resource().clone();
         let shutdown = CancellationToken::new();
         let (sender, current) = watch::channel(Arc::clone(offer));
-        let listing = Listing::new(resource.clone(), current.clone(), self.config.coalesce);
+        let listing = Listing::new(
+            resource.clone(),
+            current.clone(),
+            self.config.coalesce,
+            self.config.watch.clone(),
+        );
         let registration = Registration {
             config: Arc::clone(&self.config),
             resource: resource.clone(),

@@ -2,6 +2,7 @@
 //! restart of the host.
 
 use crate::component::{LogBatch, LogEvent};
+use crate::status::KernelLogStatus;
 use devgate_model::{Failure, FailureKind, escape};
 use devgate_node::{KernelLine, LogSource};
 use devgate_policy::KernelPattern;
@@ -47,6 +48,8 @@ struct Kept {
     last: Option<u64>,
     /// Nothing is known of what comes at or before this place, if there is one: it was lost, or had no room.
     lost: Option<Place>,
+    /// How many times lines were lost.
+    gaps: u64,
 }
 
 /// A line of the log and a pattern that matched it.
@@ -174,6 +177,16 @@ impl Captures {
         let mut kept = self.lock();
         kept.lost = kept.last.map(|last| (last, AFTER_ALL)).or(kept.lost);
         kept.first = None;
+        kept.gaps += 1;
+    }
+
+    /// What whoever watches the host is told, where there is anything to hear.
+    pub(crate) fn status(&self) -> Option<KernelLogStatus> {
+        let kept = self.lock();
+        (!kept.patterns.is_empty()).then(|| KernelLogStatus {
+            off: kept.off.clone(),
+            gaps: kept.gaps,
+        })
     }
 
     /// What was captured after a cursor (from the first that is kept, where it is empty), oldest first, at most `most`.
@@ -284,6 +297,7 @@ impl Kept {
             off: self.off.clone(),
             lost: self.last.map(|last| (last, AFTER_ALL)),
             last: self.last,
+            gaps: self.gaps,
             ..Self::default()
         }
     }

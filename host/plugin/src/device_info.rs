@@ -9,6 +9,7 @@ mod files;
 mod record;
 
 pub(crate) use files::{Files, Tells, Wanted};
+pub(crate) use record::left_behind;
 
 use crate::grants::GrantedNode;
 use crate::inventory::UnitRecord;
@@ -111,10 +112,13 @@ fn rdma_device(node: &Node, function: &DevicePath) -> Option<String> {
     }
 }
 
+/// How each file's name ends.
+const SUFFIX: &str = "-device.json";
+
 /// The file's name, as whoever reads it makes it of the same two.
 pub(crate) fn file_name(resource: &ResourceName, id: &str) -> String {
     let plain = |text: &str| text.replace('/', "-");
-    format!("{}-{}-device.json", plain(resource.as_str()), plain(id))
+    format!("{}-{}{SUFFIX}", plain(resource.as_str()), plain(id))
 }
 
 /// The longest name of a file that Linux takes, in bytes (`NAME_MAX`).

@@ -33,6 +33,14 @@ pub(crate) struct UnitRecord {
     pub(crate) numa_nodes: BTreeSet<u32>,
 }
 
+impl UnitRecord {
+    /// All that it is made of: what its component says, and what its own nodes belong to.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &DevicePath> {
+        let owners = self.nodes.iter().filter(|node| !node.grant.shared);
+        self.backing.iter().chain(owners.filter_map(|node| node.owner.as_ref()))
+    }
+}
+
 /// One resource's units, sorted by id, and the nodes that each allocation hands out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PoolRecord {
@@ -66,6 +74,15 @@ pub(crate) struct Inventory {
     pub(crate) withdrawn: BTreeMap<UnitId, Arc<str>>,
     /// The kernel names of devices that the component cannot describe now.
     pub(crate) unread: BTreeSet<String>,
+}
+
+/// A unit that a pod holds, and that the component does not list as it was handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Strayed {
+    /// What is different.
+    pub(crate) why: Arc<str>,
+    /// Whether the component lists a unit of this id at all; where not, it is no device of the node any more, but its pod's.
+    pub(crate) listed: bool,
 }
 
 /// A pool or a unit that the gate did not let through. The others are not affected.
@@ -174,26 +191,31 @@ impl Inventory {
         resource: &ResourceName,
         before: &PoolRecord,
         old: &Arc<UnitRecord>,
-    ) -> Option<String> {
+    ) -> Option<Strayed> {
         let pool = self.pool_like(resource, before);
         let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
-        let reason = match found.ok().and_then(|n| pool.units.get_mut(n)) {
+        match found.ok().and_then(|n| pool.units.get_mut(n)) {
             Some(new) if new.is_same_hardware(old) => {
                 // Its properties are those that its pod's environment was made of.
                 *new = Arc::clone(old);
-                return None;
+                None
             }
             Some(new) => {
                 *new = Arc::clone(old);
-                "its hardware is another than when it was handed out"
+                Some(Strayed {
+                    why: "its hardware is another than when it was handed out".into(),
+                    listed: true,
+                })
             }
             None => {
                 let at = pool.units.partition_point(|unit| unit.id < old.id);
                 pool.units.insert(at, Arc::clone(old));
-                "the component does not list it any more"
+                Some(Strayed {
+                    why: "the component does not list it any more".into(),
+                    listed: false,
+                })
             }
-        };
-        Some(reason.to_owned())
+        }
     }
 }
 

@@ -13,6 +13,8 @@
 
 pub mod bench;
 pub mod component;
+pub mod labels;
+pub mod leftovers;
 pub mod offer;
 pub mod status;
 
@@ -27,9 +29,11 @@ mod claims;
 mod device_info;
 mod grants;
 mod health;
+mod hold;
 mod holders;
 mod inventory;
 mod lane;
+mod lock;
 mod means;
 mod memory;
 mod plugin;
@@ -48,11 +52,12 @@ pub use grants::{
     FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, SelectorAnswer, Sight,
     Withheld,
 };
+pub use hold::{Hold, NotAlone};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, holders};
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
 pub use plugin::{LoadFailure, Loader};
-pub use plugins::{NotReloaded, Plugins, Reloaded, Surroundings};
+pub use plugins::{Fewer, NotReloaded, Plugins, Reloaded, Surroundings};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::churn::Churn;
 use crate::claims::Place;
 use crate::component::Component;
 use crate::health::UnitHealth;
-use crate::inventory::{Inventory, Rejection, UnitRecord};
+use crate::inventory::{Inventory, Rejection, Strayed, UnitRecord};
 use crate::plugins::Shared;
 use crate::resource::{Core, Resource};
 use crate::survey::Surveyed;
@@ -60,6 +60,12 @@ pub trait Loader: Send + Sync + 'static {
 
     /// The digest of what would be loaded now, as a component's profile has it; nothing where it cannot be told. Blocks.
     fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]>;
+
+    /// What a load that is under way waits for, where that is somebody outside of the node, and how far it is; for people. Does not
+    /// block.
+    fn progress(&self, _policy: &PluginPolicy) -> Option<String> {
+        None
+    }
 }
 
 /// Why a component was not loaded.
@@ -85,7 +91,7 @@ pub(crate) struct Plugin {
     resources: BTreeMap<ResourceName, Arc<Resource>>,
     inventory: Inventory,
     /// Held units that the component does not list as they were; they keep their record and are unhealthy.
-    strayed: HashMap<UnitId, Arc<str>>,
+    strayed: HashMap<UnitId, Strayed>,
     /// Units that are something else than when they were handed out before the host started.
     drifted: HashMap<UnitId, Arc<str>>,
     churn: Churn,
@@ -96,6 +102,8 @@ pub(crate) struct Plugin {
     /// What was last published about each unit, to log what is new.
     shown: HashMap<UnitId, Option<Arc<str>>>,
     failing: Option<Failing>,
+    /// Whether what there is to tell of the node may be something else.
+    relabel: bool,
     commands: mpsc::Receiver<Command>,
     /// What was tried and found good, until it is switched to.
     candidate: Option<Candidate>,
@@ -126,6 +134,8 @@ impl Plugin {
         let (wake, captures) = (Arc::clone(&core.wake), Arc::clone(&calls.means.captures));
         let interest = Interest::new(&calls.grants.policy, &Inventory::default(), wake, captures);
         shared.watcher.register(place, interest);
+        let policy = &calls.grants.policy;
+        shared.labels.expects(&policy.name, &policy.labels, &core.board);
         let mut sweep = JoinSet::new();
         sweep.spawn(tenancy::sweep(Arc::clone(&core), shared.around.holders.clone()));
         Self {
@@ -142,6 +152,7 @@ impl Plugin {
             problems: HashMap::new(),
             shown: HashMap::new(),
             failing: None,
+            relabel: true,
             commands,
             candidate: None,
             farewell: BTreeMap::new(),
@@ -304,8 +315,8 @@ impl Plugin {
         for (resource, pool) in &self.inventory.pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 new.remove_elsewhere(resource, &old.id);
-                if let Some(reason) = new.keep(resource, pool, old) {
-                    self.strayed.insert(old.id.clone(), reason.into());
+                if let Some(strayed) = new.keep(resource, pool, old) {
+                    self.strayed.insert(old.id.clone(), strayed);
                 }
             }
         }
@@ -316,6 +327,7 @@ impl Plugin {
         if new != self.inventory {
             self.log_difference(&new);
             self.inventory = new;
+            self.relabel = true;
             let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
             let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
             self.shared.watcher.register(self.core.place, interest);

@@ -7,6 +7,7 @@ use crate::calls::{Calls, Inline};
 use crate::claims::{Ledger, Place};
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
+use crate::labels::{self, Desk};
 use crate::means::Means;
 use crate::memory::Memory;
 use crate::offer::Offers;
@@ -19,11 +20,13 @@ use crate::watcher::Watcher;
 use devgate_model::PluginName;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
-pub use reload::{NotReloaded, Reloaded};
+use reload::Loads;
+pub use reload::{Fewer, NotReloaded, Reloaded};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// Commands that a plugin may have before it: the reload waits for each of them.
@@ -53,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) watch: Watch,
     pub(crate) ailments: Ailments,
     pub(crate) watcher: Watcher,
+    pub(crate) labels: Desk,
     /// When the host began: ticks are counted from it.
     pub(crate) born: Instant,
 }
@@ -61,13 +65,15 @@ pub(crate) struct Shared {
 pub struct Plugins {
     shared: Shared,
     running: BTreeMap<PluginName, Running>,
+    /// The policy's order of them.
+    order: Vec<PluginName>,
     /// How many places there are.
     places: usize,
     /// Tasks end with their place when they were told to leave.
     tasks: JoinSet<Place>,
     leaving: BTreeMap<Place, PluginName>,
     /// Leave to read or compile a component for a reload.
-    loads: Arc<Semaphore>,
+    loads: Loads,
     /// What is saved and forgotten besides.
     keepers: JoinSet<()>,
 }
@@ -92,16 +98,18 @@ impl Plugins {
                 ailments,
                 around,
                 watcher,
+                labels: Desk::default(),
                 ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
                 registry: Registry::new(),
                 watch: Watch::default(),
                 born: Instant::now(),
             },
             running: BTreeMap::new(),
+            order: policy.plugins.keys().cloned().collect(),
             places: 0,
             tasks: JoinSet::new(),
             leaving: BTreeMap::new(),
-            loads: Arc::new(Semaphore::new(1)),
+            loads: Loads::default(),
             keepers: JoinSet::new(),
         };
         plugins.keepers.spawn(keep);
@@ -169,6 +177,13 @@ impl Plugins {
         let commands = self.running.get(plugin)?.commands.clone();
         commands.send(Command::Look { answer }).await.ok()?;
         found.await.ok()
+    }
+
+    /// Tells Node Feature Discovery of the node's labels from now on, by a file in `dir`; for as long as the plugins are there. The
+    /// file stays for a while then, and the labels with it.
+    pub fn label_in(&mut self, dir: &Path) {
+        let labels = labels::keep(self.shared.labels.clone(), dir.to_owned());
+        self.keepers.spawn(labels);
     }
 
     /// Saves what is not saved yet, before the host ends. Blocks.

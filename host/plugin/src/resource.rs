@@ -93,6 +93,8 @@ pub(crate) struct Snapshot {
     pub(crate) units: HashMap<UnitId, (usize, Option<Arc<str>>)>,
     /// Where the units are.
     pub(crate) layout: Arc<Layout>,
+    /// The units that the component does not list any more: they are in the pool for as long as pods hold them.
+    pub(crate) unlisted: BTreeSet<UnitId>,
 }
 
 impl Resource {

@@ -95,12 +95,47 @@ pub struct PluginStatus {
     pub calls: Vec<CallStatus>,
     /// Limits of which a call used more than four fifths within the last hour.
     pub near: Vec<Edge>,
+    /// What it hears of the kernel's log; nothing where the policy grants it nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_log: Option<KernelLogStatus>,
+    /// What it tells of the node.
+    #[serde(default)]
+    pub labels: LabelStatus,
+}
+
+/// What a plugin hears of the kernel's log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelLogStatus {
+    /// Why it hears nothing, if so.
+    pub off: Option<String>,
+    /// How many times lines were lost before they were read, since the host started.
+    pub gaps: u64,
+}
+
+/// Labels of the node that a plugin tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelStatus {
+    /// Names and values.
+    pub given: BTreeMap<String, String>,
+    /// Those that there are not.
+    pub missing: Vec<MissingLabel>,
+    /// Why Node Feature Discovery is not told of them, if so.
+    pub problem: Option<String>,
+}
+
+/// A label that the policy lets a plugin tell, and that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingLabel {
+    /// Its name, as the policy writes it.
+    pub name: String,
+    /// Why.
+    pub why: String,
 }
 
 /// A component's file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentStatus {
-    /// As the policy names it.
+    /// As the policy names it: the file, or the artifact's reference.
     pub file: String,
     /// The digest of what runs, as `sha256sum` prints it; nothing where nothing is loaded.
     pub sha256: Option<String>,
@@ -135,6 +170,9 @@ pub struct DeviceStatus {
     pub numa_nodes: BTreeSet<u32>,
     /// Whether the host counts it as handed out.
     pub held: bool,
+    /// Whether its component does not list it any more, and it is there only for the pod that holds it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlisted: bool,
     /// Who has it, as far as that is known.
     pub holders: Vec<HolderStatus>,
 }
@@ -163,7 +201,9 @@ pub struct HolderStatus {
 }
 
 impl HolderStatus {
-    fn new(id: &str, holder: &Holder) -> Self {
+    /// A container that has this id.
+    #[must_use]
+    pub fn new(id: &str, holder: &Holder) -> Self {
         let name = |text: &str| escape(text, MOST_NAME);
         Self {
             id: id.to_owned(),
@@ -202,6 +242,16 @@ pub enum AllocationEnd {
 }
 
 impl AllocationEnd {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Given,
+        Self::Unknown,
+        Self::Refused,
+        Self::Busy,
+        Self::Guest,
+        Self::Host,
+    ];
+
     /// As it is written.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -247,14 +297,6 @@ impl PluginStatus {
             device.holders.clear();
         }
         self
-    }
-
-    /// Whether somebody should look at it.
-    #[must_use]
-    pub fn is_well(&self) -> bool {
-        let healthy = |device: &DeviceStatus| device.unhealthy.is_none();
-        matches!(self.state, State::Idle | State::Serving)
-            && self.resources.iter().flat_map(|r| &r.devices).all(healthy)
     }
 }
 

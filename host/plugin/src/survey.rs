@@ -9,13 +9,14 @@ use crate::component::Component;
 use crate::grants::{GrantedNode, Grants, Heard, Line};
 use crate::health::UnitHealth;
 use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
+use crate::labels;
 use crate::means::Means;
 use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader, matched, verdicts};
 use crate::resource::replica_ids;
 use devgate_model::{PluginName, ResourceName, UnitId};
 use devgate_node::{DevicePath, Node};
-use devgate_policy::{Origin, PluginPolicy, Policy, Use};
+use devgate_policy::{Derived, Origin, PluginPolicy, Policy, Use};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,6 +39,8 @@ pub struct Surveyed {
     /// The devices that the policy offers and that are part of no unit, left-out ones included, sorted; nothing where it
     /// offers nothing at all, which the outcome explains.
     pub unused: Vec<DevicePath>,
+    /// What it would tell of the node.
+    pub labels: Derived,
     /// What was said in its calls: its component's lines, and what that asked for and does not get. At most 20 lines; nothing
     /// where the plugin runs, as they are in the log then.
     pub lines: Vec<Line>,
@@ -239,7 +242,13 @@ impl Look {
             }
         }
         let unused = self.unused();
+        let found: HashMap<_, _> = units.iter().map(|unit| (&unit.id, unit)).collect();
+        let labels = labels::of(&self.grants.policy, &self.inventory, |id| {
+            let unit = found.get(id).filter(|unit| !unit.hidden)?;
+            Some(unit.unhealthy().is_none())
+        });
         Surveyed {
+            labels,
             name: self.grants.policy.name.clone(),
             outcome: self.outcome,
             rejected: self.rejected.into_iter().collect(),

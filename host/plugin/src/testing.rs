@@ -291,7 +291,9 @@ impl FakeLoader {
 
 impl Loader for FakeLoader {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
-        let devgate_policy::ComponentSource::File { path, .. } = &policy.component;
+        let devgate_policy::ComponentSource::File { path, .. } = &policy.component else {
+            return Err(LoadFailure::Host("has no registry".to_owned()));
+        };
         let found = self.0.lock().unwrap().get(path).cloned();
         found.ok_or_else(|| LoadFailure::Host(format!("plugin {}: {path}: no such file", policy.name)))
     }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::encoded_list::EncodedList;
 use super::repeats::Repeats;
+use super::watched::FrontEndWatch;
 use flaps::Flaps;
 
 /// The offer of one resource, which a reload may replace.
@@ -24,12 +25,13 @@ pub(crate) struct Listing {
     out: watch::Sender<EncodedList>,
     coalesce: Duration,
     flaps: Flaps,
+    watch: FrontEndWatch,
     refusals: Repeats,
 }
 
 impl Listing {
     /// A listing with the list that the offer has now; it changes only while [`Self::run`] runs.
-    pub(crate) fn new(resource: ResourceName, offer: CurrentOffer, coalesce: Duration) -> Self {
+    pub(crate) fn new(resource: ResourceName, offer: CurrentOffer, coalesce: Duration, watch: FrontEndWatch) -> Self {
         let list = offer.borrow().devices().borrow().clone();
         let mut listing = Self {
             resource,
@@ -37,6 +39,7 @@ impl Listing {
             out: watch::Sender::new(EncodedList::default()),
             coalesce,
             flaps: Flaps::new(coalesce),
+            watch,
             refusals: Repeats::default(),
         };
         let shown = listing.flaps.show(&list, Instant::now());
@@ -62,6 +65,7 @@ impl Listing {
                 // Also what changed between `new` and here, or between the old offer and the new one.
                 let list = Arc::clone(&devices.borrow_and_update());
                 let shown = self.flaps.show(&list, Instant::now());
+                self.watch.hides(&self.resource, &shown.hidden);
                 if self.publish(&shown.list) {
                     quiet_until = Instant::now() + self.coalesce;
                 }

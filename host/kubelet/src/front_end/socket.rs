@@ -111,6 +111,65 @@ pub(crate) async fn sweep(dir: &Path) {
     }
 }
 
+/// Sockets of the front end that are in a directory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// Those that nobody listens on.
+    pub dead: Vec<PathBuf>,
+    /// Those that a running devgate answers on, or that cannot be tried.
+    pub alive: Vec<PathBuf>,
+}
+
+impl LeftBehind {
+    async fn sort_in(&mut self, path: PathBuf) {
+        if is_dead(&path).await {
+            self.dead.push(path);
+        } else if path.exists() {
+            self.alive.push(path);
+        }
+    }
+}
+
+/// The sockets in the kubelet's directory that this program made, by their names. Nothing is changed.
+///
+/// # Errors
+/// Where the directory cannot be read. One that is not there has none.
+pub async fn left_behind(dir: &Path) -> io::Result<LeftBehind> {
+    use std::os::unix::fs::FileTypeExt as _;
+    let mut left = LeftBehind::default();
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if is_of_incarnation(&entry.file_name()) && entry.file_type()?.is_socket() {
+            left.sort_in(entry.path()).await;
+        }
+    }
+    // Twice, because a socket has its name a moment before somebody listens on it.
+    if !left.dead.is_empty() {
+        tokio::time::sleep(PROBE).await;
+        for path in std::mem::take(&mut left.dead) {
+            left.sort_in(path).await;
+        }
+    }
+    left.dead.sort();
+    left.alive.sort();
+    Ok(left)
+}
+
+/// Whether a file's name is exactly one that [`next_path`] makes.
+fn is_of_incarnation(name: &OsStr) -> bool {
+    let name = name
+        .to_str()
+        .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+    name.is_some_and(|name| {
+        let digits = name.rsplit('-').next().unwrap_or_default();
+        digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit())
+    })
+}
+
 /// Whether a file's name is one that this program gives.
 pub(crate) fn is_ours(name: &OsStr) -> bool {
     name.to_str()
@@ -200,6 +259,36 @@ mod tests {
         assert_eq!(longest.as_os_str().len(), LONGEST_SOCKET_PATH);
         assert_eq!(next_path(&dir(LONGEST_DIR + 1), &resource("vendor.com/gpu")), None);
         assert_eq!(room(&dir(200)), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_left_behind_has_our_name_whole_and_is_a_socket() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let own = |slug: &str| next_path(dir.path(), &resource(slug)).unwrap();
+        let (dead, alive, file) = (own("a.com/dead"), own("a.com/alive"), own("a.com/file"));
+        drop(bind(&dead).unwrap());
+        let _alive = bind(&alive).unwrap();
+        std::fs::write(file, "a file").unwrap();
+        for other in [
+            "devgate-a-1.sock",
+            "devgate-x-0123456789abcde.sock",
+            "x.sock",
+            "kubelet.sock",
+        ] {
+            drop(bind(&at(other)).unwrap());
+        }
+        std::os::unix::fs::symlink(at("x.sock"), own("a.com/link")).unwrap();
+        let found = left_behind(dir.path()).await.unwrap();
+        assert_eq!(
+            found,
+            LeftBehind {
+                dead: vec![dead],
+                alive: vec![alive]
+            }
+        );
+        assert_eq!(left_behind(&at("not-there")).await.unwrap(), LeftBehind::default());
+        assert!(left_behind(&at("x.sock")).await.is_err());
     }
 
     #[tokio::test]

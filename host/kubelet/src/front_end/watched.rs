@@ -30,6 +30,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Waiting, Self::Registering, Self::Refused, Self::Registered];
+
     /// As it is written.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -61,6 +64,18 @@ pub struct RegistrationStatus {
     pub lists: u64,
     /// Why the last attempt failed, until one does not; escaped.
     pub error: Option<String>,
+    /// What the kubelet is shown as unhealthy although it is healthy, because it comes and goes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<Hidden>,
+}
+
+/// A device that comes and goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hidden {
+    /// Its id as the kubelet knows it: one of the replicas, where there are several.
+    pub id: String,
+    /// When it is shown healthy, if it stays so.
+    pub until: When,
 }
 
 /// All registrations of a front end. Clones share them.
@@ -83,6 +98,7 @@ struct Known {
     streams: Option<watch::Receiver<Count>>,
     lists: Arc<AtomicU64>,
     error: Option<String>,
+    hidden: Vec<Hidden>,
 }
 
 impl Known {
@@ -95,6 +111,7 @@ impl Known {
             streams: None,
             lists: Arc::default(),
             error: None,
+            hidden: Vec::new(),
         }
     }
 }
@@ -113,6 +130,7 @@ impl FrontEndWatch {
             streams: known.streams.as_ref().map_or(0, |streams| streams.borrow().live),
             lists: known.lists.load(Ordering::Relaxed),
             error: known.error.clone(),
+            hidden: known.hidden.clone(),
         };
         noted.resources.iter().map(status).collect()
     }
@@ -158,6 +176,18 @@ impl FrontEndWatch {
         Arc::clone(&known.lists)
     }
 
+    /// These ids are hidden, each until then, and no others. Nothing is noted of a resource that is not served.
+    pub(crate) fn hides(&self, resource: &ResourceName, ids: &[(String, tokio::time::Instant)]) {
+        let (now, wall) = (tokio::time::Instant::now(), When::now());
+        let hidden = |(id, until): &(String, tokio::time::Instant)| Hidden {
+            id: id.clone(),
+            until: When(wall.0 + until.saturating_duration_since(now)),
+        };
+        if let Some(known) = self.noted().resources.get_mut(resource) {
+            known.hidden = ids.iter().map(hidden).collect();
+        }
+    }
+
     /// A resource is no longer served.
     pub(crate) fn ends(&self, resource: &ResourceName) {
         self.noted().resources.remove(resource);
@@ -197,6 +227,29 @@ mod tests {
         );
         front_end.ends(&name);
         assert_eq!(front_end.status(), []);
+    }
+
+    #[test]
+    fn what_is_hidden_is_told_for_as_long_as_it_is() {
+        let front_end = FrontEndWatch::default();
+        let name = ResourceName::try_new("vendor.com/gpu").unwrap();
+        let hidden = [(
+            "gpu-0".to_owned(),
+            tokio::time::Instant::now() + Duration::from_secs(20),
+        )];
+        front_end.hides(&name, &hidden);
+        assert_eq!(front_end.status(), [], "nobody serves it");
+        front_end.phase(&name, Phase::Registering);
+        front_end.hides(&name, &hidden);
+        let now = When::now();
+        let told = front_end.status().remove(0).hidden.remove(0);
+        let left = now.ago(told.until);
+        assert!(
+            told.id == "gpu-0" && left > Duration::from_secs(10) && left <= Duration::from_secs(21),
+            "{left:?}"
+        );
+        front_end.hides(&name, &[]);
+        assert_eq!(front_end.status()[0].hidden, []);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::kernel_log::{KernelLine, Klog, Record, kmsg_record};
 use crate::live::Live;
 use crate::node::{Node, Source};
 use crate::tree::{Kind, Tree};
-use devgate_model::{NodeKind, NodeNumber};
+use devgate_model::{NodeKind, NodeNumber, escape};
+use rmesg::error::RMesgError;
 use rmesg::klogctl::{KLogType, safely_wrapped_klogctl};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -23,6 +24,8 @@ const KMSG_NUMBER: NodeNumber = NodeNumber {
 const MOST_RECORD_BYTES: usize = 16 << 10;
 /// The largest log that is read as a whole; distributions have up to 1 MiB, and `log_buf_len=` can ask for more.
 const MOST_LOG_BYTES: usize = 16 << 20;
+/// The most characters of an error's own words.
+const MOST_WORDS: usize = 128;
 
 /// Where the lines of the kernel's log come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +119,7 @@ impl Log {
                 LogSource::Syslog { no_kmsg },
             ),
             Err(why) => {
-                let why = format!("{no_kmsg} and syslog(2) is refused ({why}); CAP_SYSLOG lets the host read it");
+                let why = format!("{no_kmsg} and {why}");
                 (None, LogSource::Off { why })
             }
         }
@@ -178,16 +181,60 @@ fn drain_kmsg(kmsg: &OwnedFd, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
 
 /// The whole log, as `syslog(2)` gives it without taking anything away.
 fn whole() -> Result<Vec<u8>, String> {
-    let size = safely_wrapped_klogctl(KLogType::SyslogActionSizeBuffer, &mut []).map_err(|error| error.to_string())?;
+    let size = safely_wrapped_klogctl(KLogType::SyslogActionSizeBuffer, &mut []).map_err(|error| in_words(&error))?;
     let mut log = vec![0; size.clamp(1, MOST_LOG_BYTES)];
-    let read = safely_wrapped_klogctl(KLogType::SyslogActionReadAll, &mut log).map_err(|error| error.to_string())?;
+    let read = safely_wrapped_klogctl(KLogType::SyslogActionReadAll, &mut log).map_err(|error| in_words(&error))?;
     log.truncate(read);
     Ok(log)
+}
+
+/// Why `syslog(2)` gives nothing, and what to do. The crate's own text is about its types.
+fn in_words(error: &RMesgError) -> String {
+    let why = match error {
+        // `check_syslog_permissions` of kernel/printk/printk.c; container runtimes' default seccomp profiles ask for the same.
+        RMesgError::OperationNotPermitted(_) => {
+            return "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile \
+                    asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)"
+                .to_owned();
+        }
+        // Ends with the error's own words.
+        RMesgError::InternalError(text) => text.rsplit_once("errno=").map_or(text.as_str(), |(_, words)| words),
+        _ => "its answer makes no sense",
+    };
+    format!("syslog(2) fails ({})", escape(&why.to_lowercase(), MOST_WORDS))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_that_is_refused_says_what_to_do_and_names_no_crate() {
+        let refused = in_words(&RMesgError::OperationNotPermitted("SyslogActionReadAll".into()));
+        assert_eq!(
+            refused,
+            "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)"
+        );
+        let text = "Request (SyslogActionReadAll) to klogctl failed. errno=Function not implemented";
+        let failed = in_words(&RMesgError::InternalError(text.into()));
+        assert_eq!(failed, "syslog(2) fails (function not implemented)");
+        let odd = in_words(&RMesgError::IntegerOutOfBound("TryFromIntError(())".into()));
+        assert_eq!(odd, "syslog(2) fails (its answer makes no sense)");
+    }
+
+    /// What the crate really says: this asks for a level of the console that there is not, which changes nothing.
+    #[test]
+    fn the_kernels_own_error_is_found_in_the_crates() {
+        let error = safely_wrapped_klogctl(KLogType::SyslogActionConsoleLevel, &mut []).unwrap_err();
+        let words = in_words(&error);
+        let known = [
+            "syslog(2) is not allowed (EPERM): ",
+            "syslog(2) fails (invalid argument)",
+            // Sandboxes that have no such call.
+            "syslog(2) fails (function not implemented)",
+        ];
+        assert!(known.iter().any(|start| words.starts_with(start)), "{words}");
+    }
 
     /// Both sources tell the same lines of this machine's log; where this machine does not let one be read, that is said.
     #[test]

@@ -122,6 +122,22 @@ fn a_cursor_survives_a_restart_of_the_host_but_not_one_of_the_computer() {
 }
 
 #[test]
+fn whoever_watches_the_host_is_told_of_gaps_and_why_nothing_is_heard() {
+    let captures = on(BOOT);
+    captures.take(&fault(1, 1));
+    captures.lost();
+    captures.is_off("no CAP_SYSLOG");
+    captures.replace(&patterns("'^ACME: (Other)'"));
+    let expected = KernelLogStatus {
+        off: Some("no CAP_SYSLOG".to_owned()),
+        gaps: 1,
+    };
+    assert_eq!(captures.status(), Some(expected));
+    captures.replace(&[]);
+    assert_eq!(captures.status(), None, "nothing is granted of it");
+}
+
+#[test]
 fn a_gap_is_told_to_those_who_have_not_seen_what_was_lost() {
     let captures = on(BOOT);
     captures.take(&fault(1, 13));

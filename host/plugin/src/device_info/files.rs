@@ -386,7 +386,7 @@ fn take_away(file: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Whether what is there is a file that says this; nothing where nothing is there.
-fn says(file: &Path, text: &str) -> io::Result<Option<bool>> {
+pub(super) fn says(file: &Path, text: &str) -> io::Result<Option<bool>> {
     let look = match fs::symlink_metadata(file) {
         Ok(look) => look,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,10 +1,12 @@
 //! Which files this host wrote, kept across its restarts: it removes these and no others.
 
+use super::SUFFIX;
+use super::files::says;
 use crate::whole;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "device-info.json";
@@ -32,6 +34,46 @@ pub(super) struct Written {
 struct Content {
     version: u32,
     written: BTreeMap<String, Written>,
+}
+
+/// The largest record that is read.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What was written by a host that has ended.
+pub(crate) struct LeftBehind {
+    pub(crate) record: PathBuf,
+    /// Each file, and whether what is there now is what was written; nothing where nothing is there.
+    pub(crate) files: Vec<(PathBuf, io::Result<Option<bool>>)>,
+}
+
+/// What the record in the state directory says was written to `dir`; nothing where there is no record. Nothing is changed.
+///
+/// # Errors
+/// Where the record cannot be read or understood.
+pub(crate) fn left_behind(dir: &Path, state: &Path) -> io::Result<Option<LeftBehind>> {
+    let record = state.join(NAME);
+    let opened = match fs::File::open(&record) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let mut text = Vec::new();
+    opened.take(MOST_BYTES).read_to_end(&mut text)?;
+    let odd = |why: String| io::Error::other(format!("{NAME} cannot be understood: {why}; files that it names stay"));
+    let content: Content = serde_json::from_slice(&text).map_err(|error| odd(error.to_string()))?;
+    if content.version != FORMAT {
+        return Err(odd(format!("it has version {}", content.version)));
+    }
+    let is_plain = |name: &str| !name.starts_with('.') && !name.contains('/') && name.ends_with(SUFFIX);
+    let named = content.written.into_iter().filter(|(name, _)| is_plain(name));
+    let files = named.map(|(name, written)| {
+        let file = dir.join(name);
+        let is_ours = says(&file, &written.text);
+        (file, is_ours)
+    });
+    Ok(Some(LeftBehind {
+        files: files.collect(),
+        record,
+    }))
 }
 
 /// Where it is kept.

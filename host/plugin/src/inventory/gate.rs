@@ -85,9 +85,10 @@ impl Gate<'_> {
     /// Puts a unit where the policy wants it.
     fn unit(&mut self, unit: UnitRecord, asked: &ResourceName, shared_nodes: &[GrantedNode]) -> Result<(), String> {
         // Whatever the component says that it is made of: what its nodes belong to is part of it, and so is what is above.
-        let owners = unit.nodes.iter().filter(|node| !node.grant.shared);
-        let devices = unit.backing.iter().chain(owners.filter_map(|node| node.owner.as_ref()));
-        let devices: Vec<Vec<_>> = devices.map(|device| device.location().split('/').collect()).collect();
+        let devices: Vec<Vec<_>> = unit
+            .devices()
+            .map(|device| device.location().split('/').collect())
+            .collect();
         let facts = UnitFacts {
             id: unit.id.as_str(),
             resource: asked,

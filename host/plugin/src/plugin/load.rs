@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// What matching selectors with the whole device tree may take.
 const TREE_PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is said what a load waits for.
+const TELL: Duration = Duration::from_millis(250);
 /// The least time between two looks for something to do, whatever happens.
 const LEAST_PAUSE: Duration = Duration::from_millis(500);
 
@@ -28,7 +30,7 @@ impl Plugin {
         let (mut backoff, mut attempt) = (backoff(), Attempt::default());
         let (mut was_idle, mut said) = (false, String::new());
         let wake = Arc::clone(&self.core.wake);
-        loop {
+        'again: loop {
             let looked = Instant::now();
             let matched = self.matched().await;
             if self.is_idle(&matched) {
@@ -39,6 +41,8 @@ impl Plugin {
                     );
                 }
                 was_idle = true;
+                // Why it could not be had when it was needed says nothing of the next time, which may be days later.
+                said.clear();
                 self.core.board.is(State::Idle);
                 self.core.board.comes_by(self.policy().health.enumerate_every);
                 self.core.ledger.report(self.core.place, Vec::new());
@@ -66,14 +70,24 @@ impl Plugin {
             let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
             let started = Instant::now();
             let load = attempt.wait(LOAD_PATIENCE, move || loader.load(&policy));
-            let loaded = tokio::select! {
-                loaded = load => loaded,
-                Some(command) = self.commands.recv() => match self.obey(command).await {
-                    Some(turn) => return Err(turn),
-                    // What is under way goes on, and is waited for again.
-                    None => continue,
-                },
+            tokio::pin!(load);
+            let loaded = loop {
+                tokio::select! {
+                    // Whoever asks for a look before the first one waits for that one, and not for one more.
+                    biased;
+                    Some(command) = self.commands.recv() => match self.obey(command).await {
+                        Some(turn) => return Err(turn),
+                        // What is under way goes on, and is waited for again.
+                        None => continue 'again,
+                    },
+                    loaded = &mut load => break loaded,
+                    () = tokio::time::sleep(TELL) => self.tell_what_is_waited_for(&said),
+                }
             };
+            if loaded.is_err() && self.waits_for().is_some() {
+                // It comes, slowly.
+                continue;
+            }
             let failure = match loaded {
                 Ok(Ok(component)) => {
                     let component = self.calls.loaded(component);
@@ -98,13 +112,36 @@ impl Plugin {
             if said == *text {
                 tracing::debug!(plugin = name, family, retry_in = ?wait, "{said}");
             } else {
-                tracing::error!(plugin = name, family, retry_in = ?wait, "{text}");
+                // What could not be had may be by then; what is refused or broken is as long as nobody changes it.
+                let again = match &failure {
+                    LoadFailure::Host(_) => format!("; tried again in {}s", wait.as_secs_f32().ceil()),
+                    LoadFailure::Refused(_) | LoadFailure::Guest(_) => String::new(),
+                };
+                tracing::error!(plugin = name, family, retry_in = ?wait, "{text}{again}");
                 said.clone_from(text);
             }
             self.tell(&Outcome::NotLoaded(failure)).await;
             if let Some(turn) = self.wait_for_commands(wait, pending()).await {
                 return Err(turn);
             }
+        }
+    }
+
+    /// What the load that is under way waits for, outside of the node.
+    fn waits_for(&self) -> Option<String> {
+        self.shared.around.loader.progress(self.policy())
+    }
+
+    /// Notes what is waited for, beside why it `failed` the last time, if it did: an attempt can take longer than the pause before
+    /// it. Plugins behind this one do not wait for it as well.
+    fn tell_what_is_waited_for(&self, failed: &str) {
+        if let Some(what) = self.waits_for() {
+            if failed.is_empty() {
+                self.core.board.waits_for(&what);
+            } else {
+                self.core.board.tries_again(failed, &what);
+            }
+            self.core.ledger.report(self.core.place, Vec::new());
         }
     }
 

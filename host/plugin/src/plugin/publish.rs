@@ -2,12 +2,15 @@
 
 use super::{ORDER_PATIENCE, Plugin};
 use crate::choose::Layout;
+use crate::claims::Lost;
 use crate::health::UnitHealth;
 use crate::inventory::PoolRecord;
+use crate::labels;
 use crate::offer::{Device, DeviceList};
 use crate::resource::{Resource, Snapshot, replica_ids};
 use devgate_model::UnitId;
-use std::collections::HashMap;
+use devgate_policy::Derived;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Devices whose health is logged one by one when it changes; more at once are counted.
@@ -33,6 +36,7 @@ impl Plugin {
                 pool: pool.clone(),
                 units: HashMap::with_capacity(pool.units.len()),
                 layout: layout(known, pool),
+                unlisted: self.unlisted(pool),
             };
             let mut list = DeviceList::default();
             for (n, unit) in pool.units.iter().enumerate() {
@@ -60,7 +64,32 @@ impl Plugin {
             }
         }
         core.board.shows_only(|name| self.resources.contains_key(name));
+        self.label(&outcomes, &lost);
         self.shown = outcomes;
+    }
+
+    /// Tells what there is to tell of the node, where it may be something else: while the list stands, and with it what its component
+    /// said of the units.
+    fn label(&mut self, outcomes: &HashMap<UnitId, Option<Arc<str>>>, lost: &HashMap<UnitId, Lost>) {
+        if self.policy().labels.is_empty() || (!self.relabel && self.shown == *outcomes) {
+            return;
+        }
+        self.relabel = false;
+        let derived = if self.is_stale() {
+            Derived::default()
+        } else {
+            labels::of(self.policy(), &self.inventory, |id| {
+                let hidden = lost.get(id).is_some_and(|lost| lost.id_taken);
+                (!hidden).then(|| matches!(outcomes.get(id), Some(None)))
+            })
+        };
+        self.shared.labels.tells(&self.policy().name, derived);
+    }
+
+    /// Whether it has failed for so long that its list does not stand any more.
+    fn is_stale(&self) -> bool {
+        let stale_after = self.policy().health.stale_after;
+        self.failing.as_ref().is_some_and(|f| f.since.elapsed() >= stale_after)
     }
 
     /// What was forgotten does not stand against anybody any more.
@@ -77,16 +106,13 @@ impl Plugin {
     /// Why each unit may not be handed out, if so: what is certain before what was said.
     pub(super) fn outcomes(&self) -> HashMap<UnitId, Option<Arc<str>>> {
         let (lost, tenancy) = (self.core.ledger.lost(self.core.place), self.core.tenancy.problems());
-        let stale = self
-            .failing
-            .as_ref()
-            .filter(|f| f.since.elapsed() >= self.policy().health.stale_after);
+        let stale = self.failing.as_ref().filter(|_| self.is_stale());
         let why = |id: &UnitId| {
             let host = lost
                 .get(id)
                 .map(|lost| &lost.reason)
                 .or_else(|| self.problems.get(id))
-                .or_else(|| self.strayed.get(id))
+                .or_else(|| self.strayed.get(id).map(|strayed| &strayed.why))
                 .or_else(|| self.drifted.get(id))
                 .or_else(|| tenancy.get(id));
             match host.or(stale.map(|failing| &failing.reason)) {
@@ -102,6 +128,14 @@ impl Plugin {
         self.inventory
             .units()
             .map(|unit| (unit.id.clone(), why(&unit.id)))
+            .collect()
+    }
+
+    /// The units of a pool that are in it for their pods alone.
+    fn unlisted(&self, pool: &PoolRecord) -> BTreeSet<UnitId> {
+        let ids = pool.units.iter().map(|unit| &unit.id);
+        ids.filter(|id| self.strayed.get(*id).is_some_and(|strayed| !strayed.listed))
+            .cloned()
             .collect()
     }
 

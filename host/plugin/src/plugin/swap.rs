@@ -10,8 +10,8 @@ use crate::inventory::Inventory;
 use crate::inventory::UnitRecord;
 use crate::survey::Surveyed;
 use crate::watcher::Interest;
-use devgate_model::{CallError, UnitId, Verdict};
-use std::collections::{BTreeSet, HashMap};
+use devgate_model::{CallError, ResourceName, UnitId, Verdict};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -23,11 +23,11 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// What a running plugin is told.
 pub(crate) enum Command {
     /// Try these in place of what is in force, and keep the result for [`Command::Switch`]. Answers with what speaks against
-    /// it; what a pod holds does not, where the switch is forced.
+    /// it, or how many devices there are of each resource; what a pod holds does not, where the switch is forced.
     Try {
         calls: Arc<Calls>,
         forced: bool,
-        answer: oneshot::Sender<Result<(), String>>,
+        answer: oneshot::Sender<Result<BTreeMap<ResourceName, usize>, String>>,
     },
     /// Say again whether a switch would take anything from a pod: trying takes seconds, in which devices are handed out.
     Confirm {
@@ -62,6 +62,14 @@ pub(crate) struct Candidate {
     forced: bool,
 }
 
+impl Candidate {
+    /// How many devices it has of each resource, replicas not counted.
+    pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
+        let pools = self.inventory.pools.iter();
+        pools.map(|(name, pool)| (name.clone(), pool.units.len())).collect()
+    }
+}
+
 impl Plugin {
     /// Does what it is told; the answer is what comes next, if anything changes.
     pub(super) async fn obey(&mut self, command: Command) -> Option<Turn> {
@@ -71,7 +79,7 @@ impl Plugin {
                 let result = match try_out(calls, &self.inventory).await {
                     Ok(candidate) => {
                         let candidate = Candidate { forced, ..candidate };
-                        let spoken = self.against(&candidate);
+                        let spoken = self.against(&candidate).map(|()| candidate.counts());
                         self.candidate = spoken.is_ok().then_some(candidate);
                         spoken
                     }
@@ -148,6 +156,11 @@ impl Plugin {
         let name = self.core.name().to_owned();
         self.calls = Arc::clone(&candidate.calls);
         self.core.replace_calls(candidate.calls);
+        let policy = self.policy();
+        self.shared
+            .labels
+            .expects(&policy.name, &policy.labels, &self.core.board);
+        self.relabel = true;
         self.failing = None;
         self.take_answer(candidate.inventory, candidate.rejected);
         // What is known of a unit is newer than the trial; only what is new to the plugin begins with what that found.
@@ -201,6 +214,7 @@ impl Plugin {
         let mut ledger = self.core.ledger.subscribe();
         self.shared.watcher.forget(self.core.place);
         self.shared.watch.forget(&self.core);
+        self.shared.labels.forgets(&self.policy().name);
         for resource in self.resources.values() {
             resource.withdraw();
         }

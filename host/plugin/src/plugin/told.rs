@@ -2,6 +2,7 @@
 
 use super::Plugin;
 use crate::health::UnitHealth;
+use crate::labels;
 use crate::survey::{Outcome, Surveyed, SurveyedUnit, left_out, unused};
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +54,12 @@ impl Plugin {
         } else {
             Vec::new()
         };
+        let labels = labels::of(self.policy(), &self.inventory, |id| {
+            let hidden = lost.get(id).is_some_and(|lost| lost.id_taken);
+            (!hidden).then(|| matches!(outcomes.get(id), Some(None)))
+        });
         Surveyed {
+            labels,
             name: self.policy().name.clone(),
             outcome,
             rejected: self.rejected.iter().cloned().collect(),

@@ -5,6 +5,10 @@
 //!                                                             └► else: leave, arrange, switch, begin
 //! ```
 
+mod fewer;
+
+pub use fewer::Fewer;
+
 use super::{Plugins, Running};
 use crate::calls::Calls;
 use crate::claims::Place;
@@ -12,7 +16,9 @@ use crate::inventory::Inventory;
 use crate::plugin::{Command, LoadFailure, matched, try_out};
 use devgate_model::PluginName;
 use devgate_policy::{PluginPolicy, Policy};
-use std::sync::Arc;
+use fewer::{Counts, Tally};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -28,13 +34,17 @@ pub struct Reloaded {
     pub changed: Vec<PluginName>,
     /// Plugins that are not in the policy any more.
     pub gone: Vec<PluginName>,
+    /// Whether plugins that stay are in another order, which decides who has hardware that two claim.
+    pub reordered: bool,
+    /// The resources that have fewer devices by it, sorted by name. That may be meant, or be a mistake in a selector.
+    pub fewer: Vec<Fewer>,
 }
 
 impl Reloaded {
     /// Whether everything is as it was.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        self.new.is_empty() && self.changed.is_empty() && self.gone.is_empty()
+        self.new.is_empty() && self.changed.is_empty() && self.gone.is_empty() && !self.reordered
     }
 }
 
@@ -45,6 +55,36 @@ pub struct NotReloaded(
     /// One line or more for each plugin that speaks against it; complete text.
     pub Vec<String>,
 );
+
+/// What is done for a reload, and for which plugin.
+pub(super) type Loads = Arc<Mutex<BTreeSet<(Work, PluginName)>>>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Work {
+    /// Reading a component, for its digest.
+    Read,
+    /// Getting and compiling one.
+    Load,
+}
+
+/// Leave to do it, until it is dropped.
+struct Leave(Loads, (Work, PluginName));
+
+impl Leave {
+    fn take(loads: &Loads, what: (Work, PluginName)) -> Option<Self> {
+        let new = loads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(what.clone());
+        new.then(|| Self(Arc::clone(loads), what))
+    }
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+    }
+}
 
 /// One plugin that is new or another.
 struct Trial {
@@ -64,14 +104,15 @@ impl Plugins {
     /// Where a component cannot be loaded or does not answer, or where a device that a pod may hold would go or become other
     /// hardware and `forced` is not set. Nothing is changed then.
     pub async fn reload(&mut self, policy: &Policy, forced: bool) -> Result<Reloaded, NotReloaded> {
-        let (trials, reloaded) = self.differences(policy).await;
-        let mut problems = Vec::new();
+        let (trials, mut reloaded) = self.differences(policy).await;
+        let (mut problems, mut tally) = (Vec::new(), Tally::default());
         if !forced {
             problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
         }
         for trial in &trials {
-            if let Err(problem) = self.attempt(trial, forced).await {
-                problems.push(problem);
+            match self.attempt(trial, forced).await {
+                Ok(after) => tally.after(&after),
+                Err(problem) => problems.push(problem),
             }
         }
         // Seconds may have passed, in which pods began.
@@ -87,6 +128,13 @@ impl Plugins {
             }
             return Err(NotReloaded(problems));
         }
+        let idle = trials.iter().filter(|trial| trial.calls.component().is_none());
+        let idle: BTreeSet<_> = idle.map(|trial| trial.name.clone()).collect();
+        let touched = trials.iter().map(|trial| &trial.name).chain(&reloaded.gone);
+        for (name, running) in touched.filter_map(|name| self.running.get_key_value(name)) {
+            tally.before(name, &running.calls.grants.board.counts());
+        }
+        reloaded.fewer = tally.fewer(policy, &idle);
         self.apply(policy, trials, &reloaded).await;
         Ok(reloaded)
     }
@@ -110,6 +158,11 @@ impl Plugins {
         }
         let gone = self.running.keys().filter(|name| !policy.plugins.contains_key(*name));
         reloaded.gone = gone.cloned().collect();
+        let stay = |names: &mut dyn Iterator<Item = &PluginName>| -> Vec<PluginName> {
+            let stays = |name: &&PluginName| self.running.contains_key(*name) && policy.plugins.contains_key(*name);
+            names.filter(stays).cloned().collect()
+        };
+        reloaded.reordered = stay(&mut self.order.iter()) != stay(&mut policy.plugins.keys());
         (trials, reloaded)
     }
 
@@ -122,7 +175,7 @@ impl Plugins {
             return false;
         };
         let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::new(new.clone()));
-        let work = self.alone(move || loader.digest(&policy));
+        let work = self.alone(Work::Read, &new.name, move || loader.digest(&policy));
         // A file that is not there just now, or cannot be read, is no other component.
         let digest = tokio::time::timeout(PATIENCE, work)
             .await
@@ -145,8 +198,8 @@ impl Plugins {
         ))
     }
 
-    /// Loads a component and tries it beside what is in force.
-    async fn attempt(&self, trial: &Trial, forced: bool) -> Result<(), String> {
+    /// Loads a component and tries it beside what is in force. How many devices it has.
+    async fn attempt(&self, trial: &Trial, forced: bool) -> Result<Counts, String> {
         let name = &trial.name;
         let late = || format!("plugin {name}: was not loaded and tried within {PATIENCE:?}");
         let load = tokio::time::timeout(PATIENCE, self.load(&trial.calls));
@@ -154,7 +207,7 @@ impl Plugins {
         let calls = Arc::clone(&trial.calls);
         if !trial.runs {
             let tried = tokio::time::timeout(PATIENCE, try_out(calls, &Inventory::default())).await;
-            return tried.map_err(|_| late())?.map(drop);
+            return Ok(tried.map_err(|_| late())??.counts());
         }
         self.ask(name, |answer| Command::Try { calls, forced, answer }).await
     }
@@ -165,11 +218,11 @@ impl Plugins {
     }
 
     /// Tells a plugin something and waits for its answer.
-    async fn ask(
+    async fn ask<T>(
         &self,
         name: &PluginName,
-        command: impl FnOnce(oneshot::Sender<Result<(), String>>) -> Command,
-    ) -> Result<(), String> {
+        command: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
+    ) -> Result<T, String> {
         let ended = || format!("plugin {name}: its task has ended");
         let running = self.running.get(name).ok_or_else(ended)?;
         let (answer, answered) = oneshot::channel();
@@ -186,6 +239,7 @@ impl Plugins {
     /// Loads a component, unless there is nothing for it to do here.
     async fn load(&self, calls: &Arc<Calls>) -> Result<(), String> {
         let (loader, calls) = (Arc::clone(&self.shared.around.loader), Arc::clone(calls));
+        let name = calls.grants.policy.name.clone();
         let work = move || {
             let policy = &calls.grants.policy;
             // What cannot be read is no reason to be idle.
@@ -200,21 +254,28 @@ impl Plugins {
                 Err(LoadFailure::Refused(text) | LoadFailure::Guest(text) | LoadFailure::Host(text)) => Err(text),
             }
         };
-        self.alone(work).await?
+        self.alone(Work::Load, &name, work).await?
     }
 
     /// Runs what may never return, on a thread of its own, and never beside itself: who tries again each minute must not use up the
-    /// host's threads.
-    async fn alone<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-        let Ok(leave) = Arc::clone(&self.loads).try_acquire_owned() else {
-            return Err("host fault: an earlier reload still reads or compiles a component".to_owned());
+    /// host's threads. Plugins do not wait for each other's: a pull may take a quarter of an hour.
+    async fn alone<T: Send + 'static>(
+        &self,
+        what: Work,
+        plugin: &PluginName,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, String> {
+        let Some(leave) = Leave::take(&self.loads, (what, plugin.clone())) else {
+            return Err(format!(
+                "plugin {plugin}: host fault: an earlier reload still gets, reads or compiles a component of this plugin"
+            ));
         };
         let work = move || {
             let _leave = leave;
             work()
         };
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|panic| format!("host fault: loading panicked: {panic}"))
+        done.map_err(|panic| format!("plugin {plugin}: host fault: loading panicked: {panic}"))
     }
 
     fn leaving_as(&self, name: &PluginName) -> Option<Place> {
@@ -239,6 +300,7 @@ impl Plugins {
             order.push((place, name.to_string()));
         }
         self.shared.ledger.arrange(&order);
+        self.order = policy.plugins.keys().cloned().collect();
         for trial in trials {
             if let Some(running) = self.running.get_mut(&trial.name) {
                 running.calls = trial.calls;
@@ -250,5 +312,6 @@ impl Plugins {
                 self.begin(*place, trial.calls);
             }
         }
+        self.shared.watch.arrange(&self.order);
     }
 }

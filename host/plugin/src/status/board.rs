@@ -10,6 +10,7 @@ use crate::inventory::Rejection;
 use crate::offer::AllocateError;
 use crate::resource::Snapshot;
 use devgate_model::{CallError, ResourceName, UnitId};
+use devgate_policy::Derived;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -41,6 +42,9 @@ pub(super) struct Noted {
     pub(super) rejected: Vec<RejectedUnit>,
     pub(super) rejected_total: u64,
     pub(super) refusals: Refusals,
+    pub(super) labels: Arc<Derived>,
+    /// Why they are not in the file, if so.
+    pub(super) labels_problem: Option<Arc<str>>,
     pub(super) allocations: BTreeMap<AllocationEnd, u64>,
     pace: Pace,
     /// When the plugin's task must have come by again.
@@ -61,6 +65,8 @@ impl Default for Board {
                 rejected: Vec::new(),
                 rejected_total: 0,
                 refusals: Refusals::default(),
+                labels: Arc::default(),
+                labels_problem: None,
                 allocations: BTreeMap::new(),
                 pace: Pace::default(),
                 due: Instant::now() + SLACK,
@@ -98,6 +104,28 @@ impl Board {
             noted.since = When::now();
         }
         noted.reason = None;
+        noted.retry_at = None;
+    }
+
+    /// It is loading, and this is what it waits for.
+    pub(crate) fn waits_for(&self, what: &str) {
+        let mut noted = self.noted();
+        if noted.state != State::Loading {
+            noted.state = State::Loading;
+            noted.since = When::now();
+        }
+        noted.reason = Some(what.into());
+        noted.retry_at = None;
+    }
+
+    /// It failed, and is being tried again: why it failed stands until that has ended.
+    pub(crate) fn tries_again(&self, failed: &str, what: &str) {
+        let mut noted = self.noted();
+        if noted.state != State::Failing {
+            noted.state = State::Failing;
+            noted.since = When::now();
+        }
+        noted.reason = Some(format!("{failed}\ntried again now: {what}").into());
         noted.retry_at = None;
     }
 
@@ -139,6 +167,35 @@ impl Board {
     /// What is not offered any more is not shown either.
     pub(crate) fn shows_only(&self, is_offered: impl Fn(&ResourceName) -> bool) {
         self.noted().shown.retain(|name, _| is_offered(name));
+    }
+
+    /// How many devices of each resource the component lists, of those that are shown; replicas not counted.
+    pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
+        let noted = self.noted();
+        let shown = noted.shown.iter();
+        shown
+            .map(|(name, snapshot)| (name.clone(), snapshot.pool.units.len() - snapshot.unlisted.len()))
+            .collect()
+    }
+
+    /// What its labels of the node are now.
+    pub(crate) fn labelled(&self, labels: Arc<Derived>) {
+        self.noted().labels = labels;
+    }
+
+    /// Why its labels are not told to anybody, if so.
+    pub(crate) fn labels_fail(&self, problem: Option<&str>) {
+        let mut noted = self.noted();
+        if noted.labels_problem.as_deref() != problem {
+            noted.labels_problem = problem.map(Arc::from);
+        }
+    }
+
+    /// Its labels, and why they are not told.
+    #[cfg(test)]
+    pub(crate) fn labels(&self) -> (Arc<Derived>, Option<Arc<str>>) {
+        let noted = self.noted();
+        (Arc::clone(&noted.labels), noted.labels_problem.clone())
     }
 
     /// These units are between healthy and not, and no others.

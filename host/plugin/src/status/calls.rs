@@ -77,6 +77,9 @@ pub struct CallStatus {
     pub memory: u64,
     /// What each may use.
     pub memory_limit: u64,
+    /// When the component answered one the last time; nothing where it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<When>,
     /// How many took as long as each of [`BUCKETS`] says and longer than the one before; then those that took longer than all.
     pub buckets: Vec<u64>,
 }
@@ -167,6 +170,7 @@ struct Counts {
     total: u64,
     memory: u64,
     memory_limit: u64,
+    answered: Option<When>,
     buckets: [u64; BUCKETS.len() + 1],
 }
 
@@ -191,6 +195,7 @@ impl CallCounts {
         }
         match end {
             Ok(used) => {
+                counts.answered = Some(When::now());
                 counts.memory = counts.memory.max(used.memory);
                 counts.memory_limit = used.memory_limit;
                 for (watched, limit) in WATCHED {
@@ -247,6 +252,7 @@ impl CallCounts {
             total_us: counts.total,
             memory: counts.memory,
             memory_limit: counts.memory_limit,
+            answered: counts.answered,
             buckets: counts.buckets.to_vec(),
         };
         kinds.filter(|(_, counts)| counts.count > 0).map(status).collect()
@@ -327,7 +333,16 @@ mod tests {
         );
         assert_eq!((health.memory, health.memory_limit), (500, 1_000));
         assert_eq!(health.buckets, [2, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert!(health.answered <= Some(When::now()) && health.answered.is_some());
         assert_eq!(counts.near(When::now()), []);
+    }
+
+    #[test]
+    fn a_call_that_fails_was_not_answered() {
+        let mut counts = CallCounts::default();
+        let trap = CallError::Guest(GuestFault::contract("no"));
+        counts.note(CallKind::Enumerate, Duration::from_micros(1), Err(&trap));
+        assert_eq!(counts.status()[0].answered, None);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 use super::{AllocationEnd, CallKind, PluginStatus, RefusalKind, State, Watch};
+use crate::component::Component;
 use crate::holders::{Holder, Holders};
 use crate::memory::Memory;
 use crate::offer::{AllocateError, Offer};
 use crate::plugins::Plugins;
 use crate::testing::*;
+use crate::{LoadFailure, Loader};
 use devgate_model::{CallError, HostFault, ResourceName, Verdict};
+use devgate_node::Change;
+use devgate_policy::PluginPolicy;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -82,7 +86,6 @@ async fn a_plugin_that_serves_says_what_it_has_and_what_its_calls_took() {
         "0000:00:02.0 Some(\"too\\\\nhot\") true false {}",
     ];
     assert_eq!(devices, expected);
-    assert!(!status.is_well());
     assert_eq!(
         status.allocations.into_iter().collect::<Vec<_>>(),
         [
@@ -133,14 +136,14 @@ async fn a_plugin_that_fails_says_why_and_what_it_had_stands_until_it_is_quarant
         status.state == State::Serving && !status.resources.is_empty()
     })
     .await;
-    assert!(status.is_well());
+    assert_eq!(status.reason, None);
     broken.store(true, Ordering::SeqCst);
     let status = seen(&watch, |status| status.state == State::Failing).await;
     assert_eq!(
         status.reason.as_deref(),
         Some("plugin gpus: health host fault: no luck")
     );
-    assert!(status.retry_at.is_some() && !status.is_well());
+    assert!(status.retry_at.is_some());
     let status = seen(&watch, |status| status.state == State::Quarantined).await;
     let health = status
         .calls
@@ -162,7 +165,7 @@ async fn a_plugin_without_a_component_or_without_hardware_says_so() {
     let elsewhere = policy_of("    hardware: [{subsystem: pci, vendor: \"0xbeef\", use: offer}]\n");
     let plugins = start(&elsewhere, []);
     let status = seen(&plugins.watch(), |status| status.state == State::Idle).await;
-    assert!(status.is_well() && status.resources.is_empty());
+    assert!(status.reason.is_none() && status.resources.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -229,4 +232,98 @@ async fn a_status_is_the_same_after_it_was_written_and_read() {
     let read: PluginStatus = serde_json::from_str(&text).unwrap();
     // Moments are written to the second.
     assert_eq!(serde_json::to_string(&read).unwrap(), text);
+}
+
+/// Fails the first time, and waits for somebody the second time.
+struct Pulling {
+    loads: AtomicUsize,
+    go_on: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Loader for Pulling {
+    fn load(&self, _: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
+        if self.loads.fetch_add(1, Ordering::SeqCst) == 0 {
+            return Err(LoadFailure::Host(
+                "plugin gpus: component x: its registry answered 503".into(),
+            ));
+        }
+        let _ = self.go_on.lock().unwrap().recv();
+        Ok(Arc::new(Fake::gpus()))
+    }
+
+    fn digest(&self, _: &PluginPolicy) -> Option<[u8; 32]> {
+        None
+    }
+
+    fn progress(&self, _: &PluginPolicy) -> Option<String> {
+        (self.loads.load(Ordering::SeqCst) > 1).then(|| "pulling from x".to_owned())
+    }
+}
+
+/// An attempt may take longer than the pause before it: whoever asks meanwhile is told why the last one failed.
+#[tokio::test(flavor = "multi_thread")]
+async fn why_a_pull_failed_stands_while_it_is_tried_again() {
+    let (release, go_on) = mpsc::channel();
+    let loader = Arc::new(Pulling {
+        loads: AtomicUsize::new(0),
+        go_on: Mutex::new(go_on),
+    });
+    let plugins = Plugins::start(&parse(POLICY), around(&node(), loader, &Memory::forgetful()));
+    let watch = plugins.watch();
+    let why = "plugin gpus: component x: its registry answered 503";
+    let status = seen(&watch, |status| status.reason.as_deref() == Some(why)).await;
+    assert!(
+        status.state == State::Quarantined && status.retry_at.is_some(),
+        "{status:#?}"
+    );
+    let since = status.since;
+    let status = seen(&watch, |status| status.retry_at.is_none()).await;
+    assert_eq!(
+        status.reason.as_deref(),
+        Some("plugin gpus: component x: its registry answered 503\ntried again now: pulling from x")
+    );
+    assert_eq!(
+        (status.state, status.since),
+        (State::Quarantined, since),
+        "it fails all the time"
+    );
+    release.send(()).unwrap();
+    let status = seen(&watch, |status| status.state == State::Serving).await;
+    assert_eq!(status.reason, None);
+}
+
+/// Hours may lie between a device that went and the one that comes: why the component could not be had then is no news.
+#[tokio::test(flavor = "multi_thread")]
+async fn why_a_pull_failed_does_not_stand_after_nothing_was_needed() {
+    let (_release, go_on) = mpsc::channel();
+    let loader = Arc::new(Pulling {
+        loads: AtomicUsize::new(0),
+        go_on: Mutex::new(go_on),
+    });
+    let mut policy = POLICY.to_owned();
+    for line in POLICY.lines().filter(|line| line.contains("subsystem: misc")) {
+        policy = policy.replace(&format!("{line}\n"), "");
+    }
+    let node = node();
+    let plugins = Plugins::start(&parse(&policy), around(&node, loader, &Memory::forgetful()));
+    let watch = plugins.watch();
+    seen(&watch, |status| status.retry_at.is_some()).await;
+    let vendor = |value: &str| {
+        for device in ["0000:00:01.0", "0000:00:02.0"] {
+            let change = Change::SetAttribute {
+                location: format!("pci0000:00/{device}"),
+                path: "vendor".into(),
+                value: value.into(),
+            };
+            node.apply(change).unwrap();
+        }
+    };
+    vendor("0x4321\n");
+    seen(&watch, |status| status.state == State::Idle).await;
+    vendor("0x1234\n");
+    let status = seen(&watch, |status| status.reason.is_some()).await;
+    assert_eq!(
+        (status.state, status.reason.as_deref()),
+        (State::Loading, Some("pulling from x"))
+    );
 }

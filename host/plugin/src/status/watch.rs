@@ -1,10 +1,10 @@
 //! Looks at all plugins, whatever they are doing.
 
 use super::board::Noted;
-use super::{ComponentStatus, DeviceStatus, PluginStatus, ResourceStatus, State, When};
+use super::{ComponentStatus, DeviceStatus, LabelStatus, MissingLabel, PluginStatus, ResourceStatus, State, When};
 use crate::resource::{Core, Snapshot};
-use devgate_model::{ResourceName, UnitId};
-use devgate_policy::ComponentSource;
+use devgate_model::{PluginName, ResourceName, UnitId};
+use devgate_policy::{ComponentSource, NoLabel};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub struct Watch(Arc<Mutex<Vec<Weak<Core>>>>);
 
 impl Watch {
-    /// One more plugin. In the policy's order.
+    /// One more plugin, behind the others.
     pub(crate) fn add(&self, core: &Arc<Core>) {
         let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         plugins.retain(|plugin| plugin.strong_count() > 0);
@@ -28,7 +28,17 @@ impl Watch {
         plugins.retain(|plugin| !std::ptr::eq(plugin.as_ptr(), Arc::as_ptr(core)));
     }
 
-    /// What is known about every plugin now.
+    /// The policy's order of plugins, from now on; one that is not in it and not forgotten yet is last.
+    pub(crate) fn arrange(&self, order: &[PluginName]) {
+        let rank = |plugin: &Weak<Core>| {
+            let core = plugin.upgrade()?;
+            order.iter().position(|name| name.as_str() == core.name())
+        };
+        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.sort_by_cached_key(|plugin| rank(plugin).unwrap_or(usize::MAX));
+    }
+
+    /// What is known about every plugin now, in the policy's order.
     #[must_use]
     pub fn status(&self) -> Vec<PluginStatus> {
         let now = When::now();
@@ -55,7 +65,10 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let held = core.ledger.held(core.place);
     let component = calls.component();
     let (counted, near) = core.board.calls(now);
-    let ComponentSource::File { path, sha256: pinned } = &policy.component;
+    let (file, pinned) = match &policy.component {
+        ComponentSource::File { path, sha256 } => (path.clone(), sha256.is_some()),
+        ComponentSource::Oci(reference) => (reference.to_string(), true),
+    };
     // Taken along quickly: an allocation waits for the same lock.
     let noted = core.board.noted().clone();
     let stale = noted.since.ago(now) >= policy.health.stale_after;
@@ -75,9 +88,9 @@ fn of(core: &Core, now: When) -> PluginStatus {
         reason: noted.reason.as_deref().map(str::to_owned),
         retry_at: noted.retry_at,
         component: ComponentStatus {
-            file: path.clone(),
+            file,
             sha256: component.and_then(|component| component.profile().sha256.as_ref().map(hex)),
-            pinned: pinned.is_some(),
+            pinned,
         },
         resources: resources.collect(),
         rejected: noted.rejected.clone(),
@@ -87,6 +100,19 @@ fn of(core: &Core, now: When) -> PluginStatus {
         allocations: noted.allocations.clone(),
         calls: counted,
         near,
+        kernel_log: calls.means.captures.status(),
+        labels: LabelStatus {
+            given: noted.labels.labels.clone(),
+            missing: noted.labels.missing.iter().map(missing).collect(),
+            problem: noted.labels_problem.as_deref().map(str::to_owned),
+        },
+    }
+}
+
+fn missing(missing: &NoLabel) -> MissingLabel {
+    MissingLabel {
+        name: missing.name.clone(),
+        why: missing.why.clone(),
     }
 }
 
@@ -107,6 +133,7 @@ fn resource(
         since: noted.changed.get(&unit.id).copied(),
         numa_nodes: unit.numa_nodes.clone(),
         held: held.contains(&unit.id),
+        unlisted: snapshot.unlisted.contains(&unit.id),
         holders: Vec::new(),
     };
     ResourceStatus {

@@ -1,11 +1,12 @@
 //! Another policy or component while everything runs.
 
 use super::{PATIENCE, World, all_healthy, start, strings, wait};
+use crate::component::Component;
 use crate::plugins::{Plugins, Reloaded};
 use crate::testing::*;
-use crate::{Loader, Memory};
+use crate::{LoadFailure, Loader, Memory};
 use devgate_model::Verdict;
-use devgate_policy::Policy;
+use devgate_policy::{PluginPolicy, Policy};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +45,12 @@ fn renamed(resource: &'static str) -> Fake {
 fn names(changed: &Reloaded) -> [Vec<String>; 3] {
     let of = |names: &[devgate_model::PluginName]| names.iter().map(ToString::to_string).collect();
     [of(&changed.new), of(&changed.changed), of(&changed.gone)]
+}
+
+/// The resources that have fewer devices.
+fn said(reloaded: &Reloaded) -> String {
+    let lines: Vec<_> = reloaded.fewer.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 /// A world whose loader may be given other components while it runs.
@@ -171,12 +178,24 @@ async fn what_a_pod_holds_is_not_taken_away_unless_it_is_forced() {
         "{refused}"
     );
     let narrow = with("vendor: \"0x1234\"", "name: \"0000:00:01.0\"", "");
-    world.plugins.reload(&narrow, true).await.unwrap();
+    let reloaded = world.plugins.reload(&narrow, true).await.unwrap();
+    insta::assert_snapshot!(said(&reloaded), @"resource fake.com/gpu: 2 devices before, 1 now (check the selectors, the filters and the config of plugin gpus; `devgate explain` says what becomes of a device)");
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     insta::assert_snapshot!(list, @r"
     0000:00:01.0 {1}
     0000:00:02.0 {} the component does not list it any more
     ");
+    // It is its pod's, and none of the node's devices: neither what is shown nor the next reload counts it.
+    let shown = world.plugins.watch().status();
+    let devices = shown.iter().flat_map(|plugin| &plugin.resources);
+    let devices = devices.flat_map(|resource| &resource.devices);
+    let unlisted: Vec<_> = devices.map(|device| (device.id.as_str(), device.unlisted)).collect();
+    assert_eq!(unlisted, [("0000:00:01.0", false), ("0000:00:02.0", true)]);
+    let again = POLICY.replace("vendor: \"0x1234\"", "name: \"0000:00:01.0\"");
+    let again = parse(&again.replace(EXTRA.0, EXTRA.1));
+    let reloaded = world.plugins.reload(&again, true).await.unwrap();
+    assert_eq!(names(&reloaded), [vec![], vec!["gpus".to_owned()], vec![]]);
+    assert_eq!(said(&reloaded), "", "it was gone before");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -191,6 +210,7 @@ async fn plugins_come_and_go_and_a_resource_is_empty_before_it_goes() {
     wait(&more, all_healthy).await;
     let reloaded = world.plugins.reload(&parse(POLICY), false).await.unwrap();
     assert_eq!(names(&reloaded), [vec![], vec![], vec!["more".to_owned()]]);
+    insta::assert_snapshot!(said(&reloaded), @"resource more.com/gpu: 1 device before, none now (plugin more is not in the policy any more)");
     wait(&more, |list| list.devices.is_empty()).await;
     assert!(
         world
@@ -257,9 +277,28 @@ async fn the_new_order_decides_who_has_what_two_claim() {
         .reload(&parse(&format!("{head}{second}{first}")), false)
         .await
         .unwrap();
-    assert!(reloaded.is_nothing(), "neither is another");
+    assert_eq!(names(&reloaded), [[""; 0]; 3], "neither is another");
+    assert!(reloaded.reordered && !reloaded.is_nothing(), "the order is");
     wait(&b, all_healthy).await;
     wait(&a, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
+}
+
+/// What is shown of plugins is in the policy's order, whichever began last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_has_the_new_order() {
+    let fakes = [("fake.wasm", Fake::gpus()), ("more.wasm", renamed("more.com/gpu"))];
+    let mut world = start(POLICY, fakes);
+    wait(&world.offer("fake.com/gpu").await, all_healthy).await;
+    let (head, gpus) = POLICY.split_once("plugins:\n").unwrap();
+    for (policy, order) in [
+        (format!("{head}plugins:{MORE}{gpus}"), ["more", "gpus"]),
+        (format!("{head}plugins:\n{gpus}{MORE}"), ["gpus", "more"]),
+    ] {
+        world.plugins.reload(&parse(&policy), false).await.unwrap();
+        let shown = world.plugins.watch().status();
+        let names: Vec<_> = shown.iter().map(|plugin| plugin.name.as_str()).collect();
+        assert_eq!(names, order);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -270,10 +309,25 @@ async fn a_policy_that_matches_nothing_leaves_an_empty_list_and_wakes_again() {
     let nothing = POLICY
         .replace("0x1234", "0x4321")
         .replace("subsystem: misc", "subsystem: none");
-    world.plugins.reload(&parse(&nothing), false).await.unwrap();
+    let reloaded = world.plugins.reload(&parse(&nothing), false).await.unwrap();
+    insta::assert_snapshot!(said(&reloaded), @"resource fake.com/gpu: 2 devices before, none now (check the selectors of plugin gpus: none of them matches a device of this node)");
     wait(&gpus, |list| list.devices.is_empty()).await;
-    world.plugins.reload(&parse(POLICY), false).await.unwrap();
+    let reloaded = world.plugins.reload(&parse(POLICY), false).await.unwrap();
+    assert_eq!(said(&reloaded), "", "there are more");
     wait(&gpus, all_healthy).await;
+}
+
+/// Under another plugin's name a resource is what it was: nothing is lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resource_that_moves_to_another_plugin_is_not_lost() {
+    let mut world = start(POLICY, [("fake.wasm", Fake::gpus())]);
+    wait(&world.offer("fake.com/gpu").await, all_healthy).await;
+    let reloaded = world.plugins.reload(&with("gpus:", "cards:", ""), false).await.unwrap();
+    assert_eq!(
+        names(&reloaded),
+        [vec!["cards".to_owned()], vec![], vec!["gpus".to_owned()]]
+    );
+    assert_eq!(said(&reloaded), "");
 }
 
 /// What a trial found of a unit is not taken for what another one is: by the switch, others may be in the list.
@@ -343,4 +397,51 @@ async fn a_plugin_that_is_back_has_what_its_pods_hold() {
     let more = world.offer("more.com/gpu").await;
     let list = wait(&more, all_healthy).await;
     assert_eq!(list, "0000:00:03.0 {}");
+}
+
+/// Gets one component from where nobody answers.
+struct SlowLoader(Arc<FakeLoader>, std::sync::Mutex<std::sync::mpsc::Receiver<()>>);
+
+impl Loader for SlowLoader {
+    fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
+        if policy.name.as_str() == "more" {
+            let _ = self.1.lock().unwrap().recv();
+        }
+        self.0.load(policy)
+    }
+
+    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
+        self.0.digest(policy)
+    }
+}
+
+/// What an earlier reload still pulls costs no other plugin its new component.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_that_does_not_come_holds_up_no_other_plugins_reload() {
+    let (held, gate) = std::sync::mpsc::channel();
+    let fakes = FakeLoader(std::sync::Mutex::default());
+    let loader = Arc::new(SlowLoader(Arc::new(fakes), gate.into()));
+    let replace = |version: u8| {
+        let mut fake = Fake::gpus();
+        fake.profile.sha256 = Some([version; 32]);
+        loader.0.0.lock().unwrap().insert("fake.wasm".into(), Arc::new(fake));
+    };
+    replace(1);
+    let (node, given) = (node(), Arc::clone(&loader) as Arc<dyn Loader>);
+    let plugins = Plugins::start(&parse(POLICY), around(&node, given, &Memory::forgetful()));
+    let mut world = World { node, plugins };
+    wait(&world.offer("fake.com/gpu").await, all_healthy).await;
+    let slow = parse(&format!("{POLICY}{MORE}"));
+    let reload = world.plugins.reload(&slow, false);
+    tokio::time::timeout(TICK * 10, reload).await.unwrap_err();
+    replace(2);
+    let reloaded = world.plugins.reload(&parse(POLICY), false).await.unwrap();
+    assert_eq!(names(&reloaded), [vec![], vec!["gpus".to_owned()], vec![]]);
+    // Nobody asks a second time for what is still awaited.
+    let again = world.plugins.reload(&slow, false).await.unwrap_err().to_string();
+    assert!(
+        again.starts_with("plugin more: host fault: an earlier reload still gets"),
+        "{again}"
+    );
+    drop(held);
 }

@@ -61,6 +61,7 @@ impl Scan {
         for payload in Parser::new(0).parse_all(bytes) {
             let payload = payload.map_err(invalid)?;
             parts.add(&payload, limits.instances)?;
+            scan.producers.add(&payload);
             match payload {
                 Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
                     depth += 1;
@@ -77,12 +78,7 @@ impl Scan {
                         scan.exports.push(export.map_err(invalid)?.name.name.to_owned());
                     }
                 }
-                Payload::CustomSection(section) => {
-                    scan.producers.add(&section);
-                    if depth == 0 {
-                        scan.described.add(&section);
-                    }
-                }
+                Payload::CustomSection(section) if depth == 0 => scan.described.add(&section),
                 payload => scan.counts.add(payload, limits)?,
             }
         }

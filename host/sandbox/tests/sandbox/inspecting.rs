@@ -113,6 +113,31 @@ fn what_a_component_says_of_its_tools_is_shown_and_cannot_act() {
     );
 }
 
+/// What tools put between a module and the host is no part of what somebody wrote, wherever in the file it stands.
+#[test]
+fn the_makers_of_an_adapter_are_not_those_of_the_component() {
+    let adapter = r#"(core module
+        (@producers (language "Rust" "") (processed-by "rustc" "1.96.0"))"#;
+    let main = r#"(core module (@producers (language "Go" "1.27")) (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))))"#;
+    for parts in [
+        format!(r#"{main} {adapter} (import "__main_module__" "cabi_realloc" (func)))"#),
+        format!(r#"{adapter} (func (export "cabi_import_realloc"))) {main}"#),
+        format!(
+            r#"(component {adapter} (import "env" "memory" (memory 0)) (import "__main_module__" "_start" (func)))) {main}"#
+        ),
+    ] {
+        let made = contents(&text(&format!("(component {parts})"))).producers;
+        let named: Vec<_> = made.iter().map(|made| made.name.as_str()).collect();
+        assert_eq!(named, ["Go"], "{parts}");
+    }
+    // Nothing but an adapter says anything: the language is not known.
+    let silent = format!(r#"(component (core module) {adapter} (import "__main_module__" "_start" (func))))"#);
+    assert_eq!(contents(&text(&silent)).producers, []);
+    // One of the component's own that is written in Rust is.
+    let own = format!(r#"(component {adapter} (import "env" "memory" (memory 0))))"#);
+    assert_eq!(contents(&text(&own)).producers.len(), 2);
+}
+
 /// A file can name as many tools as it likes, and damage the section as well.
 #[test]
 fn tools_without_end_are_cut_and_damaged_ones_are_nothing() {

@@ -44,6 +44,8 @@ pub(super) struct Shown {
     pub(super) list: Arc<DeviceList>,
     /// When there will be another one although nothing changes.
     pub(super) until: Option<Instant>,
+    /// The ids that are healthy and not shown so, each with when it will be.
+    pub(super) hidden: Vec<(String, Instant)>,
 }
 
 impl Flaps {
@@ -65,7 +67,12 @@ impl Flaps {
             let until = (flap.since + flap.wait).min(flap.hidden + longest);
             (now < until).then_some((flap.wait, until))
         };
-        let until = list.devices.iter().filter_map(held).map(|(_, until)| until).min();
+        let hidden = list
+            .devices
+            .iter()
+            .filter_map(|device| Some((device.id.clone(), held(device)?.1)));
+        let hidden: Vec<_> = hidden.collect();
+        let until = hidden.iter().map(|(_, until)| *until).min();
         let shown = if until.is_some() {
             let show = |device: &Device| match held(device) {
                 Some((wait, _)) => Device {
@@ -81,7 +88,11 @@ impl Flaps {
             Arc::clone(list)
         };
         self.shown = Arc::clone(&shown);
-        Shown { list: shown, until }
+        Shown {
+            list: shown,
+            until,
+            hidden,
+        }
     }
 
     /// Notes what has changed since the list that was shown last.

@@ -29,6 +29,7 @@ fn snapshot(units: u8, unhealthy: &str) -> Arc<Snapshot> {
             units,
             ..PoolRecord::default()
         },
+        unlisted: BTreeSet::new(),
     })
 }
 

@@ -21,9 +21,11 @@ fn lists(tenths: u32, is_healthy: impl Fn(u32) -> bool) -> Vec<(u32, bool)> {
     for tenth in 0..tenths {
         let healthy = is_healthy(tenth);
         let now = start + Duration::from_millis(100) * tenth;
-        let Shown { list, until } = flaps.show(&list(&[("a", healthy), ("b", true)]), now);
+        let Shown { list, until, hidden } = flaps.show(&list(&[("a", healthy), ("b", true)]), now);
         let a = list.devices[0].unhealthy.is_none();
         assert_eq!(until.is_some_and(|until| until > now), healthy && !a, "at {tenth}");
+        let told: Vec<_> = until.into_iter().map(|until| ("a".to_owned(), until)).collect();
+        assert_eq!(hidden, told, "at {tenth}");
         assert!(healthy || !a, "a dead device is shown healthy at {tenth}");
         assert!(
             list.devices[1].unhealthy.is_none(),

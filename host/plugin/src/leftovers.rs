@@ -1,0 +1,167 @@
+//! What a host leaves on a node when it has ended, and its removal.
+//!
+//! A file goes where its name and its content say that it is devgate's. No link is followed, and of directories only those that
+//! devgate made are looked into. Everything else that is found there is told and stays.
+
+mod info;
+mod state;
+
+pub use state::StateDir;
+
+use crate::labels;
+use serde::Serialize;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Something that was found, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Leftover {
+    /// What it is, such as `labels`.
+    pub what: &'static str,
+    /// Where it is, or was.
+    pub path: PathBuf,
+    /// What became of it.
+    pub fate: Fate,
+    /// Why it is still there, if that was not asked for.
+    pub why: Option<String>,
+}
+
+/// What became of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// It is gone.
+    Removed,
+    /// It would be, had this been asked for.
+    WouldRemove,
+    /// It is not devgate's, or not for sure.
+    Left,
+    /// It could not be looked at or removed.
+    Failed,
+}
+
+/// Removes, or only tells what it would remove.
+#[derive(Debug)]
+pub struct Broom {
+    dry: bool,
+    found: Vec<Leftover>,
+}
+
+impl Broom {
+    /// One that removes, or with `dry` only tells.
+    #[must_use]
+    pub fn new(dry: bool) -> Self {
+        Self { dry, found: Vec::new() }
+    }
+
+    /// Whether it only tells.
+    #[must_use]
+    pub fn is_dry(&self) -> bool {
+        self.dry
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub fn found(self) -> Vec<Leftover> {
+        self.found
+    }
+
+    /// How much could not be looked at or removed so far.
+    fn failures(&self) -> usize {
+        let failed = self.found.iter().filter(|found| found.fate == Fate::Failed);
+        failed.count()
+    }
+
+    /// How much of what was found stays.
+    fn staying(&self) -> usize {
+        let stays = |found: &&Leftover| matches!(found.fate, Fate::Failed | Fate::Left);
+        self.found.iter().filter(stays).count()
+    }
+
+    /// Removes a file or a socket. One that has gone by itself is none.
+    pub fn remove(&mut self, what: &'static str, path: &Path) {
+        self.end(what, path, |path| fs::remove_file(path));
+    }
+
+    /// Tells of something that stays.
+    pub fn leave(&mut self, what: &'static str, path: &Path, why: &str) {
+        self.tell(what, path, Fate::Left, Some(why.to_owned()));
+    }
+
+    /// Tells of something that could not be looked at. What is not there is nothing to tell of.
+    pub fn fail(&mut self, what: &'static str, path: &Path, why: &io::Error) {
+        if why.kind() != io::ErrorKind::NotFound {
+            self.tell(what, path, Fate::Failed, Some(why.to_string()));
+        }
+    }
+
+    /// Removes devgate's file for Node Feature Discovery from `dir`, and what it was written as.
+    pub fn labels(&mut self, dir: &Path) {
+        const WHAT: &str = "labels";
+        for name in [labels::FILE, labels::TEMPORARY] {
+            let path = dir.join(name);
+            match labels::is_ours(&path) {
+                Ok(Some(true)) => self.remove(WHAT, &path),
+                // It may have been cut off before its first line was whole, and nobody else uses the name.
+                Ok(Some(false)) if name == labels::TEMPORARY && is_file(&path) => self.remove(WHAT, &path),
+                Ok(Some(false)) => self.leave(WHAT, &path, "devgate did not write it"),
+                Ok(None) => {}
+                Err(why) => self.fail(WHAT, &path, &why),
+            }
+        }
+        let lock = dir.join(labels::LOCK);
+        if is_file(&lock) {
+            self.remove(WHAT, &lock);
+        }
+    }
+
+    /// Removes an empty directory. It stays where it is a mount's, also one in a container whose own root is read-only, or where
+    /// somebody has put something in it meanwhile.
+    fn remove_dir(&mut self, what: &'static str, path: &Path) {
+        let removed = if self.dry { Ok(()) } else { fs::remove_dir(path) };
+        match removed {
+            Err(why)
+                if matches!(
+                    why.kind(),
+                    io::ErrorKind::ResourceBusy | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::DirectoryNotEmpty
+                ) =>
+            {
+                self.leave(what, path, &why.to_string());
+            }
+            removed => self.end(what, path, |_| removed),
+        }
+    }
+
+    fn end(&mut self, what: &'static str, path: &Path, remove: impl FnOnce(&Path) -> io::Result<()>) {
+        if self.dry {
+            self.tell(what, path, Fate::WouldRemove, None);
+            return;
+        }
+        match remove(path) {
+            Ok(()) => self.tell(what, path, Fate::Removed, None),
+            Err(why) => self.fail(what, path, &why),
+        }
+    }
+
+    fn tell(&mut self, what: &'static str, path: &Path, fate: Fate, why: Option<String>) {
+        // What is only told is found again, as part of something else.
+        if self.dry && self.found.iter().any(|found| found.path == path) {
+            return;
+        }
+        self.found.push(Leftover {
+            what,
+            path: path.to_owned(),
+            fate,
+            why,
+        });
+    }
+}
+
+/// Whether there is a regular file and no link.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|look| look.is_file())
+}
+
+#[cfg(test)]
+mod tests;

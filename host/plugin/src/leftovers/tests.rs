@@ -1,0 +1,239 @@
+//! What is removed, and what stays.
+
+use super::*;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+/// What became of what, by the path in `dir`.
+fn told(broom: Broom, dir: &Path) -> String {
+    let lines = broom.found().into_iter().map(|found| {
+        let path = found.path.strip_prefix(dir).unwrap().display().to_string();
+        let why = found.why.map(|why| format!(": {why}")).unwrap_or_default();
+        format!("{:?} {} {path}{why}\n", found.fate, found.what)
+    });
+    lines.collect()
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Directories are made, and files written with their own names in them.
+fn lay_out(dir: &Path, paths: &[&str]) {
+    for path in paths {
+        let path = dir.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, path.file_name().unwrap().as_encoded_bytes()).unwrap();
+    }
+}
+
+fn digest(c: char) -> String {
+    c.to_string().repeat(64)
+}
+
+#[test]
+fn the_feature_file_goes_where_devgate_wrote_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(labels::FILE);
+    fs::write(&file, format!("{}a.com/x=1\n", labels::HEADER)).unwrap();
+    lay_out(dir.path(), &[labels::TEMPORARY, labels::LOCK, "others.features"]);
+    let mut dry = Broom::new(true);
+    dry.labels(dir.path());
+    insta::assert_snapshot!(told(dry, dir.path()), @r"
+    WouldRemove labels devgate.features
+    WouldRemove labels .devgate.features.new
+    WouldRemove labels .devgate.features.lock
+    ");
+    assert_eq!(names(dir.path()).len(), 4);
+    let mut broom = Broom::new(false);
+    broom.labels(dir.path());
+    insta::assert_snapshot!(told(broom, dir.path()), @r"
+    Removed labels devgate.features
+    Removed labels .devgate.features.new
+    Removed labels .devgate.features.lock
+    ");
+    assert_eq!(names(dir.path()), ["others.features"]);
+    let mut again = Broom::new(false);
+    again.labels(dir.path());
+    again.labels(&dir.path().join("not-there"));
+    assert_eq!(told(again, dir.path()), "");
+}
+
+#[test]
+fn a_feature_file_that_somebody_else_wrote_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(labels::FILE);
+    let precious = dir.path().join("precious");
+    fs::write(&precious, labels::HEADER).unwrap();
+    for other in 0..3 {
+        match other {
+            0 => fs::write(&file, "a.com/x=1\n").unwrap(),
+            1 => symlink(&precious, &file).unwrap(),
+            _ => fs::create_dir(&file).unwrap(),
+        }
+        let mut broom = Broom::new(false);
+        broom.labels(dir.path());
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(told(broom, dir.path()), @"Left labels devgate.features: devgate did not write it");
+        }
+        assert!(fs::symlink_metadata(&file).is_ok() && precious.exists());
+        let _ = fs::remove_file(&file);
+    }
+}
+
+#[test]
+fn the_state_directory_goes_as_a_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("odd-name");
+    let cached = format!("components/{}/layer", digest('a'));
+    let more =
+        ["manifest.0.json", "signatures.json", "layer.new"].map(|name| format!("components/{}/{name}", digest('a')));
+    let begun = format!("components/{}.17.new/layer", digest('b'));
+    lay_out(
+        &state,
+        &["handed-out.json", "unhealthy.json.new", "device-info.json.unreadable"],
+    );
+    lay_out(&state, &["host.lock", "state/acme", "state/acme.new", &cached, &begun]);
+    lay_out(&state, &more.each_ref().map(String::as_str));
+    let sweep = |dry| {
+        let mut broom = Broom::new(dry);
+        broom.state(&StateDir::look(&state).unwrap().unwrap());
+        broom.found().into_iter().map(|found| found.fate).collect::<Vec<_>>()
+    };
+    assert_eq!(sweep(true), [Fate::WouldRemove; 16]);
+    assert!(state.join(&cached).exists());
+    let mut broom = Broom::new(true);
+    broom.state(&StateDir::look(&state).unwrap().unwrap());
+    let told = told(broom, &state);
+    let last: Vec<_> = told.lines().rev().take(2).collect();
+    assert_eq!(
+        last,
+        ["WouldRemove state ", "WouldRemove state host.lock"],
+        "it keeps hosts out until then"
+    );
+    assert_eq!(sweep(false), [Fate::Removed; 16]);
+    assert!(!state.exists());
+    assert!(StateDir::look(&state).unwrap().is_none(), "nothing is there any more");
+}
+
+#[test]
+fn what_others_put_there_stays_and_so_do_its_directories() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("devgate");
+    lay_out(
+        &state,
+        &["handed-out.json", "handed-out.json.bak", "components.d/mine.wasm"],
+    );
+    lay_out(&state, &["state/a", "state/Not A Plugin", "components/mine.wasm"]);
+    let odd = format!("components/{}/mine", digest('c'));
+    lay_out(&state, &[&odd]);
+    lay_out(dir.path(), &["precious/file"]);
+    symlink(dir.path().join("precious/file"), state.join("unhealthy.json")).unwrap();
+    symlink(dir.path().join("precious"), state.join("state/linked")).unwrap();
+    let mut broom = Broom::new(false);
+    broom.state(&StateDir::look(&state).unwrap().unwrap());
+    insta::assert_snapshot!(told(broom, &state), @r"
+    Left cache components/cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc/mine: devgate did not make it
+    Left cache components/mine.wasm: devgate did not make it
+    Left state components.d: devgate did not make it
+    Removed state handed-out.json
+    Left state handed-out.json.bak: devgate did not make it
+    Left state state/Not A Plugin: devgate did not make it
+    Removed state state/a
+    Left state state/linked: devgate did not make it
+    Left state unhealthy.json: devgate did not make it
+    ");
+    assert!(dir.path().join("precious/file").exists());
+    assert!(state.join("components.d/mine.wasm").exists());
+}
+
+#[test]
+fn a_directory_in_place_of_one_of_ours_is_not_followed_if_it_is_a_link() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("devgate");
+    let kept = format!("precious/{}", digest('b'));
+    lay_out(dir.path(), &[&kept, "devgate/unhealthy.json"]);
+    symlink(dir.path().join("precious"), state.join("components")).unwrap();
+    let mut broom = Broom::new(false);
+    broom.state(&StateDir::look(&state).unwrap().unwrap());
+    insta::assert_snapshot!(told(broom, &state), @r"
+    Left cache components: it is no directory
+    Removed state unhealthy.json
+    ");
+    assert!(dir.path().join(kept).exists());
+}
+
+#[test]
+fn a_directory_that_is_not_devgates_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    lay_out(dir.path(), &["app/main.js", "app/state/store", "file"]);
+    lay_out(dir.path(), &["devgate/main.js", "ours/main.js", "ours/unhealthy.json"]);
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    symlink(dir.path().join("devgate"), dir.path().join("link")).unwrap();
+    let why = |name: &str| StateDir::look(&dir.path().join(name)).unwrap_err();
+    fs::create_dir(dir.path().join("open")).unwrap();
+    fs::set_permissions(dir.path().join("open"), fs::Permissions::from_mode(0o775)).unwrap();
+    insta::assert_snapshot!(why("open"), @"others than its owner can write there; take that from them first (chmod go-w)");
+    insta::assert_snapshot!(why("app"), @"it does not look like devgate's: it has no handed-out.json, no unhealthy.json, no device-info.json, and main.js is not devgate's");
+    insta::assert_snapshot!(why("file"), @"it is no directory");
+    insta::assert_snapshot!(why("link"), @"it is a link; name the directory that it leads to");
+    for good in ["devgate", "ours", "empty"] {
+        assert!(StateDir::look(&dir.path().join(good)).unwrap().is_some(), "{good}");
+    }
+    assert!(StateDir::look(Path::new("/")).is_err());
+}
+
+/// A record of two files, as the host writes it.
+const RECORD: &str = r#"{"version": 1, "written": {
+    "a.com-x-1-device.json": {"resource": "a.com/x", "id": "1", "unit": "1", "text": "one"},
+    "a.com-x-2-device.json": {"resource": "a.com/x", "id": "2", "unit": "2", "text": "two"},
+    "../precious-device.json": {"resource": "a.com/x", "id": "3", "unit": "3", "text": "precious-device.json"}}}"#;
+
+#[test]
+fn device_info_files_go_that_say_what_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let (told_in, state) = (dir.path().join("dp"), dir.path().join("state"));
+    lay_out(
+        dir.path(),
+        &[
+            "state/device-info.json",
+            "precious-device.json",
+            "dp/b.com-y-1-device.json",
+        ],
+    );
+    fs::write(state.join("device-info.json"), RECORD).unwrap();
+    fs::write(told_in.join("a.com-x-1-device.json"), "one").unwrap();
+    fs::write(told_in.join("a.com-x-2-device.json"), "somebody else's").unwrap();
+    let mut broom = Broom::new(false);
+    broom.device_info(&told_in, &state);
+    insta::assert_snapshot!(told(broom, dir.path()), @r"
+    Removed device-info dp/a.com-x-1-device.json
+    Left device-info dp/a.com-x-2-device.json: says something else than devgate wrote
+    Removed device-info state/device-info.json
+    ");
+    assert_eq!(names(&told_in), ["a.com-x-2-device.json", "b.com-y-1-device.json"]);
+    assert!(dir.path().join("precious-device.json").exists());
+    let mut again = Broom::new(false);
+    again.device_info(&told_in, &state);
+    assert_eq!(told(again, dir.path()), "");
+}
+
+#[test]
+fn a_record_of_device_info_files_that_cannot_be_understood_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for text in ["{", r#"{"version": 2, "written": {}}"#] {
+        fs::write(dir.path().join("device-info.json"), text).unwrap();
+        let mut broom = Broom::new(false);
+        broom.device_info(dir.path(), dir.path());
+        let told = told(broom, dir.path());
+        assert!(
+            told.starts_with("Failed device-info : device-info.json cannot be understood: "),
+            "{told}"
+        );
+        assert!(dir.path().join("device-info.json").exists());
+    }
+}
