@@ -6,6 +6,9 @@
 mod file;
 mod line;
 mod pace;
+mod pods;
+
+pub(crate) use pods::Pods;
 
 use crate::exit;
 use file::Rotating;
@@ -67,6 +70,11 @@ impl Audit {
         AuditLayer(Arc::clone(&self.shared))
     }
 
+    /// What takes lines that are for this file alone, and for no log that leaves the node.
+    pub(crate) fn pods(&self) -> Pods {
+        Pods::new(Arc::clone(&self.shared))
+    }
+
     /// Waits until all lines so far are written, but not for long.
     pub(crate) fn flush(&self, patience: Duration) {
         let (done, written) = sync_channel(1);
@@ -114,13 +122,20 @@ impl<S: Subscriber> Layer<S> for AuditLayer {
 
 impl Shared {
     fn take(&self, event: &Event<'_>, kind: &Kind) {
+        self.write(kind, |left_out| line::of(event, left_out));
+    }
+
+    /// Writes a line of this kind, which is told how many were left out before it. Whether it is on its way; where not, it is counted.
+    fn write(&self, kind: &Kind, line: impl FnOnce(u64) -> String) -> bool {
         let Some(left_out) = self.paces().line(kind, Instant::now()) else {
-            return;
+            return false;
         };
-        let line = Message::Line(line::of(event, left_out));
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.queue.try_send(line) {
+        let line = Message::Line(line(left_out));
+        let queued = self.queue.try_send(line);
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = &queued {
             self.paces().leave_out(kind, left_out + 1);
         }
+        queued.is_ok()
     }
 
     fn paces(&self) -> MutexGuard<'_, Paces> {

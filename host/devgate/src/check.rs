@@ -10,6 +10,7 @@ mod running;
 mod text;
 
 use crate::cli::{CheckArgs, Output};
+use crate::components::Components;
 use crate::{exit, output, policy};
 use component::ComponentFacts;
 use devgate_node::{LogSource, Node};
@@ -18,6 +19,7 @@ use devgate_policy::PluginPolicy;
 use finding::{Finding, Severity};
 use grants::GrantFacts;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What is shown; its names are those of the JSON form.
@@ -45,6 +47,8 @@ struct PluginReport {
     outcome: Option<&'static str>,
     /// What it would offer; nothing without --run, and where its component was not asked or failed.
     units: Option<running::UnitCounts>,
+    /// What it would tell of the node; nothing without --run.
+    labels: BTreeMap<String, String>,
     /// What its component said while it was asked, and what that asked for and did not get.
     said: Vec<running::Said>,
     /// Sorted by severity, errors first.
@@ -65,14 +69,14 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
 fn report(args: &CheckArgs) -> anyhow::Result<Report> {
     let policy = policy::read(&args.place.policy)?;
     let node = Node::open(&args.place.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
-    let components = args.place.components.as_deref();
+    let components = Components::looking(args.place.components.as_ref(), &args.place.registry, args.place.pull);
     let mut plugins = Vec::new();
     let mut offers = Vec::new();
     for plugin in policy.plugins.values() {
         let _progress = crate::progress::Progress::begin(format!("checking plugin {}", plugin.name));
         let view = Grants::new(node.clone(), Arc::new(plugin.clone()));
         let mut findings = Vec::new();
-        let facts = component::look(components, plugin, &mut findings);
+        let facts = component::look(&components, plugin, &mut findings);
         let (mut granted, matches) = grants::look(&view, plugin, &mut findings);
         granted.kernel_log = kernel_log(&node, plugin, &mut findings);
         component::unused(&facts, plugin, &mut findings);
@@ -86,12 +90,13 @@ fn report(args: &CheckArgs) -> anyhow::Result<Report> {
             grants: granted,
             outcome: None,
             units: None,
+            labels: BTreeMap::new(),
             said: Vec::new(),
             findings,
         });
     }
     if args.run {
-        running::look(components, &policy, &node, &mut plugins)?;
+        running::look(&components, &policy, &node, &mut plugins)?;
     }
     pods::look(&node, &args.pod_resources_dir, &mut plugins);
     Ok(Report::new(args, &node, plugins))

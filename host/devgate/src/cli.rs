@@ -1,18 +1,22 @@
 //! The command line.
 
+mod cleanup;
 mod conform;
 mod look;
 mod new;
 mod pack;
 mod record;
+mod registry;
 mod simulate;
 mod watch;
 
+pub(crate) use cleanup::CleanupArgs;
 pub(crate) use conform::ConformArgs;
 pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
 pub(crate) use new::{Lang, NewArgs};
 pub(crate) use pack::{AboutArgs, PackArgs};
 pub(crate) use record::RecordArgs;
+pub(crate) use registry::{PullArgs, PushArgs, RegistryArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
@@ -73,7 +77,7 @@ pub(crate) enum Command {
     #[command(after_help = look::CHECK_HELP)]
     Check(CheckArgs),
 
-    /// Write a project to start a component from: in Rust, C, Python or JavaScript
+    /// Write a project to start a component from: in Rust, C, Python, JavaScript or Go
     ///
     /// It builds as it is, and comes with a recorded node, a policy, scenarios, a workflow for CI, and a README with the commands.
     #[command(after_help = new::NEW_HELP)]
@@ -105,6 +109,19 @@ pub(crate) enum Command {
     #[command(after_help = pack::PACK_HELP)]
     Pack(PackArgs),
 
+    /// Get a component out of a registry, checked against its digest, into a file
+    ///
+    /// Prints the digest to write into a policy. With --cosign-key it must have been signed by that key. Does not change what runs.
+    #[command(after_help = registry::PULL_HELP)]
+    Pull(PullArgs),
+
+    /// Put a component into a registry, and print the digest to write into a policy
+    ///
+    /// As an artifact in the layout that the CNCF has for components. What this host could not run is not pushed, and a tag that is
+    /// given to something else is not taken away from it without --replace.
+    #[command(after_help = registry::PUSH_HELP)]
+    Push(PushArgs),
+
     /// Test a component against everything that a node may do to it, and show a scorecard
     ///
     /// Runs the component in its sandbox and behind the real gate on a recorded node, and changes that: devices that go away in the
@@ -134,6 +151,14 @@ pub(crate) enum Command {
     /// refused as a whole, and what was in force goes on.
     #[command(after_help = watch::RELOAD_HELP)]
     Reload(ReloadArgs),
+
+    /// Remove what devgate has left on this node, once it does not run here any more
+    ///
+    /// Its sockets in the kubelet's directory, its file for Node Feature Discovery, its files for Multus, its status socket; with
+    /// --state also what it remembers and its cache of components. Only what is its own by name and content: no link is followed,
+    /// and what others have put there stays. Refuses while a devgate runs here. May be run as often as you like.
+    #[command(after_help = cleanup::HELP)]
+    Cleanup(CleanupArgs),
 }
 
 const DEMO_HELP: &str = "\
@@ -199,6 +224,17 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "/var/run/k8s.cni.cncf.io/devinfo/dp")]
     pub(crate) device_info_dir: PathBuf,
 
+    /// Where Node Feature Discovery reads files, for plugins with labels; made with the first file
+    #[arg(long, value_name = "DIR", default_value = devgate_plugin::labels::DEFAULT_DIR)]
+    pub(crate) nfd_dir: PathBuf,
+
+    /// Run only what is in the cache or in files; ask no registry
+    #[arg(long, help_heading = "Components from a registry")]
+    pub(crate) no_pull: bool,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
 
@@ -220,6 +256,10 @@ pub(crate) struct LogArgs {
     /// A file for who got what, what was refused and what was written, as JSON lines; at most 8 MiB, with as much in FILE.1
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_log: Option<PathBuf>,
+
+    /// Write to the audit log, and to no other, when a container is seen to have a device and when it is not any more
+    #[arg(long, requires = "audit_log")]
+    pub(crate) audit_pods: bool,
 }
 
 /// Forms of the log.

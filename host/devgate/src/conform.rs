@@ -30,6 +30,7 @@ mod unplug;
 mod values;
 
 use crate::cli::{ConformArgs, Output};
+use crate::components::Components;
 use crate::loader::SandboxLoader;
 use crate::progress::Progress;
 use crate::{exit, output, policy};
@@ -136,14 +137,17 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
         ));
     }
     let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
-    let loader = SandboxLoader::new(engine, args.place.components.clone());
+    let components = Components::looking(args.place.components.as_ref(), &args.place.registry, args.place.pull);
+    let loader = SandboxLoader::new(engine, components.clone());
     let mut report = Report {
         node: escape(&root.to_string_lossy(), 1024),
         plugins: Vec::new(),
     };
     for plugin in plugins {
         let _progress = Progress::begin(format!("testing the component of plugin {}", plugin.name));
-        report.plugins.push(Scorecard::of(args, plugin, &node, &loader)?);
+        report
+            .plugins
+            .push(Scorecard::of(args, plugin, &node, &components, &loader)?);
     }
     if let Some(file) = &args.junit {
         std::fs::write(file, junit::of(&report)).with_context(|| file.display().to_string())?;
@@ -172,7 +176,13 @@ fn known(only: &str) -> anyhow::Result<()> {
 }
 
 impl Scorecard {
-    fn of(args: &ConformArgs, plugin: &PluginPolicy, node: &Node, loader: &SandboxLoader) -> anyhow::Result<Self> {
+    fn of(
+        args: &ConformArgs,
+        plugin: &PluginPolicy,
+        node: &Node,
+        components: &Components,
+        loader: &SandboxLoader,
+    ) -> anyhow::Result<Self> {
         let again = again(args, plugin);
         let only = args.only.as_deref();
         let mut sheets = GROUPS.map(|(name, title, rules)| Some(Sheet::new(name, title, rules, only, &again)));
@@ -184,7 +194,7 @@ impl Scorecard {
         let mut facts = loads::Facts::default();
         let mut subject = None;
         if let Some(mut sheet) = sheet("loads") {
-            facts = loads::run(args.place.components.as_deref(), plugin, &mut sheet);
+            facts = loads::run(components, plugin, &mut sheet);
             let loaded = loader.load(plugin);
             loads::starts(&mut sheet, loaded.as_ref().err().map(ToString::to_string));
             subject = loaded

@@ -23,8 +23,8 @@ Exit codes:
   2  the command line or a scenario is wrong
   3  the policy is wrong; nothing was started
   4  a directory or file of this node is missing or may not be used
-  5  what was looked at has errors, is not well or is refused, which is shown (check, conform, explain, inspect, pack,
-     simulate, status, reload)";
+  5  what was looked at has errors, is not well or is refused, which is shown (check, cleanup, conform, explain, inspect,
+     pack, simulate, status, reload)";
 
 /// An error with the exit code that belongs to it.
 #[derive(Debug, thiserror::Error)]

@@ -9,6 +9,7 @@ mod unit;
 pub(crate) use find::named;
 
 use crate::cli::{ExplainArgs, Output, PlaceArgs};
+use crate::components::Components;
 use crate::loader::SandboxLoader;
 use crate::progress::Telling;
 use crate::{exit, output, policy};
@@ -19,6 +20,7 @@ use devgate_plugin::Surveyed;
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What is shown; its names are those of the JSON form.
 #[derive(Debug, Serialize)]
@@ -68,7 +70,8 @@ impl World {
         let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
         // Each component is called a few times: slots to use again would cost more than they save.
         let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
-        let loader = Telling(SandboxLoader::new(engine, args.components.clone()));
+        let components = Components::looking(args.components.as_ref(), &args.registry, args.pull);
+        let loader = Telling(Arc::new(SandboxLoader::new(engine, components)));
         let surveyed = devgate_plugin::survey(&policy, &node, &loader);
         Ok(Self { policy, node, surveyed })
     }

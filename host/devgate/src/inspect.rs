@@ -6,7 +6,7 @@ mod text;
 
 use crate::cli::{InspectArgs, InspectOutput};
 use crate::loader::import_grant;
-use crate::{exit, output};
+use crate::{exit, output, transfer};
 use anyhow::Context;
 use devgate_model::{ByteSize, escape};
 use devgate_policy::{PluginPolicy, PolicyFile};
@@ -27,18 +27,6 @@ plugins:
     limits: {component-size: 64MiB, memory: 1GiB, functions: 1000000, function-size: 16MiB, instances: 1000, memories: 64, \
 tables: 1000, table-elements: 10000000}
 ";
-
-/// Tools that work for one language.
-const LANGUAGES: [(&str, &str); 8] = [
-    ("componentize-py", "Python"),
-    ("componentizejs", "JavaScript"),
-    ("componentize-js", "JavaScript"),
-    ("componentize-qjs", "JavaScript"),
-    ("tinygo", "Go"),
-    ("wit-bindgen-c", "C"),
-    ("wit-bindgen-go", "Go"),
-    ("wit-bindgen-rust", "Rust"),
-];
 
 /// What is shown; its names are those of the JSON form.
 #[derive(Debug, Serialize)]
@@ -94,7 +82,7 @@ struct Import {
 
 /// Runs the command.
 pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<u8> {
-    let report = report(&args.component)?;
+    let report = report(args)?;
     match (args.output, &report.policy) {
         (InspectOutput::Text, _) => output::print(&text::of(&report))?,
         (InspectOutput::Json, _) => output::print_json(&report)?,
@@ -107,8 +95,26 @@ pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<u8> {
     Ok(if report.runs { exit::OK } else { exit::FOUND })
 }
 
-fn report(path: &Path) -> anyhow::Result<Report> {
-    of(path, &read(path, most()?)?)
+fn report(args: &InspectArgs) -> anyhow::Result<Report> {
+    let path = &args.component;
+    let Some(reference) = path.to_str().and_then(|text| text.strip_prefix("oci:")) else {
+        return of(path, &read(path, most()?)?);
+    };
+    let (pinned, bytes) = transfer::get(reference, &args.registry, None)?;
+    let mut report = of(Path::new(&pinned.to_string()), &bytes)?;
+    if report.policy.is_some() {
+        report.policy = Some(skeleton::pulled(&pinned, &report));
+    }
+    Ok(report)
+}
+
+/// What a component says of itself, for whoever pushes it.
+pub(crate) struct Words {
+    pub(crate) imports: Vec<String>,
+    pub(crate) exports: Vec<String>,
+    pub(crate) author: Option<String>,
+    /// Names of OCI's annotations, without their common beginning.
+    pub(crate) annotations: [(&'static str, Option<String>); 7],
 }
 
 /// What a component's bytes are, that are in a file of this name or will be.
@@ -189,6 +195,25 @@ impl Report {
         self.runs
     }
 
+    /// What it says of itself.
+    pub(crate) fn words(&self) -> Words {
+        let said = &self.metadata;
+        Words {
+            imports: self.imports.iter().map(|import| import.name.clone()).collect(),
+            exports: self.exports.clone(),
+            author: said.authors.clone(),
+            annotations: [
+                ("title", said.name.clone()),
+                ("version", said.version.clone()),
+                ("licenses", said.licences.clone()),
+                ("source", said.source.clone()),
+                ("revision", said.revision.clone()),
+                ("url", said.homepage.clone()),
+                ("description", said.description.clone()),
+            ],
+        }
+    }
+
     /// Why not.
     pub(crate) fn problems(&self) -> &[String] {
         &self.problems
@@ -224,20 +249,6 @@ impl Report {
         report
     }
 
-    /// Builds that strip what compilers say of themselves still name the tool that made the component.
-    fn guess_language(&mut self) {
-        let tools = self.tools.iter().chain(&self.sdks);
-        let mut languages = tools.filter_map(|tool| {
-            let known = |(start, _): &&(&str, &str)| tool.name.eq_ignore_ascii_case(start);
-            Some(LANGUAGES.iter().find(known)?.1)
-        });
-        let guessed = languages.next().filter(|_| self.languages.is_empty());
-        self.languages.extend(guessed.map(|name| Producer {
-            name: name.to_owned(),
-            version: String::new(),
-        }));
-    }
-
     fn fill(&mut self, name: &str, contents: Contents) {
         let imports = contents.imports.iter().map(|import| {
             let (need, key, reason) = match &import.need {
@@ -269,7 +280,6 @@ impl Report {
                 version: producer.version,
             });
         }
-        self.guess_language();
         self.metadata = Metadata::of(contents.described);
         self.contract = contents.contract.map(|version| version.to_string());
         self.exports = contents.exports.iter().map(ToString::to_string).collect();

@@ -3,7 +3,9 @@
 
 mod audit;
 mod check;
+mod cleanup;
 mod cli;
+mod components;
 mod conform;
 mod demo;
 mod exit;
@@ -12,6 +14,8 @@ mod inspect;
 mod junit;
 mod loader;
 mod logging;
+#[cfg(test)]
+mod manual;
 mod new;
 mod output;
 mod pack;
@@ -22,9 +26,11 @@ mod recorded;
 mod reload;
 mod run;
 mod said;
+mod service;
 mod simulate;
 mod stage;
 mod status;
+mod transfer;
 mod watching;
 
 use clap::Parser;
@@ -42,10 +48,13 @@ fn main() -> ExitCode {
         cli::Command::Inspect(args) => inspect::inspect(&args),
         cli::Command::Record(args) => record::record(&args),
         cli::Command::Pack(args) => pack::pack(&args),
+        cli::Command::Pull(args) => transfer::pull(&args),
+        cli::Command::Push(args) => transfer::push(&args),
         cli::Command::Conform(args) => conform::conform(&args),
         cli::Command::Explain(args) => explain::explain(&args),
         cli::Command::Status(args) => status::status(&args),
         cli::Command::Reload(args) => reload::command(&args),
+        cli::Command::Cleanup(args) => cleanup::cleanup(&args),
     };
     match result {
         Ok(code) => code.into(),

@@ -58,7 +58,7 @@ pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
 }
 
 /// Writes all of a file or nothing: a host that reads components when they change must not see half of one.
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let named = || path.display().to_string();
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));

@@ -16,7 +16,27 @@ pub(crate) struct Progress {
     _over: Sender<()>,
 }
 
+/// How often it is said how far it is.
+const PACE: Duration = Duration::from_secs(3);
+
 impl Progress {
+    /// The same, saying from time to time how far it is, where that is known.
+    pub(crate) fn following(what: String, how_far: impl Fn() -> Option<String> + Send + 'static) -> Self {
+        let (over, waiting) = channel::<()>();
+        std::thread::spawn(move || {
+            let (mut patience, mut said) = (PATIENCE, String::new());
+            while waiting.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                let now = how_far().unwrap_or_else(|| what.clone());
+                if now != said {
+                    let _ = writeln!(std::io::stderr(), "devgate: {now} …");
+                    said = now;
+                }
+                patience = PACE;
+            }
+        });
+        Self { _over: over }
+    }
+
     /// Begins something, to be named as in `devgate: loading vendor.wasm …`.
     pub(crate) fn begin(what: String) -> Self {
         let (over, waiting) = channel::<()>();
@@ -31,11 +51,13 @@ impl Progress {
 }
 
 /// A loader that says what it loads where that takes a while: compiling a language's whole runtime takes seconds.
-pub(crate) struct Telling<L>(pub(crate) L);
+pub(crate) struct Telling<L>(pub(crate) Arc<L>);
 
 impl<L: Loader> Loader for Telling<L> {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
-        let _progress = Progress::begin(format!("loading the component of plugin {}", policy.name));
+        let (loader, of) = (Arc::clone(&self.0), policy.clone());
+        let what = format!("loading the component of plugin {}", policy.name);
+        let _progress = Progress::following(what, move || loader.progress(&of));
         self.0.load(policy)
     }
 

@@ -7,6 +7,7 @@ pub(crate) use asked::{InForce, Refused, Reloads};
 pub(crate) use files::{Files, Stamps};
 
 use crate::cli::{ReloadArgs, RunArgs};
+use crate::components::Components;
 use crate::status::ask;
 use crate::{exit, output, policy};
 use anyhow::Context;
@@ -23,6 +24,8 @@ use tokio::time::Instant;
 const LOOK: Duration = Duration::from_secs(2);
 /// How long after a refusal the same files are tried again: pods that hold devices end, components recover.
 const AGAIN: Duration = Duration::from_secs(60);
+/// Resources that lose devices beyond which it is said how many more there are.
+const SHOWN: usize = 16;
 
 /// Why the policy is read again.
 pub(crate) enum Trigger {
@@ -39,6 +42,9 @@ pub(crate) enum Trigger {
 /// Watches over what is in force.
 pub(crate) struct Reloader {
     args: RunArgs,
+    components: Components,
+    /// What is in force: what it names stays in the cache.
+    policy: Policy,
     hangup: Signal,
     files: Files,
     /// The files as they were last tried.
@@ -55,12 +61,14 @@ pub(crate) struct Reloader {
 
 impl Reloader {
     /// Begins with a policy that was read after its files were looked at.
-    pub(crate) fn new(args: &RunArgs, policy: &Policy, seen: Stamps) -> anyhow::Result<Self> {
-        let files = Files::of(args, policy);
+    pub(crate) fn new(args: &RunArgs, policy: &Policy, components: Components, seen: Stamps) -> anyhow::Result<Self> {
+        let files = Files::of(args, policy, &components);
         let stamps = files.look_again(seen);
         let (ask, asked) = mpsc::channel(1);
         Ok(Self {
             args: args.clone(),
+            components,
+            policy: policy.clone(),
             hangup: signal(SignalKind::hangup()).context("listen for SIGHUP")?,
             files,
             seen: stamps.clone(),
@@ -70,6 +78,7 @@ impl Reloader {
             in_force: watch::Sender::new(InForce {
                 since: When::now(),
                 refused: None,
+                fewer: Vec::new(),
             }),
             asked,
             ask,
@@ -130,10 +139,16 @@ impl Reloader {
         let result = match read {
             Ok(policy) => {
                 // What it names is watched from now on, whether or not it can be put in force yet.
-                self.files = Files::of(&self.args, &policy);
+                self.files = Files::of(&self.args, &policy, &self.components);
                 let stamps = self.files.look_again(stamps);
                 (self.seen, self.tried) = (stamps.clone(), stamps);
-                plugins.reload(&policy, forced).await.map_err(|error| error.to_string())
+                self.keep(Some(&policy)).await;
+                let reloaded = plugins.reload(&policy, forced).await;
+                if reloaded.is_ok() {
+                    self.policy = policy;
+                }
+                self.keep(None).await;
+                reloaded.map_err(|error| error.to_string())
             }
             Err(error) => {
                 let stamps = self.files.look_again(stamps);
@@ -145,6 +160,13 @@ impl Reloader {
             Ok(reloaded) => Ok(self.done(&reloaded, quiet)),
             Err(why) => Err(self.refuse(why)),
         }
+    }
+
+    /// What is in force, and what is tried beside it, stays in the cache.
+    async fn keep(&self, tried: Option<&Policy>) {
+        let (components, policies) = (self.components.clone(), [Some(self.policy.clone()), tried.cloned()]);
+        // Nothing that runs depends on it.
+        drop(tokio::task::spawn_blocking(move || components.keep(policies.iter().flatten())).await);
     }
 
     fn done(&mut self, reloaded: &Reloaded, quiet: bool) -> String {
@@ -163,16 +185,32 @@ impl Reloader {
             in_force.refused = None;
             if !reloaded.is_nothing() {
                 in_force.since = When::now();
+                in_force.fewer.clone_from(&reloaded.fewer);
             }
         });
         tracing::info!(
             new = reloaded.new.len(),
             changed = reloaded.changed.len(),
             gone = reloaded.gone.len(),
+            reordered = reloaded.reordered,
             "policy: {}",
             said(reloaded)
         );
-        said(reloaded)
+        let mut text = said(reloaded);
+        for fewer in reloaded.fewer.iter().take(SHOWN) {
+            tracing::warn!(
+                resource = fewer.resource,
+                before = fewer.before,
+                now = fewer.now,
+                "policy: {fewer}"
+            );
+            text += &format!("\n  {fewer}");
+        }
+        if let Some(more @ 1..) = reloaded.fewer.len().checked_sub(SHOWN) {
+            tracing::warn!(more, "policy: {more} more resources have fewer devices");
+            text += &format!("\n  and {more} more resources have fewer devices");
+        }
+        text
     }
 
     fn refuse(&mut self, why: String) -> String {
@@ -220,10 +258,13 @@ fn said(reloaded: &Reloaded) -> String {
         list("new", &reloaded.new),
         list("changed", &reloaded.changed),
         list("gone", &reloaded.gone),
+        reloaded
+            .reordered
+            .then(|| "the plugins are in another order, which decides who has what two of them claim".to_owned()),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
-        return "reloaded; nothing is different".to_owned();
+        return "reloaded: it means the same as before, and no component is another; nothing is changed".to_owned();
     }
     format!("reloaded: {}", parts.join("; "))
 }
@@ -238,9 +279,14 @@ mod tests {
         let reloaded = Reloaded {
             new: vec![name("a")],
             changed: vec![name("b"), name("c")],
-            gone: vec![],
+            ..Reloaded::default()
         };
         assert_eq!(said(&reloaded), "reloaded: new a; changed b, c");
-        assert_eq!(said(&Reloaded::default()), "reloaded; nothing is different");
+        insta::assert_snapshot!(said(&Reloaded::default()), @"reloaded: it means the same as before, and no component is another; nothing is changed");
+        let reordered = Reloaded {
+            reordered: true,
+            ..Reloaded::default()
+        };
+        insta::assert_snapshot!(said(&reordered), @"reloaded: the plugins are in another order, which decides who has what two of them claim");
     }
 }

@@ -1,15 +1,17 @@
 //! `devgate run`: serves a node until it is told to stop.
 
+use crate::audit::{Audit, Pods};
 use crate::cli::RunArgs;
+use crate::components::Components;
 use crate::loader::SandboxLoader;
 use crate::reload::{Files, Reloader, Stamps};
 use crate::watching::{self, Ports, Watching};
-use crate::{exit, logging, policy, recorded};
+use crate::{exit, logging, policy, recorded, service};
 use anyhow::Context;
 use devgate_kubelet::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_plugin::status::When;
-use devgate_plugin::{HoldersFeed, Inline, Loader, Memory, Plugins, Surroundings};
+use devgate_plugin::{Hold, HoldersFeed, Inline, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
@@ -27,10 +29,9 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     // First of all: whoever runs as process 1 ignores a signal that it has not asked for.
-    let workers = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4));
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
-        .worker_threads(workers)
+        .worker_threads(workers())
         .enable_all()
         .build()
         .context("start the runtime")?;
@@ -44,6 +45,10 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let audit = logging::start(&args.log)?;
     let recording = recorded::version(&args.node_root);
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let _hold = hold(&args.state_dir, &stop);
+    if stop.is_cancelled() {
+        return Ok(());
+    }
     let memory = Memory::open(&args.state_dir)
         .and_then(|memory| memory.telling_in(&args.device_info_dir))
         .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
@@ -54,15 +59,60 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
              nobody reads the files (--device-info-dir)"
         );
     }
+    if policy.plugins.values().any(|plugin| !plugin.labels.is_empty()) && unmounted(&args.nfd_dir, "/") {
+        let dir = args.nfd_dir.display();
+        tracing::warn!(
+            "labels: {dir} is in the root file system: where the host runs in a container, mount the node's directory there, or nobody \
+             reads the file (--nfd-dir)"
+        );
+    }
     if node.is_recorded() {
         runtime.spawn(recorded::follow(node.clone(), args.node_root.clone(), recording));
     }
-    let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, workers, stop));
+    let pods = audit.as_ref().filter(|_| args.log.audit_pods).map(Audit::pods);
+    let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, pods, stop));
     runtime.shutdown_timeout(LAST_PATIENCE);
     if let Some(audit) = audit {
         audit.flush(LAST_PATIENCE);
     }
     result
+}
+
+/// Says that this host uses its state directory, and warns where it is not the only one. Waits while somebody cleans up there.
+fn hold(dir: &std::path::Path, stop: &CancellationToken) -> Option<Hold> {
+    let (shown, mut said) = (dir.display(), false);
+    let hold = Hold::of_host(dir, || {
+        if !std::mem::replace(&mut said, true) {
+            tracing::info!(
+                "state directory {shown}: somebody has it alone, as `devgate cleanup` does; waiting for that to end"
+            );
+        }
+        !stop.is_cancelled()
+    });
+    match hold {
+        Ok(Some(hold)) if !hold.is_alone() => {
+            tracing::warn!(
+                family = "host",
+                "state directory {shown}: another devgate uses it, or was cleaning up; of two, neither knows what the other hands out: \
+                 unless one of them is about to end, end it (a package and a DaemonSet on one node?)"
+            );
+            Some(hold)
+        }
+        Ok(hold) => hold,
+        // Where nothing can be kept there, that is said next.
+        Err(error) => {
+            tracing::warn!(
+                family = "host",
+                "state directory {shown}: cannot be locked: {error}; nothing keeps another devgate or `devgate cleanup` from it"
+            );
+            None
+        }
+    }
+}
+
+/// Threads that serve.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4))
 }
 
 /// Whether a directory is, or would be made, in the same file system as the root.
@@ -78,13 +128,17 @@ async fn serve(
     seen: Stamps,
     node: &Node,
     memory: &Memory,
-    workers: usize,
+    pods: Option<Pods>,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let ports = Ports::open(&args.watch).await?;
     let engine =
         Engine::new(Allocation::default(), Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
-    let loader: Arc<dyn Loader> = Arc::new(SandboxLoader::new(engine, args.components.clone()));
+    let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull));
+    let components = Components::new(args.components.clone(), Arc::clone(&store));
+    let (tidied, named) = (components.clone(), policy.clone());
+    tokio::task::spawn_blocking(move || tidied.keep([&named]));
+    let loader: Arc<dyn Loader> = Arc::new(SandboxLoader::new(engine, components.clone()));
     let names: Vec<_> = policy.plugins.keys().map(ToString::to_string).collect();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -97,12 +151,13 @@ async fn serve(
     let around = Surroundings {
         node: node.clone(),
         loader,
-        inline: Inline::new(workers),
+        inline: Inline::new(workers()),
         memory: memory.clone(),
         holders: follow_pods(args),
     };
     let mut plugins = Plugins::start(policy, around);
-    let mut reloader = Reloader::new(args, policy, seen)?;
+    plugins.label_in(&args.nfd_dir);
+    let mut reloader = Reloader::new(args, policy, components, seen)?;
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
     let watching = Watching {
         plugins: plugins.watch(),
@@ -110,9 +165,14 @@ async fn serve(
         holders: plugins.holders().clone(),
         reloads: reloader.reloads(),
         started: When::now(),
+        store,
     };
     let mut answering = JoinSet::new();
-    answering.spawn(watching::serve(ports, watching));
+    answering.spawn(watching::serve(ports, watching.clone()));
+    answering.spawn(service::tell(watching, stop.clone()));
+    if let Some(pods) = pods {
+        answering.spawn(pods.follow(plugins.watch(), plugins.holders().clone()));
+    }
     // A task of its own: a reload takes as long as components take to compile.
     let mut serving = JoinSet::new();
     serving.spawn(devgate_kubelet::serve(config, plugins.offers(), stop.clone()));

@@ -133,7 +133,9 @@ fn prepare(args: &SimulateArgs) -> anyhow::Result<Vec<Prepared>> {
     }
     let (mut prepared, mut wrong) = (Vec::new(), Vec::new());
     for file in &files {
-        let scenario = scenario::open(file).and_then(|scenario| play::prepare(scenario, args.components.as_deref()));
+        let scenario = scenario::open(file).and_then(|scenario| {
+            play::prepare(scenario, args.components.as_deref(), args.registry.passed_on(args.pull))
+        });
         match scenario {
             Ok(scenario) => prepared.push(scenario),
             Err(error) => wrong.push(error),

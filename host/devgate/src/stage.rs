@@ -110,6 +110,7 @@ impl Stage {
             .args([Path::new("--node-root"), &self.node_root])
             .args([Path::new("--state-dir"), &dir.join("state")])
             .args([Path::new("--device-info-dir"), &dir.join("device-info")])
+            .args([Path::new("--nfd-dir"), &dir.join("nfd")])
             .args([Path::new("--status-socket"), &dir.join("status.sock")])
             .args([Path::new("--pod-resources-dir"), &dir.join("pod-resources")])
             .args(&self.more)

@@ -22,7 +22,7 @@ pub(crate) fn status(args: &StatusArgs) -> anyhow::Result<u8> {
         if !args.watch {
             let report = asked?;
             show(&report, args)?;
-            return Ok(if report.is_well() { exit::OK } else { exit::FOUND });
+            return Ok(code(&report));
         }
         match asked {
             Ok(report) => show(&report, args)?,
@@ -30,6 +30,14 @@ pub(crate) fn status(args: &StatusArgs) -> anyhow::Result<u8> {
             Err(error) => exit::say(&error),
         }
         std::thread::sleep(EVERY);
+    }
+}
+
+fn code(report: &Report) -> u8 {
+    if report.unwell().is_nothing() {
+        exit::OK
+    } else {
+        exit::FOUND
     }
 }
 

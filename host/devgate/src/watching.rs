@@ -6,14 +6,18 @@ mod page;
 mod ports;
 mod probes;
 mod process;
+mod well;
 
 pub(crate) use ports::{Ports, serve};
+pub(crate) use well::{Unwell, summary};
 
 use crate::reload::{InForce, Reloads};
-use devgate_kubelet::{FrontEndWatch, Phase, RegistrationStatus};
+use devgate_kubelet::{FrontEndWatch, RegistrationStatus};
 use devgate_plugin::HoldersFeed;
 use devgate_plugin::status::{PluginStatus, Watch, When};
+use devgate_registry::{Counts, Store};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Looks at a running host. Cheap to clone.
 #[derive(Clone)]
@@ -23,6 +27,7 @@ pub(crate) struct Watching {
     pub(crate) holders: HoldersFeed,
     pub(crate) reloads: Reloads,
     pub(crate) started: When,
+    pub(crate) store: Arc<Store>,
 }
 
 /// A host at one moment.
@@ -42,6 +47,9 @@ pub(crate) struct Report {
     pub(crate) plugins: Vec<PluginStatus>,
     /// The resources that the kubelet was told of, or will be.
     pub(crate) kubelet: Vec<RegistrationStatus>,
+    /// What came from registries, and what is kept of it.
+    #[serde(default)]
+    pub(crate) registry: Counts,
 }
 
 impl Watching {
@@ -53,14 +61,16 @@ impl Watching {
             Some(holders) => plugin.with_holders(holders),
             None => plugin,
         });
+        let plugins: Vec<_> = plugins.collect();
         Report {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started: self.started,
             now: When::now(),
-            policy: self.reloads.in_force(),
+            policy: self.reloads.in_force().with(&plugins),
             holders_known: holders.is_some(),
-            plugins: plugins.collect(),
+            plugins,
             kubelet: self.front_end.status(),
+            registry: self.store.counts(),
         }
     }
 }
@@ -75,11 +85,9 @@ impl Report {
         }
     }
 
-    /// Whether nobody needs to look.
-    pub(crate) fn is_well(&self) -> bool {
-        self.policy.refused.is_none()
-            && self.plugins.iter().all(PluginStatus::is_well)
-            && self.kubelet.iter().all(|resource| resource.phase == Phase::Registered)
+    /// What somebody should look at.
+    pub(crate) fn unwell(&self) -> Unwell {
+        Unwell::of(self)
     }
 
     /// Where a resource is with the kubelet.

@@ -17,14 +17,25 @@ pub(super) fn of(event: &Event<'_>, left_out: u64) -> String {
         .0
         .insert("level".into(), event.metadata().level().as_str().into());
     event.record(&mut fields);
+    whole(fields.0, left_out)
+}
+
+/// The same of an event that is only for this file.
+pub(super) fn with(fields: impl IntoIterator<Item = (&'static str, Value)>, left_out: u64) -> String {
+    let mut all = Map::new();
+    all.insert("time".into(), When::now().to_string().into());
+    all.insert("level".into(), "INFO".into());
+    all.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    whole(all, left_out)
+}
+
+fn whole(mut fields: Map<String, Value>, left_out: u64) -> String {
     if left_out > 0 {
         // Whoever made the event may have left out some, too.
-        let before = fields.0.get("left_out").and_then(Value::as_u64).unwrap_or_default();
-        fields
-            .0
-            .insert("left_out".into(), before.saturating_add(left_out).into());
+        let before = fields.get("left_out").and_then(Value::as_u64).unwrap_or_default();
+        fields.insert("left_out".into(), before.saturating_add(left_out).into());
     }
-    Value::Object(fields.0).to_string()
+    Value::Object(fields).to_string()
 }
 
 /// Whose an event is, and of what kind.

@@ -1,12 +1,13 @@
 //! A plugin's component against what the policy grants it; nothing of it is compiled or run.
 
 use super::finding::Finding;
-use crate::loader::{import_grant, read_component};
+use crate::components::Components;
+use crate::loader::import_grant;
+use crate::progress::Progress;
 use devgate_plugin::LoadFailure;
 use devgate_policy::{ComponentSource, PluginPolicy};
 use devgate_sandbox::{Contents, Need, hex};
 use serde::Serialize;
-use std::path::Path;
 
 /// A plugin's component.
 #[derive(Debug, Serialize)]
@@ -17,6 +18,10 @@ pub(super) struct ComponentFacts {
     pub(super) sha256: Option<String>,
     /// Whether the policy says which digest it must have.
     pub(super) pinned: bool,
+    /// Of a component in a registry: `kept` in the cache, `pulled` just now, or `unknown`.
+    pub(super) cache: Option<&'static str>,
+    /// Whether a key must have signed it.
+    pub(super) signed: bool,
     /// The contract that it was built against.
     pub(super) contract: Option<String>,
     /// What it imports, in its own order.
@@ -29,20 +34,39 @@ pub(super) struct ComponentFacts {
     pub(super) lifecycle: bool,
 }
 
-pub(super) fn look(components: Option<&Path>, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> ComponentFacts {
-    let ComponentSource::File { path, sha256 } = &policy.component;
+pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> ComponentFacts {
+    let (name, sha256) = match &policy.component {
+        ComponentSource::File { path, sha256 } => (path.clone(), *sha256),
+        ComponentSource::Oci(reference) => (reference.to_string(), None),
+    };
+    let of_registry = matches!(policy.component, ComponentSource::Oci(_));
+    let here = components.is_here(policy);
     let mut facts = ComponentFacts {
-        file: devgate_model::escape(path, 256),
+        file: devgate_model::escape(&name, 512),
+        cache: of_registry.then_some(if here { "kept" } else { "unknown" }),
+        signed: policy.cosign_keys.is_some(),
         size: None,
         sha256: None,
-        pinned: sha256.is_some(),
+        pinned: sha256.is_some() || of_registry,
         contract: None,
         imports: Vec::new(),
         known: false,
         lifecycle: false,
     };
     let at = Some(&policy.origin);
-    let bytes = match read_component(components, policy) {
+    if !here && !components.store().pulls() {
+        let message = format!(
+            "component {} is not in the cache here, or not as it must be, and nothing is known of it; --pull asks its registry",
+            facts.file
+        );
+        findings.push(Finding::warning("component-not-pulled", at, message));
+        return facts;
+    }
+    let _progress = (!here).then(|| {
+        let (components, policy) = (components.clone(), policy.clone());
+        Progress::following(format!("pulling {}", facts.file), move || components.progress(&policy))
+    });
+    let bytes = match components.read(policy) {
         Ok(bytes) => bytes,
         Err(LoadFailure::Refused(why) | LoadFailure::Guest(why) | LoadFailure::Host(why)) => {
             let why = why
@@ -53,6 +77,9 @@ pub(super) fn look(components: Option<&Path>, policy: &PluginPolicy, findings: &
             return facts;
         }
     };
+    if !here {
+        facts.cache = Some("pulled");
+    }
     // Of a file that is too large only its beginning has been read: neither its size nor its digest is known.
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > policy.limits.component_size.0 {
         let message = format!(

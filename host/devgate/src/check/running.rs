@@ -5,6 +5,7 @@
 
 use super::PluginReport;
 use super::finding::Finding;
+use crate::components::Components;
 use crate::loader::SandboxLoader;
 use crate::progress::Telling;
 use anyhow::Context;
@@ -14,7 +15,7 @@ use devgate_plugin::{Outcome, Surveyed};
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_sandbox::{Allocation, Engine};
 use serde::Serialize;
-use std::path::Path;
+use std::sync::Arc;
 
 /// Findings of one kind that are shown one by one.
 const SHOWN: usize = 16;
@@ -39,17 +40,18 @@ pub(super) struct Said {
 }
 
 pub(super) fn look(
-    components: Option<&Path>,
+    components: &Components,
     policy: &Policy,
     node: &Node,
     plugins: &mut [PluginReport],
 ) -> anyhow::Result<()> {
     let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
-    let loader = Telling(SandboxLoader::new(engine, components.map(Path::to_owned)));
+    let loader = Telling(Arc::new(SandboxLoader::new(engine, components.clone())));
     let surveyed = devgate_plugin::survey(policy, node, &loader);
     for ((report, surveyed), policy) in plugins.iter_mut().zip(&surveyed).zip(policy.plugins.values()) {
         outcome(report, surveyed, policy);
         units(report, surveyed, policy);
+        labels(report, surveyed, policy);
     }
     Ok(())
 }
@@ -115,6 +117,16 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
         rejected: surveyed.rejected.len(),
         rejected_pools: pools.count(),
     });
+}
+
+/// What it would tell of the node, and what it would not although the policy wants it.
+fn labels(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
+    report.labels.clone_from(&surveyed.labels.labels);
+    for missing in &surveyed.labels.missing {
+        let message = format!("no label {}: {}", missing.name, missing.why);
+        let finding = Finding::warning("label-missing", Some(&policy.origin), message);
+        report.findings.push(finding);
+    }
 }
 
 /// Devices that the policy offers and the component makes nothing of.

@@ -51,6 +51,8 @@ fn plugin_block(text: &mut String, report: &PluginReport) {
         ["component".to_owned(), format!("{}{size}, {pinned}", component.file)],
     ];
     rows.extend(units(report).map(|units| ["units".to_owned(), units]));
+    let labels = report.labels.iter();
+    rows.extend(labels.map(|(name, value)| ["label".to_owned(), format!("{name}={value}")]));
     *text += &columns(2, &rows);
     for said in &report.said {
         let _ = writeln!(text, "  said ({}): {}", said.level, said.text);

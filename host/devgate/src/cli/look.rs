@@ -1,5 +1,6 @@
 //! Options of the commands that look and change nothing: `inspect`, `explain`, `check`.
 
+use super::RegistryArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ pub(super) const INSPECT_HELP: &str = "\
 Examples:
   devgate inspect vendor.wasm
   devgate inspect vendor.wasm --output policy > vendor.yaml    a policy to start from
+  devgate inspect oci:registry.example.com/vendor/gpu:1.2
   devgate inspect vendor.wasm --output json | jq -r '.imports[].name'
 
 Exit codes:
@@ -18,9 +20,12 @@ Exit codes:
 /// Options of `devgate inspect`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InspectArgs {
-    /// The component's file
+    /// The component's file; or oci: and a reference, which is taken from the cache or pulled
     #[arg(value_name = "COMPONENT")]
     pub(crate) component: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 
     /// How to show it
     #[arg(long, value_name = "FORM", value_enum, default_value_t = InspectOutput::Text)]
@@ -82,6 +87,13 @@ pub(crate) struct PlaceArgs {
     /// The node's root, with sys and dev in it; or a recorded node's file
     #[arg(long, value_name = "PATH", default_value = "/")]
     pub(crate) node_root: PathBuf,
+
+    /// Pull components that are not in the cache; without it nobody is asked for them
+    #[arg(long, help_heading = "Components from a registry")]
+    pub(crate) pull: bool,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }
 
 /// Forms of what is shown.

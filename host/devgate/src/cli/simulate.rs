@@ -1,6 +1,6 @@
 //! Options of `devgate simulate`.
 
-use super::Output;
+use super::{Output, RegistryArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -32,6 +32,13 @@ pub(crate) struct SimulateArgs {
     /// Where the components' files are [default: what the scenario says, else beside its policy]
     #[arg(long, value_name = "DIR")]
     pub(crate) components: Option<PathBuf>,
+
+    /// Pull components that are not in the cache; without it nobody is asked for them
+    #[arg(long, help_heading = "Components from a registry")]
+    pub(crate) pull: bool,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 
     /// How many are played at a time; those with short times may fail on a busy machine
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]

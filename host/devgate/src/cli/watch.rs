@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Where a host answers `devgate status`, unless it is told otherwise.
-const STATUS_SOCKET: &str = "/run/devgate/status.sock";
+pub(super) const STATUS_SOCKET: &str = "/run/devgate/status.sock";
 
 /// Where a running host answers questions.
 #[derive(Debug, Clone, Args)]
@@ -32,7 +32,8 @@ Exit codes:
   0  all is well
   1  something failed at run time
   4  no host answers on the socket, or it may not be used
-  5  a plugin fails, a device is unhealthy, or a resource is not registered; what is shown says why";
+  5  a plugin is loading or fails, a device is unhealthy, a resource is not registered (there may be no kubelet yet), or
+     another policy is refused; the last line says which";
 
 /// What `devgate reload --help` says last.
 pub(super) const RELOAD_HELP: &str = "\
@@ -42,7 +43,7 @@ Examples:
   kubectl exec -n devgate ds/devgate -- devgate reload
 
 Exit codes:
-  0  it is in force, or nothing is different
+  0  it is in force, also where it means the same as before; resources that have fewer devices by it are named
   4  no host answers on the socket, or it may not be used
   5  it was refused, and what was in force goes on; what is shown says why";
 

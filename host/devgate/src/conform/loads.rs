@@ -1,13 +1,13 @@
 //! Whether the component can be run at all.
 
 use super::sheet::{Outcome, Rule, Sheet};
-use crate::loader::{import_grant, read_component};
+use crate::components::Components;
+use crate::loader::import_grant;
 use devgate_model::ByteSize;
 use devgate_plugin::LoadFailure;
 use devgate_policy::{ComponentSource, PluginPolicy};
 use devgate_sandbox::{Contents, Need, hex};
 use serde::Serialize;
-use std::path::Path;
 
 const FILE: Rule = Rule {
     id: "loads.file",
@@ -52,13 +52,17 @@ pub(super) struct Facts {
 }
 
 /// Checks the file alone. What it compiles to is checked by whoever loads it, with [`starts`].
-pub(super) fn run(components: Option<&Path>, policy: &PluginPolicy, sheet: &mut Sheet<'_>) -> Facts {
-    let ComponentSource::File { path, sha256 } = &policy.component;
+pub(super) fn run(components: &Components, policy: &PluginPolicy, sheet: &mut Sheet<'_>) -> Facts {
+    let (name, sha256) = match &policy.component {
+        ComponentSource::File { path, sha256 } => (path.clone(), *sha256),
+        ComponentSource::Oci(reference) => (reference.to_string(), None),
+    };
+    let of_registry = matches!(policy.component, ComponentSource::Oci(_));
     let mut facts = Facts {
-        file: devgate_model::escape(path, 256),
+        file: devgate_model::escape(&name, 512),
         ..Facts::default()
     };
-    let bytes = match read_component(components, policy) {
+    let bytes = match components.read(policy) {
         Ok(bytes) => bytes,
         Err(LoadFailure::Refused(why) | LoadFailure::Guest(why) | LoadFailure::Host(why)) => {
             sheet.check(&FILE, || Outcome::of(facts.file.clone(), vec![why]));
@@ -71,11 +75,12 @@ pub(super) fn run(components: Option<&Path>, policy: &PluginPolicy, sheet: &mut 
     facts.size = Some(bytes.len());
     facts.sha256 = Some(digest.clone());
     sheet.check(&DIGEST, || match sha256 {
+        None if of_registry => Outcome::Passed("the artifact is what the digest of oci says".to_owned()),
         None => Outcome::skipped("the policy pins no digest (component.sha256)"),
-        Some(pinned) if *pinned == inspection.sha256 => Outcome::Passed(digest.clone()),
+        Some(pinned) if pinned == inspection.sha256 => Outcome::Passed(digest.clone()),
         Some(pinned) => Outcome::of(
             digest.clone(),
-            vec![format!("it is {digest}, the policy pins {}", hex(pinned))],
+            vec![format!("it is {digest}, the policy pins {}", hex(&pinned))],
         ),
     });
     let size = ByteSize(u64::try_from(bytes.len()).unwrap_or(u64::MAX));

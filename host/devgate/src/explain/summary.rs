@@ -53,10 +53,51 @@ fn no_units(explanation: &Explanation, resource: &str) -> String {
             left.plugin, left.by, left.at
         );
     }
-    format!(
-        "plugin {}: its component offers nothing that passes the gate",
-        plugin.plugin
-    )
+    format!("plugin {}: {}", plugin.plugin, nothing_of_it(explanation, plugin))
+}
+
+/// Why a plugin that works has no unit of a resource, and where to look next: what was listed and rejected is another matter than
+/// what was never listed.
+fn nothing_of_it(explanation: &Explanation, plugin: &PluginFacts) -> String {
+    let name = plugin.plugin.as_str();
+    let rejected = explanation.rejected.iter().filter(|it| it.plugin == name).count();
+    if rejected > 0 {
+        return format!(
+            "what its component lists has another name or does not pass the gate ({rejected} rejected); see below why, then \
+             `resources` and its config"
+        );
+    }
+    if plugin.units > 0 {
+        let units = if plugin.units == 1 { "unit" } else { "units" };
+        return format!(
+            "its component lists nothing under this name, and {} {units} under others; see `resources` and its config",
+            plugin.units
+        );
+    }
+    let (lists, first) = match (plugin.unread.first(), plugin.unused.len(), plugin.unused.first()) {
+        (Some(unread), ..) => (
+            format!("lists nothing, and cannot describe {unread} now"),
+            format!("`devgate explain {unread}`"),
+        ),
+        (None, 1, Some(device)) => (
+            format!("lists nothing, and may offer {device}"),
+            format!("`devgate explain {device}`"),
+        ),
+        (None, n, Some(device)) => (
+            format!("lists nothing, and may offer {n} devices"),
+            format!("`devgate explain {device}`"),
+        ),
+        (None, _, None) => (
+            "lists nothing, and no selector lets it offer a device".to_owned(),
+            "its selectors (use: offer), host-nodes".to_owned(),
+        ),
+    };
+    let said = if explanation.said.iter().any(|said| said.plugin == name) {
+        ", what it said"
+    } else {
+        ""
+    };
+    format!("its component {lists}; see {first}{said} and its config")
 }
 
 /// How far a plugin gets that does not work, after its name.
@@ -149,9 +190,14 @@ fn silence(explanation: &Explanation, plugin: &str) -> String {
         return format!("its component cannot describe it now{says}");
     }
     if says.is_empty() && explanation.rejected.iter().any(|rejection| rejection.plugin == plugin) {
-        return "no unit of it passes the gate; see what was rejected".to_owned();
+        // What was rejected is known by its id alone.
+        return "its component does not list it, or it is part of what was rejected; see below".to_owned();
     }
     let other = says.is_empty() && explanation.said.iter().any(|said| said.plugin == plugin);
-    let see = if other { "; see what it said" } else { "" };
-    format!("its component does not{says}{see}")
+    let see = match (says.is_empty(), other) {
+        (false, _) => "",
+        (true, true) => "; see what it said, and its config",
+        (true, false) => "; see its config",
+    };
+    format!("its component does not list it{says}{see}")
 }

@@ -9,6 +9,19 @@ use std::fmt::Write;
 /// Units beyond which a list says how many more there are.
 const SHOWN: usize = 50;
 
+/// What the plugins whose units are shown tell of the node.
+fn labels(text: &mut String, explanation: &Explanation) {
+    let has_unit = |plugin: &str| explanation.units.iter().any(|unit| unit.plugin == plugin);
+    let telling = explanation.plugins.iter().filter(|facts| has_unit(&facts.plugin));
+    let labels: Vec<_> = telling.flat_map(|facts| &facts.labels).collect();
+    if !labels.is_empty() {
+        *text += "\nLabels of the node\n";
+    }
+    for (name, value) in labels {
+        let _ = writeln!(text, "  {name}={value}");
+    }
+}
+
 pub(super) fn of_explanation(explanation: &Explanation) -> String {
     let mut text = format!("{}\n", explanation.summary);
     if let Some(node) = &explanation.node {
@@ -46,6 +59,7 @@ pub(super) fn of_explanation(explanation: &Explanation) -> String {
         );
     }
     units(&mut text, &explanation.units);
+    labels(&mut text, explanation);
     if !explanation.left_out.is_empty() {
         text += "\nLeft out by only or except\n";
     }

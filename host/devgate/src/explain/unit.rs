@@ -4,8 +4,10 @@ use super::device::{Given, given};
 use super::find::Found;
 use super::{Explanation, World};
 use devgate_model::escape;
+use devgate_node::DevicePath;
 use devgate_plugin::{LeftOut, LoadFailure, Outcome, Surveyed, SurveyedUnit};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A plugin that has to do with what was asked for.
 #[derive(Debug, Serialize)]
@@ -22,6 +24,10 @@ pub(super) struct PluginFacts {
     pub(super) units: usize,
     /// The kernel names of devices that its component cannot describe now.
     pub(super) unread: Vec<String>,
+    /// Devices that it may offer and that are part of no unit, as `subsystem/name`.
+    pub(super) unused: Vec<String>,
+    /// What it tells of the node.
+    pub(super) labels: BTreeMap<String, String>,
 }
 
 /// A unit that passed the gate.
@@ -158,7 +164,16 @@ fn facts(world: &World, surveyed: &Surveyed) -> PluginFacts {
         healthy: healthy.count(),
         units: surveyed.units.len(),
         unread: surveyed.unread.iter().map(|name| escape(name, 256)).collect(),
+        unused: surveyed.unused.iter().map(|device| named(world, device)).collect(),
+        labels: surveyed.labels.labels.clone(),
     }
+}
+
+/// As somebody asks for it.
+fn named(world: &World, device: &DevicePath) -> String {
+    let subsystem = world.node.subsystem(device).ok().flatten();
+    let subsystem = subsystem.map(|subsystem| format!("{}/", subsystem.name));
+    escape(&format!("{}{}", subsystem.unwrap_or_default(), device.name()), 256)
 }
 
 pub(super) fn units(world: &World, found: &Found) -> Vec<UnitFacts> {

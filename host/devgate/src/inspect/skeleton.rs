@@ -1,6 +1,7 @@
 //! The least policy that could run a component, as YAML to start from.
 
 use super::Report;
+use devgate_model::PinnedReference;
 use std::fmt::Write;
 
 /// The keys that grant interfaces, each with the least that it may say. What must be changed matches nothing as it stands.
@@ -36,13 +37,21 @@ const LEAST: [(&str, &str); 6] = [
 
 /// The policy. `file` is the component's name in its directory.
 pub(super) fn of(file: &str, report: &Report) -> String {
-    let name = plugin_name(file);
+    let source = format!("file: {}\n      sha256: \"{}\"", quoted(file), report.sha256);
+    written(&plugin_name(file), &source, report)
+}
+
+/// The policy for a component in a registry, which its digest there pins.
+pub(super) fn pulled(reference: &PinnedReference, report: &Report) -> String {
+    let last = reference.repository.name.rsplit('/').next().unwrap_or_default();
+    let source = format!("oci: {}", quoted(&reference.to_string()));
+    written(&plugin_name(last), &source, report)
+}
+
+fn written(name: &str, source: &str, report: &Report) -> String {
     let mut text = format!(
-        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  {name}:\n    component:\n      \
-         file: {}\n      sha256: \"{}\"\n    \
+        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  {name}:\n    component:\n      {source}\n    \
          resources: [example.com/{name}] # what it may offer; the vendor says which names it uses\n",
-        quoted(file),
-        report.sha256
     );
     for import in report.imports.iter().filter(|import| import.need == "never") {
         let reason = import.reason.as_deref().unwrap_or_default();
@@ -109,6 +118,24 @@ mod tests {
     use super::*;
     use devgate_policy::PolicyFile;
     use std::path::Path;
+
+    #[test]
+    fn what_is_pulled_is_pinned_by_its_reference() {
+        let inspection = devgate_sandbox::Inspection {
+            sha256: [7; 32],
+            contents: Err(devgate_sandbox::Refusal::Kind("is empty")),
+        };
+        let report = Report::new(Path::new("x"), b"", inspection);
+        let text = format!(
+            "registry.example.com:5000/vendor/acme-gpu:1.0@sha256:{}",
+            "ab".repeat(32)
+        );
+        let reference = text.parse::<devgate_model::Reference>().unwrap().pinned().unwrap();
+        let policy = pulled(&reference, &report);
+        let lines =
+            format!("  acme-gpu:\n    component:\n      oci: \"{text}\"\n    resources: [example.com/acme-gpu]");
+        assert!(policy.contains(&lines), "{policy}");
+    }
 
     /// With every key, and whatever the file is called.
     #[test]

@@ -57,7 +57,11 @@ pub(super) fn facts(report: &Report) -> String {
     ] {
         fact(name, value.clone().unwrap_or_default());
     }
-    fact("language", producers(&report.languages));
+    if report.policy.is_some() {
+        let languages = producers(&report.languages);
+        let unknown = languages.is_empty().then(|| "unknown".to_owned());
+        fact("language", unknown.unwrap_or(languages));
+    }
     fact("sdk", producers(&report.sdks));
     fact("made with", producers(&report.tools));
     let mut text = columns(2, &facts);

@@ -1,6 +1,7 @@
 //! What others know of a reload, and how they ask for one.
 
-use devgate_plugin::status::When;
+use devgate_plugin::Fewer;
+use devgate_plugin::status::{PluginStatus, ResourceStatus, When};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -11,6 +12,24 @@ pub(crate) struct InForce {
     pub(crate) since: When,
     /// Another one that was refused, and is tried again.
     pub(crate) refused: Option<Refused>,
+    /// The resources that had more devices before it was put in force, until they have as many again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) fewer: Vec<Fewer>,
+}
+
+impl InForce {
+    /// The same with what there is fewer of as it is now, and without what there is as much of as before.
+    pub(crate) fn with(mut self, plugins: &[PluginStatus]) -> Self {
+        self.fewer.retain_mut(|fewer| {
+            let resources = plugins.iter().flat_map(|plugin| &plugin.resources);
+            let same = resources.filter(|resource| resource.name == fewer.resource);
+            // One that is there for its pod alone is none that others could get.
+            let listed = |resource: &ResourceStatus| resource.devices.iter().filter(|device| !device.unlisted).count();
+            fewer.now = same.map(listed).sum();
+            fewer.now < fewer.before
+        });
+        self
+    }
 }
 
 /// A policy that is not in force.
@@ -53,5 +72,43 @@ impl Reloads {
         let asked = Asked { forced, answer };
         self.asked.send(asked).await.map_err(|_| stopping())?;
         answered.await.map_err(|_| stopping())?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watching::tests::one;
+
+    #[test]
+    fn what_is_back_is_not_told_any_more() {
+        let plugins = one().plugins;
+        let in_force = |before| InForce {
+            since: When::now(),
+            refused: None,
+            fewer: vec![Fewer {
+                resource: "devgate.dev/fuse".into(),
+                before,
+                now: 0,
+                look: "check".into(),
+            }],
+        };
+        let told = |before, plugins| in_force(before).with(plugins).fewer.first().map(ToString::to_string);
+        assert_eq!(
+            told(8, &plugins).unwrap(),
+            "resource devgate.dev/fuse: 8 devices before, 2 now (check)"
+        );
+        assert_eq!(told(2, &plugins), None);
+        let mut held = plugins.clone();
+        held[0].resources[0].devices[0].unlisted = true;
+        assert_eq!(
+            told(2, &held).unwrap(),
+            "resource devgate.dev/fuse: 2 devices before, 1 now (check)",
+            "what only its pod has"
+        );
+        assert_eq!(
+            told(2, &[]).unwrap(),
+            "resource devgate.dev/fuse: 2 devices before, none now (check)"
+        );
     }
 }

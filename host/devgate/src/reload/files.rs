@@ -1,7 +1,7 @@
 //! The files that a policy consists of and names, and whether they are the same as before.
 
 use crate::cli::RunArgs;
-use crate::loader;
+use crate::components::Components;
 use devgate_policy::Policy;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,14 @@ pub(crate) struct Files {
 
 impl Files {
     /// Those of a policy that was read with these arguments.
-    pub(super) fn of(args: &RunArgs, policy: &Policy) -> Self {
-        let component = |plugin| loader::component_path(args.components.as_deref(), plugin);
+    pub(super) fn of(args: &RunArgs, policy: &Policy, components: &Components) -> Self {
         Self {
             policy: args.policy.clone(),
-            components: policy.plugins.values().map(component).collect(),
+            components: policy
+                .plugins
+                .values()
+                .flat_map(|plugin| components.files(plugin))
+                .collect(),
         }
     }
 

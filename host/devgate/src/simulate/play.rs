@@ -43,13 +43,19 @@ pub(super) struct Prepared {
     pub(super) scenario: Scenario,
     policy: String,
     components: PathBuf,
+    /// Options of `devgate run` about registries.
+    registry: Vec<String>,
 }
 
 /// Reads what the scenario names.
 ///
 /// # Errors
 /// Where its policy or its node is wrong; the exit code says which.
-pub(super) fn prepare(scenario: Scenario, components: Option<&Path>) -> anyhow::Result<Prepared> {
+pub(super) fn prepare(
+    scenario: Scenario,
+    components: Option<&Path>,
+    registry: Vec<String>,
+) -> anyhow::Result<Prepared> {
     let policy = policy(&scenario.policy, scenario.patch.as_ref())?;
     let beside = || scenario.policy.parent().map(Path::to_owned).unwrap_or_default();
     let components = components
@@ -70,6 +76,7 @@ pub(super) fn prepare(scenario: Scenario, components: Option<&Path>) -> anyhow::
         scenario,
         policy,
         components,
+        registry,
     })
 }
 
@@ -121,13 +128,15 @@ impl Prepared {
 
     async fn begin(&self) -> anyhow::Result<Play> {
         let hardware = Hardware::open(&self.scenario.node)?;
+        let mut more = vec!["--pod-resources-every", PODS_EVERY];
+        more.extend(self.registry.iter().map(String::as_str));
         let setup = Setup {
             policy: &self.policy,
             components: &self.components,
             node_root: &self.scenario.node,
             version: self.scenario.kubelet,
             log: "info,component=debug",
-            more: &["--pod-resources-every", PODS_EVERY],
+            more: &more,
         };
         let mut play = Play {
             text: hardware.text()?,

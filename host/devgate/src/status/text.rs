@@ -1,7 +1,7 @@
 //! What people read: what is wrong first, and no more lines than a screen has where nothing is.
 
 use crate::output::columns;
-use crate::watching::Report;
+use crate::watching::{Report, summary};
 use devgate_kubelet::Phase;
 use devgate_plugin::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
 use std::fmt::Write;
@@ -26,25 +26,23 @@ pub(super) fn of(report: &Report) -> String {
             refused.why.replace('\n', "\n  ")
         );
     }
+    if !report.policy.fewer.is_empty() {
+        let since = short(report.policy.since.ago(report.now));
+        let _ = writeln!(
+            text,
+            "policy: there were more devices before it was put in force {since} ago:"
+        );
+    }
+    for fewer in report.policy.fewer.iter().take(SHOWN) {
+        let _ = writeln!(text, "  {fewer}");
+    }
+    if let Some(more @ 1..) = report.policy.fewer.len().checked_sub(SHOWN) {
+        let _ = writeln!(text, "  … and {more} more resources");
+    }
     for plugin in &report.plugins {
         block(&mut text, plugin, report);
     }
-    let all = || {
-        report
-            .plugins
-            .iter()
-            .flat_map(|plugin| &plugin.resources)
-            .flat_map(|resource| &resource.devices)
-    };
-    let unhealthy = all().filter(|device| device.unhealthy.is_some()).count();
-    let unwell = report.plugins.iter().filter(|plugin| !plugin.is_well()).count();
-    let _ = writeln!(
-        text,
-        "\n{}, {} not well; {}, {unhealthy} unhealthy",
-        count(report.plugins.len(), "plugin"),
-        unwell,
-        count(all().count(), "device"),
-    );
+    let _ = writeln!(text, "\n{}", summary(report));
     text
 }
 
@@ -67,10 +65,12 @@ fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
     for resource in &plugin.resources {
         devices(text, resource, report);
     }
+    labels(text, plugin);
     *text += &calls(plugin);
     for edge in &plugin.near {
         let _ = writeln!(text, "  near      {}", near(edge, now));
     }
+    kernel_log(text, plugin);
     if plugin.rejected_total > 0 {
         let _ = writeln!(
             text,
@@ -89,6 +89,18 @@ fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
             refusal.times,
             refusal.text.replace('\n', "\n    ")
         );
+    }
+}
+
+/// Only what is wrong with it.
+fn kernel_log(text: &mut String, plugin: &PluginStatus) {
+    let Some(log) = &plugin.kernel_log else { return };
+    if let Some(why) = &log.off {
+        let _ = writeln!(text, "  kernel log  NOT read: {why}");
+    }
+    if log.gaps > 0 {
+        let gaps = count_u64(log.gaps, "gap", "gaps");
+        let _ = writeln!(text, "  kernel log  {gaps}: lines were lost before they were read");
     }
 }
 
@@ -144,6 +156,37 @@ fn devices(text: &mut String, resource: &ResourceStatus, report: &Report) {
     *text += &columns(4, &rows);
     if let Some(more @ 1..) = told.len().checked_sub(SHOWN) {
         let _ = writeln!(text, "    … and {more} more (--output json has all)");
+    }
+    hidden(text, &resource.name, report);
+}
+
+/// What the kubelet is told something else of.
+fn hidden(text: &mut String, resource: &str, report: &Report) {
+    let hidden = report.registration(resource).map_or(&[][..], |known| &known.hidden);
+    for one in hidden.iter().take(SHOWN) {
+        let left = short(report.now.ago(one.until));
+        let _ = writeln!(
+            text,
+            "    {}  comes and goes: the kubelet is shown it as unhealthy for another {left}",
+            one.id
+        );
+    }
+    if let Some(more @ 1..) = hidden.len().checked_sub(SHOWN) {
+        let _ = writeln!(text, "    … and {more} more that come and go");
+    }
+}
+
+/// What is told of the node, what is not, and whether anybody is told.
+fn labels(text: &mut String, plugin: &PluginStatus) {
+    let labels = &plugin.labels;
+    for (name, value) in &labels.given {
+        let _ = writeln!(text, "  label     {name}={value}");
+    }
+    for missing in &labels.missing {
+        let _ = writeln!(text, "  no label  {}: {}", missing.name, missing.why);
+    }
+    if let Some(problem) = &labels.problem {
+        let _ = writeln!(text, "  labels NOT told: {problem}");
     }
 }
 
@@ -256,7 +299,7 @@ fn count_u64(n: u64, one: &str, more: &str) -> String {
 mod tests {
     use super::*;
     use crate::watching::tests::one;
-    use devgate_plugin::status::State;
+    use devgate_plugin::status::{KernelLogStatus, State};
 
     #[test]
     fn a_host_is_told_as_people_read_it() {
@@ -274,6 +317,11 @@ mod tests {
         plugin.near.clear();
         report.kubelet[0].phase = Phase::Registering;
         report.kubelet[0].error = Some("kubelet refused: no".into());
+        report.kubelet[0].hidden.clear();
+        plugin.kernel_log = Some(KernelLogStatus {
+            off: Some("syslog(2) is refused; CAP_SYSLOG lets the host read it".into()),
+            gaps: 0,
+        });
         let mut idle = one().plugins.remove(0);
         idle.name = "gpus".into();
         idle.state = State::Idle;
@@ -284,10 +332,52 @@ mod tests {
     }
 
     #[test]
+    fn what_a_reload_took_is_told_before_the_plugins() {
+        let mut report = one();
+        let fewer = devgate_plugin::Fewer {
+            resource: "example.com/gpu".into(),
+            before: 8,
+            now: 0,
+            look: "check the selectors of plugin gpus".into(),
+        };
+        report.policy.fewer = vec![fewer; 20];
+        let text = of(&report);
+        let lines: Vec<_> = text.lines().take(4).chain(text.lines().skip(18).take(2)).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        devgate 0.1.0, up 60m
+        policy: there were more devices before it was put in force 58m ago:
+          resource example.com/gpu: 8 devices before, none now (check the selectors of plugin gpus)
+          resource example.com/gpu: 8 devices before, none now (check the selectors of plugin gpus)
+          … and 4 more resources
+        ");
+    }
+
+    #[test]
+    fn labels_are_told_with_those_that_are_not() {
+        let mut report = one();
+        let labels = &mut report.plugins[0].labels;
+        labels.given.insert("example.com/x.count".into(), "2".into());
+        labels.missing.push(devgate_plugin::status::MissingLabel {
+            name: "example.com/x.product".into(),
+            why: "the units differ".into(),
+        });
+        labels.problem = Some("/x: another devgate keeps it".into());
+        let text = of(&report);
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("label")).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+          label     example.com/x.count=2
+          no label  example.com/x.product: the units differ
+          labels NOT told: /x: another devgate keeps it
+        ");
+    }
+
+    #[test]
     fn many_devices_fit_a_screen() {
         let mut report = one();
         let bad = report.plugins[0].resources[0].devices[1].clone();
         report.plugins[0].resources[0].devices.extend(vec![bad; 10_000]);
-        assert!(of(&report).lines().count() < 40, "{}", of(&report));
+        let hidden = report.kubelet[0].hidden[0].clone();
+        report.kubelet[0].hidden.extend(vec![hidden; 10_000]);
+        assert!(of(&report).lines().count() < 60, "{}", of(&report));
     }
 }

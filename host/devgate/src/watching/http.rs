@@ -1,6 +1,7 @@
 //! The answers, over whatever connection. Only GET, and small requests; but for a reload, which root may ask for over the local
 //! socket, nothing is ever changed.
 
+use super::process::Usage;
 use super::{Report, Watching, metrics, page, probes};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -119,7 +120,7 @@ fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<By
     match (path, audience) {
         ("/healthz", _) => probe("lives\n", &watching.hangs()),
         ("/readyz", _) => probe("is ready\n", &probes::waits(&watching.report())),
-        ("/metrics", _) => match metrics::text(&watching.report()) {
+        ("/metrics", _) => match metrics::text(&watching.report(), &Usage::now()) {
             Ok(text) => typed(StatusCode::OK, metrics::TYPE, text),
             Err(error) => said(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}\n")),
         },

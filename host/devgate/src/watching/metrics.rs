@@ -1,23 +1,27 @@
 //! The report as Prometheus reads it. Labels are names of plugins and resources and words of this program. A component has no
 //! say in them but where the policy's `resources` has a pattern, and then for a bounded number of names.
 
-use super::{Report, process};
+use super::Report;
+use super::process::Usage;
 use anyhow::Context;
 use devgate_kubelet::Phase;
-use devgate_plugin::status::{BUCKETS, CallStatus, RefusalKind, State};
+use devgate_plugin::status::{AllocationEnd, BUCKETS, CallStatus, DeviceStatus, RefusalKind, State, When};
 use prometheus::TextEncoder;
 use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType};
+use std::collections::BTreeSet;
 
 /// The content type of [`text`].
 pub(super) const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Everything, in the text format.
-pub(super) fn text(report: &Report) -> anyhow::Result<String> {
+/// Everything, in the text format, with what the process uses.
+pub(super) fn text(report: &Report, usage: &Usage) -> anyhow::Result<String> {
     let families: Vec<_> = host(report)
         .into_iter()
+        .chain(process(report, usage))
         .chain(plugins(report))
         .chain(calls(report))
         .chain(kubelet(report))
+        .chain(registry(report))
         // The format has no word for a metric of which there is none.
         .filter(|family| !family.get_metric().is_empty())
         .collect();
@@ -25,33 +29,74 @@ pub(super) fn text(report: &Report) -> anyhow::Result<String> {
 }
 
 fn host(report: &Report) -> Vec<MetricFamily> {
-    let started = report
-        .started
-        .0
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
     let mut build = gauge("devgate_build_info", "The version that runs; always 1.");
     add(&mut build, &[("version", &report.version)], 1.0);
-    let mut start = gauge(
-        "process_start_time_seconds",
-        "When the host started, in seconds since 1970.",
+    let mut applied = gauge(
+        "devgate_policy_applied_timestamp_seconds",
+        "Since when the policy that is in force is, in seconds since 1970.",
     );
-    add(&mut start, &[], started.as_secs_f64());
-    let mut memory = gauge("process_resident_memory_bytes", "Resident memory of the host.");
-    process::resident()
-        .into_iter()
-        .for_each(|bytes| add(&mut memory, &[], float(bytes)));
-    let mut files = gauge("process_open_fds", "Open file descriptors of the host.");
-    let open = process::descriptors().and_then(|n| u64::try_from(n).ok());
-    open.into_iter().for_each(|n| add(&mut files, &[], float(n)));
-    let mut processor = counter("process_cpu_seconds_total", "Processor time of the host.");
-    add(&mut processor, &[], process::processor());
+    add(&mut applied, &[], epoch(report.policy.since));
     let mut refused = gauge(
         "devgate_policy_refused",
         "1 while another policy is refused and the one before it is in force, else 0.",
     );
     add(&mut refused, &[], f64::from(u8::from(report.policy.refused.is_some())));
-    vec![build, start, memory, files, processor, refused]
+    vec![build, applied, refused]
+}
+
+/// Under the names that all of Prometheus' own libraries use, where there is one.
+fn process(report: &Report, usage: &Usage) -> Vec<MetricFamily> {
+    let one = |mut family, value: Option<f64>| {
+        value.into_iter().for_each(|value| add(&mut family, &[], value));
+        family
+    };
+    vec![
+        one(
+            gauge(
+                "process_start_time_seconds",
+                "When the host started, in seconds since 1970.",
+            ),
+            Some(epoch(report.started)),
+        ),
+        one(
+            gauge("process_resident_memory_bytes", "Resident memory of the host."),
+            usage.resident.map(float),
+        ),
+        one(
+            gauge(
+                "devgate_memory_limit_bytes",
+                "The memory that the container or service of the host may use.",
+            ),
+            usage.memory_limit.map(float),
+        ),
+        one(
+            gauge("process_open_fds", "Open file descriptors of the host."),
+            usage.descriptors.map(float),
+        ),
+        one(
+            gauge("process_max_fds", "The file descriptors that the host may have open."),
+            usage.most_descriptors.map(float),
+        ),
+        one(
+            counter("process_cpu_seconds_total", "Processor time of the host."),
+            Some(usage.processor),
+        ),
+    ]
+}
+
+fn registry(report: &Report) -> [MetricFamily; 2] {
+    let counts = &report.registry;
+    let mut pulls = counter("devgate_pulls_total", "Pulls of components, by how they ended.");
+    for (result, count) in [
+        ("good", counts.good),
+        ("refused", counts.refused),
+        ("failed", counts.failed),
+    ] {
+        add(&mut pulls, &[("result", result)], float(count));
+    }
+    let mut kept = gauge("devgate_cache_bytes", "What is kept of components from registries.");
+    add(&mut kept, &[], float(counts.kept));
+    [pulls, kept]
 }
 
 fn plugins(report: &Report) -> Vec<MetricFamily> {
@@ -61,6 +106,14 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
     );
     let mut devices = gauge("devgate_devices", "Devices, replicas not counted.");
     let mut held = gauge("devgate_devices_held", "Devices that count as handed out.");
+    let mut replicas = gauge(
+        "devgate_replicas",
+        "What the kubelet counts: each device as many times as the policy has replicas.",
+    );
+    let mut replicas_held = gauge(
+        "devgate_replicas_held",
+        "Those of them that containers have, as far as the kubelet tells; of a device that counts as handed out, one at least.",
+    );
     let mut rejected = gauge(
         "devgate_rejected",
         "Pools and units that a component lists and the gate does not let through.",
@@ -70,6 +123,14 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
         "devgate_refusals_total",
         "What was asked for and not given: loading a component, capabilities of the node, devices, writes.",
     );
+    let mut readable = gauge(
+        "devgate_kernel_log_readable",
+        "Whether a plugin that is granted lines of the kernel's log hears of them.",
+    );
+    let mut gaps = counter(
+        "devgate_kernel_log_gaps_total",
+        "How many times lines of the kernel's log were lost before they were read.",
+    );
     for plugin in &report.plugins {
         let name = ("plugin", plugin.name.as_str());
         for one in State::ALL {
@@ -78,27 +139,52 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
         }
         for resource in &plugin.resources {
             let of = ("resource", resource.name.as_str());
-            let unhealthy = resource
-                .devices
-                .iter()
-                .filter(|device| device.unhealthy.is_some())
-                .count();
-            let healthy = resource.devices.len() - unhealthy;
-            add(&mut devices, &[name, of, ("health", "healthy")], size(healthy));
-            add(&mut devices, &[name, of, ("health", "unhealthy")], size(unhealthy));
-            let given = resource.devices.iter().filter(|device| device.held).count();
-            add(&mut held, &[name, of], size(given));
+            for (word, is_healthy) in [("healthy", true), ("unhealthy", false)] {
+                let labels = [name, of, ("health", word)];
+                let such = || {
+                    let such = |device: &&DeviceStatus| device.unhealthy.is_none() == is_healthy;
+                    resource.devices.iter().filter(such)
+                };
+                add(&mut devices, &labels, size(such().count()));
+                add(&mut held, &labels, size(such().filter(|device| device.held).count()));
+                let each = usize::try_from(resource.replicas).unwrap_or(usize::MAX);
+                add(&mut replicas, &labels, size(such().count().saturating_mul(each)));
+                add(&mut replicas_held, &labels, size(such().map(replicas_of).sum()));
+            }
+        }
+        if let Some(log) = &plugin.kernel_log {
+            add(&mut readable, &[name], f64::from(u8::from(log.off.is_none())));
+            add(&mut gaps, &[name], float(log.gaps));
         }
         add(&mut rejected, &[name], float(plugin.rejected_total));
-        for (end, count) in &plugin.allocations {
-            add(&mut allocations, &[name, ("result", end.as_str())], float(*count));
+        // All from the start: whoever counts what was added does not see a first one that comes with its series.
+        for end in AllocationEnd::ALL {
+            let count = plugin.allocations.get(&end).copied().unwrap_or_default();
+            add(&mut allocations, &[name, ("result", end.as_str())], float(count));
         }
         for kind in RefusalKind::ALL {
             let count = plugin.refused.get(&kind).copied().unwrap_or_default();
             add(&mut refusals, &[name, ("kind", kind.as_str())], float(count));
         }
     }
-    vec![state, devices, held, rejected, allocations, refusals]
+    vec![
+        state,
+        devices,
+        held,
+        replicas,
+        replicas_held,
+        rejected,
+        allocations,
+        refusals,
+        readable,
+        gaps,
+    ]
+}
+
+/// How many replicas of a device are held.
+fn replicas_of(device: &DeviceStatus) -> usize {
+    let ids: BTreeSet<_> = device.holders.iter().map(|holder| &holder.id).collect();
+    ids.len().max(usize::from(device.held))
 }
 
 fn calls(report: &Report) -> Vec<MetricFamily> {
@@ -110,6 +196,10 @@ fn calls(report: &Report) -> Vec<MetricFamily> {
         "devgate_component_call_duration_seconds",
         "How long calls of a component took, with the wait for the node.",
         MetricType::HISTOGRAM,
+    );
+    let mut answered = gauge(
+        "devgate_component_last_success_timestamp_seconds",
+        "When a component answered such a call the last time, in seconds since 1970.",
     );
     let mut memory = gauge(
         "devgate_component_memory_bytes",
@@ -140,6 +230,9 @@ fn calls(report: &Report) -> Vec<MetricFamily> {
             let mut metric = labelled(&[name, kind]);
             metric.set_histogram(histogram(call));
             seconds.mut_metric().push(metric);
+            call.answered
+                .into_iter()
+                .for_each(|at| add(&mut answered, &[name, kind], epoch(at)));
             add(&mut memory, &[name, kind], float(call.memory));
             add(&mut limit, &[name, kind], float(call.memory_limit));
         }
@@ -148,13 +241,17 @@ fn calls(report: &Report) -> Vec<MetricFamily> {
             add(&mut near, &labels, float(edge.used) / float(edge.of.max(1)));
         }
     }
-    vec![total, seconds, memory, limit, near]
+    vec![total, seconds, answered, memory, limit, near]
 }
 
 fn kubelet(report: &Report) -> Vec<MetricFamily> {
     let mut registered = gauge(
         "devgate_kubelet_registered",
         "Whether a resource is registered with the kubelet.",
+    );
+    let mut phase = gauge(
+        "devgate_kubelet_phase",
+        "1 for where a resource is with the kubelet, 0 for everything else.",
     );
     let mut registrations = counter(
         "devgate_kubelet_registrations_total",
@@ -164,16 +261,25 @@ fn kubelet(report: &Report) -> Vec<MetricFamily> {
         "devgate_kubelet_streams",
         "Streams of device lists that the kubelet has open.",
     );
+    let mut hidden = gauge(
+        "devgate_kubelet_devices_hidden",
+        "Ids that are healthy and shown to the kubelet as unhealthy, because they come and go.",
+    );
     let mut lists = counter("devgate_kubelet_lists_sent_total", "Device lists that were sent.");
     for resource in &report.kubelet {
         let name = [("resource", resource.resource.as_str())];
         let now = if resource.phase == Phase::Registered { 1.0 } else { 0.0 };
         add(&mut registered, &name, now);
+        for one in Phase::ALL {
+            let now = if one == resource.phase { 1.0 } else { 0.0 };
+            add(&mut phase, &[name, [("phase", one.as_str())]].concat(), now);
+        }
         add(&mut registrations, &name, float(resource.registrations));
         add(&mut streams, &name, float(resource.streams));
+        add(&mut hidden, &name, size(resource.hidden.len()));
         add(&mut lists, &name, float(resource.lists));
     }
-    vec![registered, registrations, streams, lists]
+    vec![registered, phase, registrations, streams, hidden, lists]
 }
 
 fn histogram(call: &CallStatus) -> Histogram {
@@ -191,6 +297,12 @@ fn histogram(call: &CallStatus) -> Histogram {
     }
     histogram.set_bucket(buckets);
     histogram
+}
+
+/// Seconds since 1970.
+fn epoch(moment: When) -> f64 {
+    let since = moment.0.duration_since(std::time::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs_f64()
 }
 
 fn seconds(micros: u64) -> f64 {

@@ -1,0 +1,192 @@
+//! Options for registries, and of the commands that speak to one: `pull`, `push`.
+
+use super::Output;
+use clap::Args;
+use devgate_model::{ByteSize, Reference};
+use devgate_registry::{Settings, Store, StoreSettings};
+use std::path::{Path, PathBuf};
+
+/// Where commands other than `run` look for what was pulled: where `run` keeps it, unless it is told otherwise.
+const CACHE: &str = "/var/lib/devgate/components";
+
+/// A cache that is never full by its size: a host that is started for a moment knows one policy only, and must not throw away what the
+/// node's own host keeps for others.
+const NEVER_FULL: ByteSize = ByteSize(u64::MAX);
+
+/// What `devgate pull --help` says last.
+pub(super) const PULL_HELP: &str = "\
+Examples:
+  devgate pull registry.example.com/vendor/gpu:1.2             the file gpu.wasm, and what to write into a policy
+  devgate pull registry.example.com/vendor/gpu:1.2 --out /var/lib/devgate/components.d/gpu.wasm
+  devgate pull registry.example.com/vendor/gpu@sha256:9f2c… --cosign-key vendor.pem --output json
+
+Exit codes:
+  0  the component was pulled and is what its digest and signature say
+  1  the registry cannot be asked, has no such component, or the file cannot be written
+  5  it is no component, is too large, or is not signed by one of the keys; nothing was written";
+
+/// What `devgate push --help` says last.
+pub(super) const PUSH_HELP: &str = "\
+Examples:
+  devgate push vendor.wasm registry.example.com/vendor/gpu:1.2
+  devgate push vendor.wasm registry.example.com/vendor/gpu:1.2 --annotation org.opencontainers.image.source=https://example.com/gpu
+  devgate push vendor.wasm registry.example.com/vendor/gpu:1.2 --output json | jq -r .oci
+
+The same component makes the same artifact, with the same digest. docs/registry.md says how to sign it.
+
+Exit codes:
+  0  it is in the registry under this tag
+  1  the registry cannot be asked, does not take it, or the file cannot be read
+  5  it is no component that this host could run, or the tag is given to something else; nothing was pushed";
+
+/// How to speak to registries, and where to keep what they give.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Components from a registry")]
+pub(crate) struct RegistryArgs {
+    /// Where to keep components that were pulled, each checked whenever it is used [default: components in the state directory, that is
+    /// /var/lib/devgate/components]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache_dir: Option<PathBuf>,
+
+    /// How much to keep of components that no policy names any more
+    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    pub(crate) cache_size: Option<ByteSize>,
+
+    /// Credentials: a config.json, as docker and podman write it and pull secrets have it; read anew for each pull
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_config: Option<PathBuf>,
+
+    /// A file with certificate authorities in PEM that registries' certificates may come from, besides the system's; may be given
+    /// several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_ca: Vec<PathBuf>,
+
+    /// Speak HTTP instead of HTTPS to registries on a loopback address; others are always spoken to over HTTPS
+    #[arg(long)]
+    pub(crate) registry_http: bool,
+}
+
+impl RegistryArgs {
+    fn settings(&self) -> Settings {
+        let config = self.registry_config.clone().or_else(|| {
+            let named = PathBuf::from(std::env::var_os("DOCKER_CONFIG")?).join("config.json");
+            named.exists().then_some(named)
+        });
+        Settings {
+            config,
+            authorities: self.registry_ca.clone(),
+            plain_loopback: self.registry_http,
+        }
+    }
+
+    /// The cache and the registries behind it; of a host with this state directory.
+    pub(crate) fn store(&self, state_dir: Option<&Path>, pull: bool) -> Store {
+        let cache = self.cache_dir.clone();
+        let cache = cache.or_else(|| state_dir.map(|dir| dir.join("components")));
+        Store::new(StoreSettings {
+            cache: cache.unwrap_or_else(|| CACHE.into()),
+            most: self.cache_size.unwrap_or(ByteSize::mib(512)),
+            pull,
+            registries: self.settings(),
+        })
+    }
+
+    /// The same options, for a `devgate run` that is started. It throws nothing away that is in the cache: what this node's own host needs
+    /// may be there.
+    pub(crate) fn passed_on(&self, pull: bool) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut add = |name: &str, value: &Path| out.extend([name.to_owned(), value.display().to_string()]);
+        add("--cache-dir", self.cache_dir.as_deref().unwrap_or(CACHE.as_ref()));
+        add("--cache-size", NEVER_FULL.to_string().as_ref());
+        self.registry_config
+            .iter()
+            .for_each(|file| add("--registry-config", file));
+        self.registry_ca.iter().for_each(|file| add("--registry-ca", file));
+        out.extend(self.registry_http.then(|| "--registry-http".to_owned()));
+        out.extend((!pull).then(|| "--no-pull".to_owned()));
+        out
+    }
+}
+
+/// Options of `devgate pull`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PullArgs {
+    /// The component: registry, name, and tag or digest
+    #[arg(value_name = "REFERENCE")]
+    pub(crate) reference: Reference,
+
+    /// Where to write the component; what is there is replaced [default: the last part of its name and .wasm, in this directory]
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// A public key in PEM that must have signed it with cosign; of several, one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cosign_key: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+
+    /// How to show what was pulled
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+/// Options of `devgate push`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PushArgs {
+    /// The component's file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Where to push it: registry, name and tag
+    #[arg(value_name = "REFERENCE")]
+    pub(crate) reference: Reference,
+
+    /// Take the tag away from what it is given to
+    #[arg(long)]
+    pub(crate) replace: bool,
+
+    /// An annotation of the artifact; may be given several times. Title, version, licence, source and description come from the
+    /// component, where it says them
+    #[arg(long, value_name = "NAME=VALUE", value_parser = annotation)]
+    pub(crate) annotation: Vec<(String, String)>,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+
+    /// How to show what was pushed
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+fn annotation(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("must be a name, = and a value".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        registry: RegistryArgs,
+    }
+
+    #[test]
+    fn what_is_passed_on_is_understood_and_throws_nothing_away() {
+        let registry = RegistryArgs {
+            registry_http: true,
+            ..RegistryArgs::default()
+        };
+        let line = ["devgate".to_owned()].into_iter().chain(registry.passed_on(true));
+        let Line { registry } = Line::try_parse_from(line).unwrap();
+        assert_eq!(registry.cache_size, Some(ByteSize(u64::MAX)));
+        assert_eq!(registry.cache_dir.as_deref(), Some(Path::new(CACHE)));
+        assert!(registry.registry_http);
+    }
+}

@@ -1,0 +1,280 @@
+//! Where components come from: files in a directory, or the cache and the registries behind it; and the keys that must have signed them.
+
+use crate::cli::RegistryArgs;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use devgate_model::ByteSize;
+use devgate_plugin::LoadFailure;
+use devgate_policy::{ComponentSource, PluginPolicy, Policy};
+use devgate_registry::{Error, Kept, MOST_SIGNATURE, PublicKey, Store, Wanted};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The most bytes of a key.
+const MOST_KEY: u64 = 16 * 1024;
+
+/// Where components come from.
+#[derive(Clone)]
+pub(crate) struct Components {
+    dir: Option<PathBuf>,
+    store: Arc<Store>,
+}
+
+impl Components {
+    /// Files in `dir`, or beside the policy file that names them; and what is in registries.
+    pub(crate) fn new(dir: Option<PathBuf>, store: Arc<Store>) -> Self {
+        Self { dir, store }
+    }
+
+    /// For a command that pulls only where it is told to.
+    pub(crate) fn looking(dir: Option<&PathBuf>, registry: &RegistryArgs, pull: bool) -> Self {
+        Self::new(dir.cloned(), Arc::new(registry.store(None, pull)))
+    }
+
+    /// The cache and the registries.
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The directory that a plugin's files are in: the given one, or that of the policy file that names it.
+    fn dir<'a>(&'a self, policy: &'a PluginPolicy) -> &'a Path {
+        self.dir.as_deref().unwrap_or_else(|| beside(policy))
+    }
+
+    /// A plugin's component, for people.
+    pub(crate) fn shown(&self, policy: &PluginPolicy) -> String {
+        match &policy.component {
+            ComponentSource::File { path, .. } => self.dir(policy).join(path).display().to_string(),
+            ComponentSource::Oci(reference) => reference.to_string(),
+        }
+    }
+
+    /// The files that a plugin's component consists of, with those that say who must have signed it.
+    pub(crate) fn files(&self, policy: &PluginPolicy) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        if let ComponentSource::File { path, .. } = &policy.component {
+            files.push(self.dir(policy).join(path));
+            if policy.cosign_keys.is_some() {
+                files.push(self.dir(policy).join(format!("{path}.sig")));
+            }
+        }
+        for key in policy.cosign_keys.iter().flatten() {
+            files.push(self.dir(policy).join(key));
+            files.push(beside(policy).join(key));
+        }
+        files.dedup();
+        files
+    }
+
+    /// What is waited for while a component is read: a pull.
+    pub(crate) fn progress(&self, policy: &PluginPolicy) -> Option<String> {
+        let ComponentSource::Oci(reference) = &policy.component else {
+            return None;
+        };
+        self.store.progress(reference.digest)
+    }
+
+    /// Whether a component is in the cache or needs no cache.
+    pub(crate) fn is_here(&self, policy: &PluginPolicy) -> bool {
+        let ComponentSource::Oci(reference) = &policy.component else {
+            return true;
+        };
+        let keys = self.keys(policy).ok().flatten();
+        if keys.is_none() && policy.cosign_keys.is_some() {
+            return false;
+        }
+        let wanted = Wanted {
+            most: policy.limits.component_size,
+            keys: keys.as_deref(),
+        };
+        matches!(self.store.kept(reference, wanted), Kept::Good(_))
+    }
+
+    /// What a policy names stays in the cache, and so does what the one before it named where that is still in force.
+    pub(crate) fn keep<'a>(&self, policies: impl IntoIterator<Item = &'a Policy>) {
+        let plugins = policies.into_iter().flat_map(|policy| policy.plugins.values());
+        let digest = |plugin: &PluginPolicy| match &plugin.component {
+            ComponentSource::Oci(reference) => Some(reference.digest),
+            ComponentSource::File { .. } => None,
+        };
+        self.store.keep(plugins.filter_map(digest).collect());
+    }
+
+    /// Reads a plugin's component, no more of it than the policy lets it have and one byte, and checks who has signed it. Blocks, and
+    /// pulls what is not in the cache.
+    pub(crate) fn read(&self, policy: &PluginPolicy) -> Result<Vec<u8>, LoadFailure> {
+        let keys = self.keys(policy)?;
+        match &policy.component {
+            ComponentSource::Oci(reference) => {
+                let wanted = Wanted {
+                    most: policy.limits.component_size,
+                    keys: keys.as_deref(),
+                };
+                self.store
+                    .get(reference, wanted)
+                    .map_err(|error| failure(policy, error))
+            }
+            ComponentSource::File { path, .. } => {
+                let bytes = self.file(policy, path)?;
+                if let Some(keys) = keys {
+                    self.check(policy, path, &bytes, &keys)?;
+                }
+                Ok(bytes)
+            }
+        }
+    }
+
+    fn file(&self, policy: &PluginPolicy, path: &str) -> Result<Vec<u8>, LoadFailure> {
+        let most = policy.limits.component_size.0.saturating_add(1);
+        read(self.dir(policy), path, most).map_err(|why| {
+            let file = self.dir(policy).join(path);
+            let why = match why {
+                NotRead::NoDirectory(dir) => {
+                    format!("there is no directory {dir} (--components DIR; without it, the policy's own)")
+                }
+                NotRead::NoFile => {
+                    "there is no such file (component.file, in --components DIR or beside the policy)".to_owned()
+                }
+                NotRead::Other(why) => why,
+            };
+            LoadFailure::Host(format!("plugin {}: component {}: {why}", policy.name, file.display()))
+        })
+    }
+
+    fn check(&self, policy: &PluginPolicy, path: &str, bytes: &[u8], keys: &[PublicKey]) -> Result<(), LoadFailure> {
+        let name = self.dir(policy).join(path).display().to_string();
+        let limit = policy.limits.component_size;
+        if ByteSize(u64::try_from(bytes.len()).unwrap_or(u64::MAX)) > limit {
+            // Only its beginning was read: whoever compiles it says so.
+            return Ok(());
+        }
+        let signature = read(self.dir(policy), &format!("{path}.sig"), MOST_SIGNATURE + 1).map_err(|why| match why {
+            NotRead::NoFile | NotRead::NoDirectory(_) => LoadFailure::Refused(format!(
+                "plugin {}: component {name} has no signature beside it, {name}.sig; make it with `cosign sign-blob` (docs/registry.md)",
+                policy.name
+            )),
+            NotRead::Other(why) => LoadFailure::Host(format!("plugin {}: {name}.sig: {why}", policy.name)),
+        })?;
+        let signature = String::from_utf8_lossy(&signature);
+        devgate_registry::check_file(bytes, &signature, keys, &name).map_err(|error| failure(policy, error))
+    }
+
+    /// The keys of which one must have signed a plugin's component, read anew; nothing where no signature is asked for.
+    fn keys(&self, policy: &PluginPolicy) -> Result<Option<Vec<PublicKey>>, LoadFailure> {
+        let Some(files) = &policy.cosign_keys else {
+            return Ok(None);
+        };
+        let failed = |file: &str, why: &str| {
+            LoadFailure::Host(format!(
+                "plugin {}: key {file}: {why} (signature.cosign-key)",
+                policy.name
+            ))
+        };
+        let mut keys = Vec::new();
+        for file in files {
+            // The policy's own first: whoever fills the components' directory must not put another key in its place.
+            let bytes = match read(beside(policy), file, MOST_KEY) {
+                Err(NotRead::NoFile | NotRead::NoDirectory(_)) => read(self.dir(policy), file, MOST_KEY),
+                read => read,
+            };
+            let bytes = bytes.map_err(|why| match why {
+                NotRead::NoFile | NotRead::NoDirectory(_) => {
+                    failed(file, "there is no such file beside the policy or in --components DIR")
+                }
+                NotRead::Other(why) => failed(file, &why),
+            })?;
+            let key = PublicKey::from_pem(&String::from_utf8_lossy(&bytes));
+            keys.push(key.map_err(|why| failed(file, &why))?);
+        }
+        Ok(Some(keys))
+    }
+}
+
+/// The directory of the policy file that names a plugin.
+fn beside(policy: &PluginPolicy) -> &Path {
+    Path::new(&*policy.origin.file).parent().unwrap_or(Path::new(""))
+}
+
+fn failure(policy: &PluginPolicy, error: Error) -> LoadFailure {
+    let text = format!("plugin {}: component {error}", policy.name);
+    match error {
+        Error::Refused(_) => LoadFailure::Refused(text),
+        Error::Host(_) => LoadFailure::Host(text),
+    }
+}
+
+/// Why a file was not read.
+enum NotRead {
+    NoDirectory(String),
+    NoFile,
+    Other(String),
+}
+
+/// Reads a file that lies beneath the directory, links included, but never more of it than `most`.
+fn read(directory: &Path, path: &str, most: u64) -> Result<Vec<u8>, NotRead> {
+    let other = |why: std::io::Error| NotRead::Other(why.to_string());
+    // An empty path is the working directory's, where a policy named without a directory lies.
+    let directory = if directory.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        directory
+    };
+    let beneath = Dir::open_ambient_dir(directory, ambient_authority()).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => NotRead::NoDirectory(directory.display().to_string()),
+        _ => other(e),
+    })?;
+    // Looked at before it is opened: opening a pipe would wait for its other end.
+    let metadata = beneath.metadata(path).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => NotRead::NoFile,
+        _ => other(e),
+    })?;
+    if !metadata.is_file() {
+        return Err(NotRead::Other("is not a regular file".to_owned()));
+    }
+    let opened = beneath.open(path).map_err(other)?;
+    let mut bytes = Vec::new();
+    opened.take(most).read_to_end(&mut bytes).map_err(other)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAENptdY/l3nB0yqkXLBWkZWQwo6+cu
+OSWS1X9vPavpiQOoTTGC0xX57OojUadxF1cdQmrsiReWg2Wn4FneJfa8xw==
+-----END PUBLIC KEY-----
+";
+    const POLICY: &str = "apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  gpu:
+    component: {file: gpu.wasm, signature: {cosign-key: vendor.pem}}
+    resources: [vendor.com/gpu]
+    hardware: [{subsystem: pci, vendor: \"0x1234\", use: offer, nodes: [{subsystem: drm}]}]
+";
+
+    #[test]
+    fn a_key_among_the_components_does_not_take_the_place_of_that_of_the_policy() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir(at("components")).unwrap();
+        std::fs::write(at("policy.yaml"), POLICY).unwrap();
+        let policy = crate::policy::read(&[at("policy.yaml")]).unwrap();
+        let plugin = policy.plugins.values().next().unwrap();
+        let components = Components::looking(Some(&at("components")), &RegistryArgs::default(), false);
+        let keys = || components.keys(plugin).map(|keys| keys.unwrap().len());
+        let none = keys().unwrap_err().to_string();
+        assert!(
+            none.ends_with("there is no such file beside the policy or in --components DIR (signature.cosign-key)"),
+            "{none}"
+        );
+        std::fs::write(at("components/vendor.pem"), KEY).unwrap();
+        assert_eq!(keys(), Ok(1));
+        std::fs::write(at("vendor.pem"), "no key").unwrap();
+        let own = keys().unwrap_err().to_string();
+        assert!(own.contains("is no public key in PEM"), "{own}");
+    }
+}

@@ -1,0 +1,130 @@
+//! What the service manager that started this host is told: that it is ready, how it is, that it lives, and that it ends.
+//!
+//! The protocol is `sd_notify(3)`, with which systemd and others follow a service: datagrams to the socket in `NOTIFY_SOCKET`.
+//! Where nobody set that, nothing is sent. A reload is not told (`RELOADING=1`): what was in force serves until another takes
+//! its place, and `devgate reload` waits for it.
+
+use crate::watching::{Watching, summary};
+use sd_notify::NotifyState;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How often it is looked how the host is, unless the manager's watchdog wants to hear more often.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Tells the manager all of it, from now until `stop`.
+pub(crate) async fn tell(watching: Watching, stop: CancellationToken) {
+    if std::env::var_os("NOTIFY_SOCKET").is_none() {
+        return;
+    }
+    let watchdog = sd_notify::watchdog_enabled();
+    let mut told = Told::default();
+    let mut next = vec![Said::Ready];
+    loop {
+        next.extend(told.news(&watching, watchdog.is_some()));
+        send(next).await;
+        tokio::select! {
+            () = stop.cancelled() => break,
+            () = tokio::time::sleep(every(watchdog)) => next = Vec::new(),
+        }
+    }
+    send(vec![Said::Stopping]).await;
+}
+
+/// Twice within the time after which the manager gives the host up.
+fn every(watchdog: Option<Duration>) -> Duration {
+    watchdog.map_or(LOOK, |patience| LOOK.min(patience / 2))
+}
+
+/// One thing to tell.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Ready,
+    Alive,
+    Status(String),
+    Stopping,
+}
+
+/// What the manager knows.
+#[derive(Default)]
+struct Told {
+    status: String,
+    hangs: bool,
+}
+
+impl Told {
+    fn news(&mut self, watching: &Watching, watched: bool) -> Vec<Said> {
+        let hangs = if watched { watching.hangs() } else { Vec::new() };
+        self.compare(summary(&watching.report()), &hangs, watched)
+    }
+
+    fn compare(&mut self, status: String, hangs: &[String], watched: bool) -> Vec<Said> {
+        let mut said = Vec::new();
+        // As for /healthz: what hangs is healed by a restart, and by nothing else.
+        if watched && hangs.is_empty() {
+            said.push(Said::Alive);
+        }
+        if !hangs.is_empty() && !self.hangs {
+            tracing::error!(
+                family = "host",
+                "host fault: {}; the service manager is not told that the host lives, so that it starts it again",
+                hangs.join("; ")
+            );
+        }
+        self.hangs = !hangs.is_empty();
+        if status != self.status {
+            said.push(Said::Status(status.clone()));
+            self.status = status;
+        }
+        said
+    }
+}
+
+/// Not on a thread that serves: a manager that reads nothing lets a sender wait.
+async fn send(said: Vec<Said>) {
+    if said.is_empty() {
+        return;
+    }
+    let sent = tokio::task::spawn_blocking(move || {
+        let states: Vec<_> = said.iter().map(state).collect();
+        sd_notify::notify(&states)
+    });
+    if let Ok(Err(error)) = sent.await {
+        tracing::warn!(
+            family = "host",
+            "service manager: cannot be told how the host is: {error}"
+        );
+    }
+}
+
+fn state(said: &Said) -> NotifyState<'_> {
+    match said {
+        Said::Ready => NotifyState::Ready,
+        Said::Alive => NotifyState::Watchdog,
+        Said::Status(text) => NotifyState::Status(text),
+        Said::Stopping => NotifyState::Stopping,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manager_hears_twice_as_often_as_it_must() {
+        assert_eq!(every(None), LOOK);
+        assert_eq!(every(Some(Duration::from_secs(60))), LOOK);
+        assert_eq!(every(Some(Duration::from_secs(4))), Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_host_that_hangs_is_not_said_to_live() {
+        let mut told = Told::default();
+        let well = || "1 plugin".to_owned();
+        let late = ["plugin acme: is 70s late".to_owned()];
+        assert_eq!(told.compare(well(), &[], true), [Said::Alive, Said::Status(well())]);
+        assert_eq!(told.compare(well(), &late, true), []);
+        assert_eq!(told.compare(well(), &[], true), [Said::Alive]);
+        assert_eq!(told.compare(well(), &[], false), [], "nobody watches");
+    }
+}
