@@ -24,6 +24,7 @@ pub struct Setup {
     log: String,
     heard: bool,
     more: Vec<String>,
+    variables: Vec<(String, String)>,
 }
 
 impl Setup {
@@ -39,6 +40,7 @@ impl Setup {
             log: "info".into(),
             heard: true,
             more: Vec::new(),
+            variables: Vec::new(),
         }
     }
 
@@ -67,6 +69,13 @@ impl Setup {
     #[must_use]
     pub fn args(mut self, more: &[&str]) -> Self {
         self.more.extend(more.iter().map(|arg| (*arg).to_owned()));
+        self
+    }
+
+    /// With this in its environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -119,6 +128,7 @@ impl Setup {
             log_filter: self.log,
             heard: self.heard,
             more: self.more,
+            variables: self.variables,
             child: None,
             log: Arc::default(),
         };
@@ -136,6 +146,7 @@ pub struct Host {
     log_filter: String,
     heard: bool,
     more: Vec<String>,
+    variables: Vec<(String, String)>,
     child: Option<Child>,
     log: Arc<Mutex<Vec<Line>>>,
 }
@@ -172,9 +183,11 @@ impl Host {
                 &self.node_root,
             ])
             .args([Path::new("--state-dir"), &root.join("state")])
+            .args([Path::new("--nfd-dir"), &root.join("nfd")])
             .args([Path::new("--status-socket"), &root.join("status.sock")])
             .args([Path::new("--pod-resources-dir"), &root.join("pods")])
             .args(&self.more)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .args(["--log-format", "json", "--log", &self.log_filter])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())

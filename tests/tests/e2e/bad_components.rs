@@ -52,7 +52,7 @@ async fn each_wrong_component_is_named_and_costs_only_itself() -> anyhow::Result
         .logged(|line| line.plugin == "bad" && line.level == "ERROR")
         .await?;
     said += &format!("missing ({}):\n{}\n", line.family, line.message);
-    insta::with_settings!({filters => vec![(r"/\S*/(\w+\.wasm)", "[dir]/$1"), ("found [0-9a-f]{64}", "found [digest]"), (r"sha256 is [0-9a-f]{64}", "sha256 is [digest]"), (r"at offset 0x[0-9a-f]+", "at offset [n]")]}, {
+    insta::with_settings!({filters => vec![(r"/\S*/(\w+\.wasm)", "[dir]/$1"), ("found [0-9a-f]{64}", "found [digest]"), (r"sha256 is [0-9a-f]{64}", "sha256 is [digest]"), (r"at offset 0x[0-9a-f]+", "at offset [n]"), (r"tried again in \d+s", "tried again in [n]s")]}, {
         insta::assert_snapshot!(said);
     });
     Ok(())

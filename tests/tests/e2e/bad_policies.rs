@@ -42,7 +42,7 @@ fn each_mistake_gets_one_clear_message() -> anyhow::Result<()> {
         ("an illegal resource", GOOD.replace("devgate.dev/fuse", "fuse")),
         ("another version", GOOD.replace("v1alpha1", "v2")),
         (
-            "something not served yet",
+            "a signature without a key",
             GOOD.replace("{file: generic.wasm}", "{file: generic.wasm, signature: x}"),
         ),
         ("not YAML", "plugins: [".into()),

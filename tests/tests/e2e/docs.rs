@@ -83,3 +83,83 @@ fn the_component_in_the_readme_is_one_that_compiles() -> anyhow::Result<()> {
     assert_eq!(code(&shown[0]), code(&example));
     Ok(())
 }
+
+/// The documents, by their places in the repository.
+fn documents() -> anyhow::Result<Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = vec!["README.md".to_owned(), "guests/README.md".to_owned()];
+    found.push("deploy/helm/devgate/README.md".to_owned());
+    for entry in std::fs::read_dir(root.join("docs"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") {
+            found.push(format!("docs/{name}"));
+        }
+    }
+    for entry in std::fs::read_dir(root.join("guests"))? {
+        let page = format!("guests/{}/README.md", entry?.file_name().display());
+        if root.join(&page).is_file() {
+            found.push(page);
+        }
+    }
+    Ok(found)
+}
+
+/// Without what is shown in blocks.
+fn prose(text: &str) -> String {
+    text.split("```").step_by(2).collect()
+}
+
+/// What GitHub makes of a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .trim()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut followed = 0;
+    let mut broken = Vec::new();
+    for document in documents()? {
+        let text = prose(&file(&document)?);
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://")) {
+            let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+            let folder = Path::new(&document).parent().unwrap_or(Path::new(""));
+            let to = if path.is_empty() {
+                root.join(&document)
+            } else {
+                root.join(folder).join(path)
+            };
+            let is_there = if heading.is_empty() {
+                to.exists()
+            } else {
+                let page = std::fs::read_to_string(&to).unwrap_or_default();
+                let page = prose(&page);
+                let mut headings = page.lines().filter(|line| line.starts_with('#'));
+                headings.any(|line| anchor(line.trim_start_matches('#')) == heading)
+            };
+            followed += 1;
+            if !is_there {
+                broken.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    assert_eq!(broken, [""; 0]);
+    assert!(followed > 200, "only {followed} found");
+    Ok(())
+}
+
+/// Whoever comes finds every page from the first one.
+#[test]
+fn the_readme_has_all_pages() -> anyhow::Result<()> {
+    let readme = file("README.md")?;
+    let pages = documents()?;
+    let pages = pages.iter().filter(|page| page.starts_with("docs/"));
+    let missing: Vec<_> = pages.filter(|page| !readme.contains(&format!("]({page})"))).collect();
+    assert_eq!(missing, [""; 0]);
+    Ok(())
+}

@@ -73,6 +73,54 @@ fn every_way_of_asking_is_answered() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A component that lists nothing, whether it may offer something or not; one that lists other things; and one whose things are rejected.
+const SILENT: &str = r#"
+  silent:
+    component: {file: generic.wasm}
+    resources: [fake.com/silent]
+    hardware: [{subsystem: pci, vendor: "0x1234", use: offer}]
+    config: {devices: [{resource: fake.com/silent, subsystem: usb}]}
+  looker:
+    component: {file: generic.wasm}
+    resources: [fake.com/looker]
+    hardware: [{subsystem: pci}]
+    config: {devices: [{resource: fake.com/looker, subsystem: usb}]}
+  others:
+    component: {file: generic.wasm}
+    resources: [fake.com/others, fake.com/wanted]
+    hardware: [{subsystem: misc, name: fuse, use: offer, nodes: [{access: rw}]}]
+    config: {devices: [{resource: fake.com/others, subsystem: misc}]}
+  rejected:
+    component: {file: generic.wasm}
+    resources: [fake.com/rejected]
+    hardware: [{subsystem: mem, name: mem, use: offer}]
+    config: {devices: [{resource: fake.com/misspelt, subsystem: mem}]}
+"#;
+
+#[test]
+fn nothing_listed_and_nothing_let_through_are_told_apart() -> anyhow::Result<()> {
+    let place = Place::new(SILENT)?;
+    let mut told = String::new();
+    for what in [
+        "fake.com/silent",
+        "fake.com/looker",
+        "fake.com/wanted",
+        "fake.com/rejected",
+        "pci/0000:00:01.0",
+        "mem/mem",
+    ] {
+        let said = explain(&place, what, &[])?;
+        assert_eq!(said.code, Some(5), "{what}: {}{}", said.out, said.err);
+        told += &format!("{}\n", said.out.lines().next().unwrap_or_default());
+    }
+    insta::assert_snapshot!(told);
+    let json: serde_json::Value =
+        serde_json::from_str(&explain(&place, "fake.com/silent", &["--output", "json"])?.out)?;
+    let unused = json["plugins"][0]["unused"].as_array().map(Vec::len);
+    assert_eq!(unused, Some(2), "{json}");
+    Ok(())
+}
+
 #[test]
 fn the_json_form_says_the_same() -> anyhow::Result<()> {
     let place = Place::new(PLUGINS)?;

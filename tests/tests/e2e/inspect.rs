@@ -74,6 +74,43 @@ fn every_built_component_gets_a_policy_that_parses() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Only what a component says of itself: what adapters and stripped builds leave open is not known.
+#[test]
+fn a_language_is_named_where_the_component_names_it() -> anyhow::Result<()> {
+    let mut seen = Vec::new();
+    for (name, language) in [
+        ("generic.wasm", "unknown"),
+        ("overreach.wasm", "unknown"),
+        ("widget-c.wasm", "C99"),
+        ("widget-go.wasm", "Go"),
+        ("widget-js.wasm", "unknown"),
+        ("widget-python.wasm", "unknown"),
+    ] {
+        let file = built(name)?;
+        if !file.is_file() {
+            println!("skipped: {} is not there", file.display());
+            continue;
+        }
+        let said = inspect(&file, "text")?;
+        let line = said
+            .out
+            .lines()
+            .find_map(|line| line.trim_start().strip_prefix("language "));
+        // Without its version.
+        let shown = line.and_then(|line| line.split_whitespace().next());
+        assert_eq!(shown, Some(language), "{name}: {}", said.out);
+        assert_eq!(
+            line.map(|line| line.contains(',')),
+            Some(false),
+            "{name}: one language: {}",
+            said.out
+        );
+        seen.push(name);
+    }
+    assert!(seen.contains(&"generic.wasm"), "{seen:?}");
+    Ok(())
+}
+
 #[test]
 fn other_files_are_named_for_what_they_are() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;

@@ -9,10 +9,12 @@
     reason = "tests, their shared functions included"
 )]
 
+mod admins;
 mod bad_components;
 mod bad_policies;
 mod chaos;
 mod check;
+mod cleanup;
 mod conform;
 mod conformance;
 mod demo;
@@ -22,18 +24,24 @@ mod explain;
 mod grants;
 mod guide;
 mod hgx;
+mod image;
 mod inspect;
 mod kubelets;
+mod labels;
 mod languages;
 mod life;
 mod look;
+mod manifests;
 mod new_project;
 mod nvidia;
 mod offers;
 mod pack;
 mod page;
+mod prometheus;
 mod record;
+mod registry;
 mod reload;
+mod service;
 mod simulate;
 mod small_node;
 mod tenancy;

@@ -119,6 +119,7 @@ fn a_module_that_carries_its_world_becomes_a_component_that_says_what_it_is() ->
   homepage   https://example.com/gpus
   about      Offers GPUs
   authors    Somebody <somebody@example.com>
+  language   unknown
   made with  devgate [version], wit-component [version]
 
 Imports

@@ -2,7 +2,7 @@
 
 use crate::wat_component::{Memory, Unit};
 use anyhow::Context;
-use devgate_tests::{Kind, Setup, recording};
+use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use std::process::{Command, Stdio};
 
 /// What a script or an image would do that got into the page as markup.
@@ -48,16 +48,8 @@ fn browser() -> anyhow::Result<Option<Command>> {
     Ok(None)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_component_that_says_markup_is_shown_as_text_and_nothing_of_it_runs() -> anyhow::Result<()> {
-    let Some(mut browser) = browser()? else { return Ok(()) };
-    let kind = Kind { class: 0, count: 1 };
-    let setup = Setup::new(POLICY)
-        .on(&recording(&[kind]))
-        .with("hostile.wasm", hostile());
-    let host = setup.args(&["--listen", "127.0.0.1:0"]).start().await?;
-    host.wait(|kubelet| kubelet.devices("devgate.dev/hostile").len() == 1)
-        .await?;
+/// The page as the browser has made it after a while, and what the browser says.
+async fn dump(mut browser: Command, host: &Host) -> anyhow::Result<(String, String)> {
     let listening = host.logged(|line| line.message.starts_with("listening on ")).await?;
     let port = listening.message.split(':').nth(2).context("a port")?;
     let profile = tempfile::tempdir()?;
@@ -75,7 +67,20 @@ async fn a_component_that_says_markup_is_shown_as_text_and_nothing_of_it_runs() 
         .stdin(Stdio::null());
     let output = tokio::task::spawn_blocking(move || browser.output()).await??;
     let seen = String::from_utf8(output.stdout)?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok((seen, String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_that_says_markup_is_shown_as_text_and_nothing_of_it_runs() -> anyhow::Result<()> {
+    let Some(browser) = browser()? else { return Ok(()) };
+    let kind = Kind { class: 0, count: 1 };
+    let setup = Setup::new(POLICY)
+        .on(&recording(&[kind]))
+        .with("hostile.wasm", hostile());
+    let host = setup.args(&["--listen", "127.0.0.1:0"]).start().await?;
+    host.wait(|kubelet| kubelet.devices("devgate.dev/hostile").len() == 1)
+        .await?;
+    let (seen, said) = dump(browser, &host).await?;
     // The page's own script ran, and shows what the component said, in three places.
     assert!(
         seen.contains("good") && seen.matches("&lt;img src=x").count() >= 2,
@@ -85,5 +90,32 @@ async fn a_component_that_says_markup_is_shown_as_text_and_nothing_of_it_runs() 
     assert!(!body.contains("<img"), "{body}");
     assert!(seen.contains("<title>devgate</title>"), "{seen}");
     assert_eq!(seen.matches("<script").count(), 1, "{seen}");
+    Ok(())
+}
+
+/// In the same words as the text.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_reload_took_is_on_the_page() -> anyhow::Result<()> {
+    let Some(browser) = browser()? else { return Ok(()) };
+    let kinds = [Kind { class: 0, count: 1 }, Kind { class: 1, count: 2 }];
+    let setup = Setup::new(&generic_policy(&kinds)).on(&recording(&kinds));
+    let host = setup.args(&["--listen", "127.0.0.1:0"]).start().await?;
+    for kind in kinds {
+        host.allocatable(&kind.resource(), usize::try_from(kind.count)?).await?;
+    }
+    let none = generic_policy(&kinds).replace("subsystem: bench", "subsystem: none");
+    std::fs::write(host.dir().join("policy.yaml"), none)?;
+    host.logged(|line| {
+        line.message
+            .starts_with("policy: resource devgate.dev/bench1: 2 devices before")
+    })
+    .await?;
+    let (seen, said) = dump(browser, &host).await?;
+    for line in [
+        "devgate.dev/bench0: 1 device before the policy was put in force, none now",
+        "devgate.dev/bench1: 2 devices before the policy was put in force, none now",
+    ] {
+        assert!(seen.contains(line), "{line}: {seen}\n{said}");
+    }
     Ok(())
 }

@@ -121,7 +121,10 @@ async fn a_reload_that_is_asked_for_is_answered_and_may_be_forced() -> anyhow::R
     let said = reload(&[])?;
     assert_eq!(
         (said.code, said.out.as_str()),
-        (Some(0), "policy: reloaded; nothing is different\n")
+        (
+            Some(0),
+            "policy: reloaded: it means the same as before, and no component is another; nothing is changed\n"
+        )
     );
     host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench1", 1)])).await?;
     replace(&policy(&host), &generic_policy(&KINDS[..1]));
@@ -138,12 +141,58 @@ async fn a_reload_that_is_asked_for_is_answered_and_may_be_forced() -> anyhow::R
     let said = reload(&["--force"])?;
     assert_eq!(
         (said.code, said.out.as_str()),
-        (Some(0), "policy: reloaded: gone bench1\n")
+        (
+            Some(0),
+            "policy: reloaded: gone bench1\n  resource devgate.dev/bench1: 2 devices before, none now (plugin bench1 is not in the policy any more)\n"
+        )
     );
     host.allocatable("devgate.dev/bench1", 0).await?;
     let shown = status()?;
     assert!(!shown.out.contains("REFUSED"), "{}", shown.out);
     replace(&policy(&host), "plugins: [");
     assert_eq!(reload(&["--force"])?.code, Some(5), "a mistake is no policy");
+    Ok(())
+}
+
+/// A mistake in a selector looks like hardware that is meant to go: it is in force, and everybody is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_that_leaves_a_resource_empty_says_so_until_it_is_mended() -> anyhow::Result<()> {
+    let host = started().await?;
+    let socket = host.dir().join("status.sock");
+    let socket = socket.to_str().context("a path")?;
+    let reload = || crate::look::look(["reload", "--status-socket", socket]);
+    let status = || crate::look::look(["status", "--status-socket", socket]);
+    let good = generic_policy(&KINDS);
+    let (before, after) = good.split_once("  bench1:").context("a second plugin")?;
+    let (selector, typed) = ("subsystem: bench1", "subsystem: bench11");
+    anyhow::ensure!(after.contains(selector), "{after}");
+    let wrong = format!("{before}  bench1:{}", after.replacen(selector, typed, 1));
+    replace(&policy(&host), &wrong);
+    let said = reload()?;
+    let lost = "resource devgate.dev/bench1: 2 devices before, none now (check the selectors of plugin bench1: none of them matches a device of this node)";
+    // The host may have seen the file before it was asked.
+    assert_eq!(said.code, Some(0), "{}", said.out);
+    let line = host
+        .logged(|line| line.message.starts_with("policy: resource "))
+        .await?;
+    assert_eq!((line.level.as_str(), line.message), ("WARN", format!("policy: {lost}")));
+    host.allocatable("devgate.dev/bench1", 0).await?;
+    let shown = status()?;
+    assert!(
+        shown
+            .out
+            .contains("policy: there were more devices before it was put in force ")
+            && shown.out.contains(lost),
+        "{}",
+        shown.out
+    );
+    // Nothing else is changed by asking again, and it is said still.
+    assert_eq!(reload()?.code, Some(0));
+    assert!(status()?.out.contains(lost));
+    replace(&policy(&host), &good);
+    assert_eq!(reload()?.code, Some(0));
+    host.allocatable("devgate.dev/bench1", 2).await?;
+    let shown = status()?;
+    assert!(!shown.out.contains("there were more devices"), "{}", shown.out);
     Ok(())
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-const KIND: Kind = Kind { class: 0, count: 2 };
-const RESOURCE: &str = "devgate.dev/bench0";
+pub(crate) const KIND: Kind = Kind { class: 0, count: 2 };
+pub(crate) const RESOURCE: &str = "devgate.dev/bench0";
 
 fn setup() -> Setup {
     Setup::new(&generic_policy(&[KIND]))
@@ -39,7 +39,7 @@ fn status(host: &Host, more: &[&str]) -> anyhow::Result<Said> {
 }
 
 /// The port that the host says that it listens on.
-async fn port(host: &Host) -> anyhow::Result<u16> {
+pub(crate) async fn port(host: &Host) -> anyhow::Result<u16> {
     let line = host
         .logged(|line| line.message.starts_with("listening on http://127.0.0.1:"))
         .await?;
@@ -48,7 +48,7 @@ async fn port(host: &Host) -> anyhow::Result<u16> {
 }
 
 /// Waits until it is ready: the kubelet has the devices before the host has the kubelet's answer.
-async fn ready(host: &Host, port: u16) -> anyhow::Result<()> {
+pub(crate) async fn ready(host: &Host, port: u16) -> anyhow::Result<()> {
     let mut last = String::new();
     for _ in 0..600 {
         last = ask_port(port, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").await?;
@@ -87,7 +87,7 @@ async fn a_host_that_serves_is_well_and_says_who_has_what() -> anyhow::Result<()
         "bench0  serving",
         "2 devices, 0 unhealthy, 1 handed out; registered",
         "allocate",
-        "1 plugin, 0 not well",
+        "\nall is well: 1 plugin, 2 devices, 1 resource\n",
     ] {
         assert!(said.out.contains(word), "{word}: {}", said.out);
     }
@@ -291,7 +291,10 @@ async fn without_a_kubelet_a_host_lives_and_is_not_ready() -> anyhow::Result<()>
         "{answer}"
     );
     assert!(get(&host, "/healthz").await?.starts_with("HTTP/1.1 200 "));
-    assert_eq!(status(&host, &[])?.code, Some(5));
+    // What it says last and what it ends with agree.
+    let last = "NOT well: 1 of 1 resource waiting for the kubelet";
+    let said = status(&host, &[])?;
+    assert_eq!((said.code, said.out.lines().last()), (Some(5), Some(last)));
     host.kubelet.start().await?;
     host.allocatable(RESOURCE, 2).await?;
     ready(&host, port(&host).await?).await
@@ -312,5 +315,73 @@ async fn the_audit_log_has_what_was_given() -> anyhow::Result<()> {
         (&"allocate".into(), &"given".into(), &2.into())
     );
     assert_eq!(line["resource"], RESOURCE);
+    Ok(())
+}
+
+/// Who had this at three o'clock: in the audit log where it is asked for, and never in the log.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_has_pods_only_where_it_is_asked_for() -> anyhow::Result<()> {
+    for asked in [true, false] {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("audit.log");
+        let mut more = vec![
+            "--audit-log",
+            path.to_str().context("a path")?,
+            "--pod-resources-every",
+            "200",
+        ];
+        more.extend(asked.then_some("--audit-pods"));
+        let mut host = setup().args(&more).log("debug").start().await?;
+        host.allocatable(RESOURCE, 2).await?;
+        let pod = Pod::new("who-had-it", &[(RESOURCE, 2)]);
+        host.kubelet.admit(&pod).await?;
+        let events = || -> anyhow::Result<Vec<serde_json::Value>> {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let lines = text.lines().map(serde_json::from_str::<serde_json::Value>);
+            let all = lines.collect::<Result<Vec<_>, _>>()?;
+            Ok(all.into_iter().filter(|line| line["pod"] == "who-had-it").collect())
+        };
+        let wait = async |count: usize| -> anyhow::Result<()> {
+            for _ in 0..600 {
+                if events()?.len() == count {
+                    return Ok(());
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            anyhow::bail!("{:?}", events()?)
+        };
+        let knows = async |is_held: bool| -> anyhow::Result<()> {
+            for _ in 0..600 {
+                if status(&host, &[])?.out.contains("/who-had-it") == is_held {
+                    return Ok(());
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            anyhow::bail!("{}", status(&host, &[])?.out)
+        };
+        knows(true).await?;
+        if asked {
+            wait(1).await?;
+        }
+        host.kubelet.remove("who-had-it");
+        knows(false).await?;
+        if asked {
+            wait(2).await?;
+        }
+        // What was on its way is written by then.
+        host.end(Signal::TERM).await?;
+        let told: Vec<_> = events()?
+            .iter()
+            .map(|line| (line["event"].clone(), line["count"].clone()))
+            .collect();
+        let lines = [("held-by".into(), 2.into()), ("let-go".into(), 2.into())];
+        let expected = if asked { &lines[..] } else { &[] };
+        assert_eq!(told, expected);
+        let text = host
+            .lines()
+            .into_iter()
+            .find(|line| line.message.contains("who-had-it"));
+        assert!(text.is_none(), "{text:?}");
+    }
     Ok(())
 }

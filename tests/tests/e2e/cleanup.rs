@@ -1,0 +1,184 @@
+//! `devgate cleanup`: what a host leaves on a node goes, and nothing else.
+
+use devgate_tests::{Host, Setup};
+use rustix::process::Signal;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const NODE: &str = "\
+P: /devices/virtual/misc/acme0
+N: acme0
+E: SUBSYSTEM=misc
+E: DEVNAME=/dev/acme0
+E: MAJOR=10
+E: MINOR=121
+A: dev=10:121\\n
+";
+
+const POLICY: &str = "
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  acme:
+    component: {file: generic.wasm}
+    resources: [example.com/acme]
+    hardware:
+      - {subsystem: misc, name: acme0, use: offer, nodes: [{access: rw}]}
+    config: {devices: [{resource: example.com/acme, subsystem: misc, name: acme0}]}
+";
+
+fn cleanup(host: &Host, more: &[&str]) -> anyhow::Result<Output> {
+    let dir = host.dir();
+    let mut command = Command::new(devgate_tests::devgate()?);
+    command.arg("cleanup");
+    for (option, path) in [
+        ("--kubelet-dir", "plugins"),
+        ("--nfd-dir", "nfd"),
+        ("--device-info-dir", "devinfo"),
+        ("--state-dir", "state"),
+        ("--status-socket", "status.sock"),
+    ] {
+        if !more.contains(&option) {
+            command.args([Path::new(option), &dir.join(path)]);
+        }
+    }
+    Ok(command.args(more).output()?)
+}
+
+fn ours(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().into_string().expect("plain"));
+    names.filter(|name| name.starts_with("devgate-")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Result<()> {
+    let mut host = Setup::new(POLICY).on(NODE).start().await?;
+    host.allocatable("example.com/acme", 1).await?;
+    host.kubelet
+        .admit(&devgate_kubelet::standin::Pod::new("one", &[("example.com/acme", 1)]))
+        .await?;
+    let plugins = host.dir().join("plugins");
+    let socket = host.dir().join("status.sock");
+
+    // It runs: its status socket says so, and where that is in another container, its sockets at the kubelet; and where it has none,
+    // as nothing is offered, the lock in its state directory.
+    let elsewhere = ["--status-socket", "/not/there.sock", "--kubelet-dir", "/not/there"];
+    for more in [&["--state"][..], &elsewhere[..2], &elsewhere] {
+        let refused = cleanup(&host, more)?;
+        assert_eq!(refused.status.code(), Some(5));
+        let said = String::from_utf8(refused.stderr)?;
+        assert!(said.contains("end it first; nothing was removed"), "{said}");
+        assert!(refused.stdout.is_empty() && ours(&plugins).len() == 1 && socket.exists());
+    }
+
+    host.end(Signal::KILL).await?;
+    assert!(ours(&plugins).len() == 1 && socket.exists() && host.dir().join("state").exists());
+    std::fs::write(host.dir().join("state/notes.txt"), "the admin's")?;
+    let dry = cleanup(&host, &["--state", "--dry-run"])?;
+    assert!(dry.status.success());
+    let said = String::from_utf8(dry.stdout)?;
+    assert_eq!(
+        said.lines().filter(|line| line.starts_with("would remove ")).count(),
+        4,
+        "{said}"
+    );
+    assert!(ours(&plugins).len() == 1 && socket.exists());
+
+    let cleaned = cleanup(&host, &["--output", "json"])?;
+    let said: serde_json::Value = serde_json::from_slice(&cleaned.stdout)?;
+    let found = said["found"].as_array().expect("an array");
+    let whats: Vec<_> = found
+        .iter()
+        .map(|found| format!("{} {}", found["what"], found["fate"]))
+        .collect();
+    assert_eq!(whats, [r#""socket" "removed""#, r#""status-socket" "removed""#]);
+    assert!(cleaned.status.success() && ours(&plugins).is_empty() && !socket.exists());
+    assert!(plugins.join("kubelet.sock").exists());
+    assert!(host.dir().join("state/handed-out.json").exists(), "not asked for");
+
+    let state = cleanup(&host, &["--state"])?;
+    assert!(state.status.success() && !host.dir().join("state/handed-out.json").exists());
+    assert!(host.dir().join("state/notes.txt").exists());
+    std::fs::remove_file(host.dir().join("state/notes.txt"))?;
+    cleanup(&host, &["--state"])?;
+    assert!(!host.dir().join("state").exists());
+    let again = cleanup(&host, &["--state"])?;
+    assert_eq!(String::from_utf8(again.stdout)?, "nothing of devgate's is here\n");
+    assert!(again.status.success());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_directory_that_is_somebody_elses_is_refused_before_anything_goes() -> anyhow::Result<()> {
+    let mut host = Setup::new(POLICY).on(NODE).start().await?;
+    host.allocatable("example.com/acme", 1).await?;
+    host.end(Signal::KILL).await?;
+    let other = host.dir().join("app");
+    std::fs::create_dir_all(other.join("state"))?;
+    std::fs::write(other.join("main.js"), "")?;
+    let refused = cleanup(
+        &host,
+        &[
+            "--state",
+            "--state-dir",
+            other.to_str().expect("plain"),
+            "--output",
+            "json",
+        ],
+    )?;
+    assert_eq!(refused.status.code(), Some(5));
+    let said: serde_json::Value = serde_json::from_slice(&refused.stdout)?;
+    assert!(
+        said["refused"]
+            .as_str()
+            .expect("why")
+            .contains("does not look like devgate's"),
+        "{said}"
+    );
+    assert!(said["found"].as_array().expect("an array").is_empty());
+    assert_eq!(ours(&host.dir().join("plugins")).len(), 1);
+    Ok(())
+}
+
+/// As the manifests run it: the state directory is a mount, and where it is mounted cannot be written to. `unshare` makes such a
+/// place for one process.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mount_in_a_read_only_root_is_emptied_and_left() -> anyhow::Result<()> {
+    let may = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "true"])
+        .output()?;
+    if !may.status.success() {
+        anyhow::ensure!(std::env::var_os("CI").is_none(), "unshare: {may:?}");
+        println!("skipped: this user may not make a mount of its own");
+        return Ok(());
+    }
+    let mut host = Setup::new(POLICY).on(NODE).start().await?;
+    host.allocatable("example.com/acme", 1).await?;
+    host.end(Signal::KILL).await?;
+    let script = r#"mount --bind "$1" "$1" && mount --bind "$1/state" "$1/state" && mount -o remount,bind,ro "$1" || exit 99
+        shift; exec "$@""#;
+    let cleaned = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
+        .arg(host.dir())
+        .arg(devgate_tests::devgate()?)
+        .args(["cleanup", "--state", "--status-socket", "/not/there.sock"])
+        .args(["--kubelet-dir", "/not/there", "--nfd-dir", "/not/there"])
+        .args(["--device-info-dir", "/not/there", "--state-dir"])
+        .arg(host.dir().join("state"))
+        .output()?;
+    let said = String::from_utf8(cleaned.stdout)?;
+    assert_eq!(
+        cleaned.status.code(),
+        Some(0),
+        "{said}{}",
+        String::from_utf8_lossy(&cleaned.stderr)
+    );
+    assert!(
+        said.contains("left") && said.contains("Read-only file system"),
+        "{said}"
+    );
+    let left = std::fs::read_dir(host.dir().join("state"))?.count();
+    assert_eq!(left, 0, "{said}");
+    Ok(())
+}

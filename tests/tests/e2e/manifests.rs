@@ -1,0 +1,145 @@
+//! What the manifests in `deploy/` hand to the program: policies that mean something, and options that it has.
+//! `cargo xtask test --only manifests` checks the manifests themselves.
+
+use crate::look::look;
+use devgate_tests::components;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Every policy of a kustomization, with its component and a node that has what it is about.
+#[test]
+fn the_policies_are_right_for_their_components() -> anyhow::Result<()> {
+    let kustomize = root().join("deploy/kustomize");
+    let mut checked = Vec::new();
+    for (folder, node, offers) in [
+        ("base", "guests/generic/nodes/edge.umockdev", "example.com/serial"),
+        (
+            "overlays/example",
+            "guests/sriov-nic/nodes/two-adapters.umockdev",
+            "example.com/vf",
+        ),
+        ("overlays/group", "tests/nodes/hgx-h100.umockdev", "nvidia.com/gpu"),
+    ] {
+        let folder = kustomize.join(folder).join("policy.d");
+        let said = look([
+            Path::new("check"),
+            Path::new("--policy"),
+            &folder,
+            Path::new("--components"),
+            &components()?,
+            Path::new("--node-root"),
+            &root().join(node),
+        ])?;
+        assert_eq!(said.code, Some(0), "{}\n{}{}", folder.display(), said.out, said.err);
+        assert!(said.out.contains("0 errors, 0 warnings"), "{}", said.out);
+        assert!(
+            said.out.contains(offers) && !said.out.contains("idle here"),
+            "{}",
+            said.out
+        );
+        checked.push(folder);
+    }
+    let found = policies(&kustomize)?;
+    assert_eq!(found, checked.into_iter().collect(), "a folder that is not checked");
+    Ok(())
+}
+
+/// What an admin copies: on a node that has what each is about, it offers something, and nobody has a word to say against it.
+#[test]
+fn the_policies_to_start_from_are_no_more_than_they_need() -> anyhow::Result<()> {
+    let folder = root().join("deploy/policies");
+    let checked = [
+        ("fuse-kvm.yaml", "guests/generic/nodes/edge.umockdev"),
+        ("nvidia.yaml", "tests/nodes/hgx-h100.umockdev"),
+        ("onload.yaml", "guests/onload/nodes/two-ports.umockdev"),
+        ("serial.yaml", "guests/generic/nodes/edge.umockdev"),
+        ("sriov-vfio.yaml", "guests/sriov-nic/nodes/two-adapters.umockdev"),
+    ];
+    for (name, node) in checked {
+        let said = look([
+            Path::new("check"),
+            Path::new("--policy"),
+            &folder.join(name),
+            Path::new("--components"),
+            &components()?,
+            Path::new("--node-root"),
+            &root().join(node),
+            Path::new("--run"),
+        ])?;
+        assert_eq!(said.code, Some(0), "{name}\n{}{}", said.out, said.err);
+        assert!(
+            said.out.contains("0 errors, 0 warnings, 0 dangers"),
+            "{name}\n{}",
+            said.out
+        );
+        assert!(
+            said.out.contains("  units ") && !said.out.contains(" 0 healthy"),
+            "{name}\n{}",
+            said.out
+        );
+    }
+    let mut found = std::fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    found.sort();
+    assert_eq!(found, checked.map(|(name, _)| name), "one that is not checked");
+    Ok(())
+}
+
+/// The folders `policy.d` beneath another one.
+fn policies(folder: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name == "policy.d") {
+            found.insert(path);
+        } else if path.is_dir() {
+            found.extend(policies(&path)?);
+        }
+    }
+    Ok(found)
+}
+
+/// A node without what it is about: the plugin is idle, and no component is needed.
+#[test]
+fn the_bases_policy_costs_nothing_where_it_matches_nothing() -> anyhow::Result<()> {
+    let said = look([
+        Path::new("check"),
+        Path::new("--policy"),
+        &root().join("deploy/kustomize/base/policy.d"),
+        Path::new("--components"),
+        &components()?,
+        Path::new("--node-root"),
+        &root().join("tests/nodes/hgx-h100.umockdev"),
+    ])?;
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(said.out.contains("idle here"), "{}", said.out);
+    Ok(())
+}
+
+/// `deploy/allowed.yaml` has the options of every container, which the manifests are held to.
+#[test]
+fn the_options_of_the_pods_are_the_programs() -> anyhow::Result<()> {
+    let list = std::fs::read_to_string(root().join("deploy/allowed.yaml"))?;
+    let options = |container| {
+        let begin = format!("{container}: option --");
+        let lines = list.lines().filter_map(|line| line.split_once(begin.as_str()));
+        let names = lines.filter_map(|(_, rest)| rest.split(['=', '"']).next());
+        names.map(|name| format!("--{name}")).collect::<BTreeSet<_>>()
+    };
+    let mut seen = 0;
+    for (container, command) in [("devgate", "run"), ("done", "run"), ("cleanup", "cleanup")] {
+        let help = look([command, "--help"])?.out;
+        for option in options(container) {
+            let is_there = help.split_whitespace().any(|word| word == option);
+            assert!(is_there, "devgate {command} has no {option}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 9, "only {seen} found");
+    Ok(())
+}
