@@ -3,6 +3,7 @@
 mod imports;
 
 use crate::languages::{self, Language};
+use crate::places::Places;
 use crate::workspace::{WASM, cargo, guests, metadata, target};
 use crate::{process, setup};
 use anyhow::{Context, Result, bail};
@@ -49,17 +50,27 @@ pub(crate) fn folder() -> Result<PathBuf> {
 pub(crate) fn build() -> Result<()> {
     let toolchain = setup::ensure(setup::Reach::Toolchain)?;
     let built = target()?.join("guests");
+    let places = Places::here(&guests(), WASM)?;
     let mut command = cargo();
     // Not in the host's target folder, whose lock another cargo may hold.
     command
         .current_dir(guests())
         .args(["build", "--release", "--locked", "--target-dir"])
-        .arg(&built);
-    // These would take the place of what guests/.cargo/config.toml says.
-    command
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("CARGO_BUILD_TARGET");
+        .arg(&built)
+        .args(["--config", &renamed(&places)?]);
+    // These would take the place of what guests/.cargo/config.toml says, and incremental compilation makes other bytes.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        let ours = [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_BUILD_TARGET",
+            "CARGO_INCREMENTAL",
+        ];
+        if ours.contains(&name.as_str()) || name.starts_with("CARGO_PROFILE_") {
+            command.env_remove(name);
+        }
+    }
     toolchain.apply(&mut command)?;
     println!("Building components …");
     process::run(&mut command)?;
@@ -67,11 +78,21 @@ pub(crate) fn build() -> Result<()> {
     let mut rows = Vec::new();
     for (package, library) in packages()? {
         let file = built.join(WASM).join("release").join(format!("{library}.wasm"));
+        let program = std::fs::read(&file).with_context(|| format!("read {}", file.display()))?;
+        places
+            .refuse_in(&program)
+            .with_context(|| format!("component {package}"))?;
         rows.push(take(&file, &package, Wasi::Never)?);
     }
     println!("{}", folder()?.display());
     print!("{}", Row::table(&rows));
     Ok(())
+}
+
+/// Adds to the flags in guests/.cargo/config.toml those that keep this machine's folders out.
+fn renamed(places: &Places) -> Result<String> {
+    let flags = serde_json::to_string(&places.for_rustc())?;
+    Ok(format!("target.{WASM}.rustflags={flags}"))
 }
 
 /// What is said of a component that was built.
@@ -127,6 +148,15 @@ pub(crate) fn take(file: &Path, name: &str, wasi: Wasi) -> Result<Row> {
     })
 }
 
+/// Components that are of no use on a node: for tests, and examples.
+const NOT_FOR_NODES: [&str; 5] = ["lifecycle-probe", "misfit", "overreach", "prowler", "widget"];
+
+/// The components that come with devgate.
+pub(crate) fn shipped() -> Result<Vec<String>> {
+    let names = packages()?.into_iter().map(|(package, _)| package);
+    Ok(names.filter(|name| !NOT_FOR_NODES.contains(&name.as_str())).collect())
+}
+
 /// Package and library of each component.
 fn packages() -> Result<Vec<(String, String)>> {
     let metadata = metadata(&guests())?;
@@ -154,7 +184,8 @@ fn keep(place: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::rename(&new, place).with_context(|| format!("write {}", place.display()))
 }
 
-fn digest(bytes: &[u8]) -> String {
+/// The SHA-256, as hexadecimal digits.
+pub(crate) fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         let _infallible = write!(text, "{byte:02x}");
         text
@@ -205,6 +236,17 @@ mod tests {
             "wasi:clocks/wall-clock@0.2.6",
         ];
         assert_eq!(grantable(&imports(&wasi)), "wasi:clocks");
+    }
+
+    #[test]
+    fn what_is_not_for_nodes_is_not_shipped() {
+        let all: Vec<String> = packages().unwrap().into_iter().map(|(package, _)| package).collect();
+        let shipped = shipped().unwrap();
+        for name in NOT_FOR_NODES {
+            assert!(all.iter().any(|one| one == name), "there is no {name} any more");
+            assert!(!shipped.iter().any(|one| one == name), "{name}");
+        }
+        assert!(shipped.iter().any(|name| name == "generic"));
     }
 
     #[test]

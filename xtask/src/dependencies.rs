@@ -6,6 +6,7 @@ mod layers;
 mod licence;
 mod vendors;
 
+use crate::static_binary::Machine;
 use crate::workspace::{guests, host, metadata_for, root};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Metadata;
@@ -19,6 +20,9 @@ pub(crate) fn check() -> Result<()> {
     let allowed = allowed_licences(&text)?;
     let platform = host()?;
     let mut problems = vendors::problems(&root(), "host")?;
+    // What is released is built for another target than what is tested.
+    let musl = metadata_for(&root(), Machine::here()?.musl())?;
+    problems.extend(foreign(&musl, &allowed));
     for (folder, own) in [(root(), true), (guests(), false)] {
         let metadata = metadata_for(&folder, &platform)?;
         problems.extend(foreign(&metadata, &allowed));
@@ -28,6 +32,8 @@ pub(crate) fn check() -> Result<()> {
         }
         println!("{}: {} packages", folder.display(), metadata.packages.len());
     }
+    problems.sort();
+    problems.dedup();
     if !problems.is_empty() {
         bail!("dependencies break the rules:\n  {}", problems.join("\n  "));
     }

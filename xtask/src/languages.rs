@@ -8,12 +8,12 @@ mod go;
 mod javascript;
 mod python;
 
+use crate::components;
 use crate::components::{Row, Wasi};
+use crate::tools::{folder as tools, needs};
 use crate::workspace::{guests, target};
-use crate::{components, process};
 use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// A language that the example is written in, besides Rust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -90,19 +90,4 @@ pub(crate) fn one(language: Language) -> Result<()> {
     let row = components::take(&file, &format!("widget-{name}"), wasi)?;
     print!("{}", Row::table(&[row]));
     Ok(())
-}
-
-/// Where tools are installed for this project alone.
-fn tools() -> Result<PathBuf> {
-    let folder = target()?.join("tools");
-    std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    Ok(folder)
-}
-
-/// Fails where a program is not there, saying what to do.
-fn needs(program: &str, instead: &str) -> Result<()> {
-    if process::answers(Command::new(program).arg("--version")) {
-        return Ok(());
-    }
-    bail!("there is no {program} here; {instead}")
 }

@@ -7,14 +7,24 @@
 )]
 
 mod bench;
+mod chart;
 mod components;
 mod demo;
 mod dependencies;
+mod dist;
+mod image;
 mod languages;
+mod manifests;
+mod monitoring;
+mod package;
+mod places;
 mod process;
+mod release;
 mod setup;
 mod soak;
+mod static_binary;
 mod test;
+mod tools;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -43,10 +53,33 @@ enum Command {
     /// Each is a finished WebAssembly component. Prints size and SHA-256 (which a policy names), and fails for one that
     /// imports anything of WASI: it would need what no component of this project needs.
     Components(components::Options),
+    /// Builds the static binary: one file that runs on any node and in an empty image
+    ///
+    /// With musl, by rustup; the same commit and compiler make the same bytes, wherever it is built (docs/image.md). Prints
+    /// size and SHA-256.
+    Static(static_binary::Options),
+    /// Makes the image: the static binary and nothing else, as an OCI archive that podman, docker and skopeo read
+    ///
+    /// By buildah, without a daemon. The same binary makes the same bytes (docs/image.md). Prints size and SHA-256.
+    Image(image::Options),
+    /// Makes the Debian package: the static binary as a service, with the components and policies that come with it
+    ///
+    /// By cargo-deb, installed into target/tools if it is not there. The same binary makes the same bytes (docs/bare-metal.md).
+    /// Prints size and SHA-256.
+    Package(package::Options),
+    /// Makes a release: program, image, package, chart, manifests, components, bills of materials and digests, in one folder
+    ///
+    /// Of the last commit, and the same bytes for it each time: `--twice` makes it again from a clone elsewhere and compares
+    /// (docs/release.md). Signing and publishing are left to whoever does that.
+    Release(release::Options),
     /// Runs everything that CI runs, in order, with the time of each stage
     ///
     /// Stops at the first stage that fails, and names it. What cannot run on this machine is skipped and says why.
     Test(test::Options),
+    /// Packs the chart in deploy/helm into one file, as Helm takes it
+    ///
+    /// The same tree makes the same bytes. Prints where it is, its size and its SHA-256.
+    Chart(chart::Options),
     /// Builds devgate and its components, and runs `devgate demo`
     ///
     /// Arguments after `--` go to it: `cargo xtask demo -- --help`.
@@ -82,7 +115,12 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Setup => setup::run(),
         Command::Components(options) => components::run(&options),
+        Command::Static(options) => static_binary::run(&options),
+        Command::Image(options) => image::run(&options),
+        Command::Package(options) => package::run(&options),
+        Command::Release(options) => release::run(&options),
         Command::Test(options) => test::run(&options),
+        Command::Chart(options) => chart::run(&options),
         Command::Demo(passed) => demo::run(&passed.arguments),
         Command::Bench(passed) => bench::run(&passed.arguments),
         Command::Soak(direct) => soak::run(&direct.arguments),

@@ -4,7 +4,7 @@ mod ways;
 
 use anyhow::{Result, bail};
 use std::process::ExitCode;
-pub(crate) use ways::{Toolchain, by_apt, component_linker};
+pub(crate) use ways::{Toolchain, by_apt, by_rustup, component_linker, has_std, sysroot};
 
 pub(crate) fn run() -> Result<ExitCode> {
     println!(
@@ -36,7 +36,7 @@ pub(crate) fn ensure(reach: Reach) -> Result<Toolchain> {
     if let Some(toolchain) = ways::found()? {
         return Ok(toolchain);
     }
-    let mut all: Vec<(&str, Install)> = vec![("rustup", ways::by_rustup)];
+    let mut all: Vec<(&str, Install)> = vec![("rustup", || by_rustup(crate::workspace::WASM))];
     if reach == Reach::System {
         all.push(("Debian's packages", ways::by_debian));
     }

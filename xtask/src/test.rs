@@ -1,5 +1,7 @@
 //! Everything that CI checks.
 
+mod image;
+mod package;
 mod spelling;
 mod stages;
 
@@ -13,7 +15,8 @@ pub(crate) struct Options {
     /// Leave out what takes long and seldom fails: clippy, documentation, doc tests, spelling
     #[arg(long)]
     quick: bool,
-    /// Also build and test the example in all languages, which brings their tools (pip, npm) and takes minutes
+    /// Also build and test the example in all languages, which brings their tools (pip, npm), and the static binary and the image
+    /// of it: minutes each
     #[arg(long)]
     full: bool,
     /// Go on after a stage that fails, and fail at the end

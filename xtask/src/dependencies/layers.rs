@@ -1,4 +1,5 @@
-//! The order of this workspace's crates: model ← policy, node ← plugin ← sandbox, kubelet ← devgate, and never back.
+//! The order of this workspace's crates: model ← policy, node ← plugin ← sandbox, kubelet ← devgate, and never back; the registry
+//! is beside them, on the model alone.
 
 use cargo_metadata::{Metadata, Package};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +10,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("devgate-policy", &["devgate-model"]),
     ("devgate-node", &["devgate-model"]),
     ("devgate-plugin", &["devgate-model", "devgate-policy", "devgate-node"]),
+    ("devgate-registry", &["devgate-model"]),
     (
         "devgate-sandbox",
         &["devgate-model", "devgate-policy", "devgate-node", "devgate-plugin"],
@@ -29,6 +31,7 @@ const ALL: &[&str] = &[
     "devgate-node",
     "devgate-plugin",
     "devgate-policy",
+    "devgate-registry",
     "devgate-sandbox",
 ];
 
@@ -39,6 +42,11 @@ const RESERVED: &[(&str, &[&str])] = &[
     // The benchmark measures against an empty call of tonic.
     ("tonic", &["devgate-kubelet", "devgate-tests"]),
     ("prost", &["devgate-kubelet", "devgate-tests"]),
+    // What speaks to the network and what decides about signatures is in one place.
+    ("reqwest", &["devgate-registry"]),
+    ("oci-client", &[]),
+    ("rustls", &["devgate-registry"]),
+    ("ring", &["devgate-registry"]),
 ];
 
 /// Crates that must be pinned exactly: their versions belong together, and change with care.
@@ -175,6 +183,9 @@ mod tests {
         assert_eq!(of("devgate", "wasmtime-wasi", "=48.0.8"), [expected]);
         let expected = "devgate-sandbox: must not depend on tonic; only devgate-kubelet, devgate-tests may";
         assert_eq!(of("devgate-sandbox", "tonic", "^0.14"), [expected]);
+        let expected = "devgate: must not depend on rustls-native-certs; only devgate-registry may";
+        assert_eq!(of("devgate", "rustls-native-certs", "^0.8"), [expected]);
+        assert_eq!(of("devgate-registry", "reqwest", "^0.13"), Vec::<String>::new());
         let expected = "devgate-sandbox: must not depend on cranelift-codegen; no crate may";
         assert_eq!(of("devgate-sandbox", "cranelift-codegen", "^0.120"), [expected]);
     }

@@ -56,7 +56,7 @@ impl Toolchain {
 /// What is there already, if it is complete.
 pub(crate) fn found() -> Result<Option<Toolchain>> {
     let (sysroot, linker) = (sysroot()?, component_linker()?);
-    if has_std(&sysroot) {
+    if has_std(&sysroot, WASM) {
         return Ok(Some(Toolchain::Installed));
     }
     let sources = || {
@@ -73,7 +73,8 @@ pub(crate) fn found() -> Result<Option<Toolchain>> {
     Ok(None)
 }
 
-fn sysroot() -> Result<PathBuf> {
+/// Where the toolchain at hand is.
+pub(crate) fn sysroot() -> Result<PathBuf> {
     Ok(process::read(Command::new("rustc").args(["--print", "sysroot"]))?.into())
 }
 
@@ -92,9 +93,9 @@ pub(crate) fn component_linker() -> Result<PathBuf> {
     Ok(linker)
 }
 
-/// Whether a toolchain has the standard library for WebAssembly.
-fn has_std(sysroot: &Path) -> bool {
-    let libraries = sysroot.join("lib/rustlib").join(WASM).join("lib");
+/// Whether a toolchain has the standard library for a target.
+pub(crate) fn has_std(sysroot: &Path, target: &str) -> bool {
+    let libraries = sysroot.join("lib/rustlib").join(target).join("lib");
     let Ok(files) = std::fs::read_dir(libraries) else {
         return false;
     };
@@ -103,12 +104,12 @@ fn has_std(sysroot: &Path) -> bool {
         .any(|file| file.file_name().to_string_lossy().starts_with("libstd-"))
 }
 
-/// Adds the target to the toolchain at hand.
-pub(crate) fn by_rustup() -> Result<()> {
+/// Adds a target to the toolchain at hand.
+pub(crate) fn by_rustup(target: &str) -> Result<()> {
     if !process::answers(Command::new("rustup").arg("--version")) {
         bail!("there is no rustup here");
     }
-    process::run(Command::new("rustup").args(["target", "add", WASM]))
+    process::run(Command::new("rustup").args(["target", "add", target]))
 }
 
 /// Installs a compiler and the matching sources.
@@ -143,12 +144,12 @@ mod tests {
     #[test]
     fn a_target_without_its_library_does_not_count() {
         let sysroot = tempfile::tempdir().unwrap();
-        assert!(!has_std(sysroot.path()));
+        assert!(!has_std(sysroot.path(), WASM));
         let libraries = sysroot.path().join("lib/rustlib").join(WASM).join("lib");
         std::fs::create_dir_all(&libraries).unwrap();
-        assert!(!has_std(sysroot.path()));
+        assert!(!has_std(sysroot.path(), WASM));
         std::fs::write(libraries.join("libstd-0123.rlib"), "").unwrap();
-        assert!(has_std(sysroot.path()));
+        assert!(has_std(sysroot.path(), WASM));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The stages, cheapest first where nothing else decides.
 
-use super::{Outcome, Stage, spelling};
+use super::{Outcome, Stage, image, package, spelling};
 use crate::languages::{self, Language};
 use crate::setup::Toolchain;
 use crate::workspace::{WHOLE, cargo, guests, host, target};
-use crate::{components, dependencies, process, setup};
-use anyhow::Result;
+use crate::{components, dependencies, manifests, monitoring, process, setup, tools};
+use anyhow::{Result, anyhow};
 use std::process::Command;
 
 pub(super) const ALL: &[Stage] = &[
@@ -32,6 +32,18 @@ pub(super) const ALL: &[Stage] = &[
         slow: false,
         full: false,
         check: rules,
+    },
+    Stage {
+        name: "manifests",
+        slow: false,
+        full: false,
+        check: manifests,
+    },
+    Stage {
+        name: "monitoring",
+        slow: false,
+        full: false,
+        check: watched,
     },
     Stage {
         name: "components",
@@ -76,6 +88,24 @@ pub(super) const ALL: &[Stage] = &[
         check: in_all,
     },
     Stage {
+        name: "static",
+        slow: true,
+        full: true,
+        check: image::program,
+    },
+    Stage {
+        name: "image",
+        slow: true,
+        full: true,
+        check: image::check,
+    },
+    Stage {
+        name: "package",
+        slow: true,
+        full: true,
+        check: package::check,
+    },
+    Stage {
         name: "doc-tests",
         slow: true,
         full: false,
@@ -90,7 +120,7 @@ pub(super) const ALL: &[Stage] = &[
 ];
 
 /// Runs cargo on the host's workspace.
-fn host_cargo(arguments: &[&str]) -> Result<()> {
+pub(super) fn host_cargo(arguments: &[&str]) -> Result<()> {
     process::run(cargo().args(arguments))
 }
 
@@ -133,6 +163,41 @@ fn rules() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// What Helm, kubectl and Kubernetes' schemas say of the manifests, where these can be had.
+fn manifests() -> Result<Outcome> {
+    let programs = || {
+        Ok(manifests::Programs {
+            kubectl: tools::kubectl()?,
+            helm: tools::helm()?,
+            validate: tools::kubernetes_validate()?,
+        })
+    };
+    match programs() {
+        Ok(programs) => manifests::check(&programs).map(|()| Outcome::Passed),
+        Err(error) => unless_ci(error),
+    }
+}
+
+/// What cannot be had here skips its stage, but for CI.
+fn unless_ci(error: anyhow::Error) -> Result<Outcome> {
+    if std::env::var_os("CI").is_none() {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    Err(error)
+}
+
+/// Alerts, their cases and the dashboard, against the metrics of the host; the rest is `promtool`'s.
+fn watched() -> Result<Outcome> {
+    monitoring::check()?;
+    if monitoring::has_promtool() {
+        monitoring::promtool()?;
+        return Ok(Outcome::Passed);
+    }
+    unless_ci(anyhow!(
+        "promtool is not here (apt-get install prometheus): alerts and queries were not run"
+    ))
+}
+
 fn built() -> Result<Outcome> {
     components::build()?;
     Ok(Outcome::Passed)
@@ -142,8 +207,7 @@ fn built() -> Result<Outcome> {
 fn in_c() -> Result<Outcome> {
     match languages::one(Language::C) {
         Ok(()) => Ok(Outcome::Passed),
-        Err(error) if std::env::var_os("CI").is_none() => Ok(Outcome::Skipped(format!("{error:#}"))),
-        Err(error) => Err(error),
+        Err(error) => unless_ci(error),
     }
 }
 

@@ -1,0 +1,123 @@
+//! The image: the static binary and nothing else, as an archive that podman, docker, skopeo and containerd read.
+//!
+//! By buildah, which needs no daemon and writes what it is told and no more. The last stage of deploy/image/Dockerfile is built,
+//! with a program from here in place of the stage that builds one.
+
+use crate::dist::{self, Out};
+use crate::process;
+use crate::static_binary::{self, Machine, Profile};
+use crate::workspace::{root, target};
+use anyhow::{Context, Result, bail};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What to make.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// A program that `cargo xtask static` built; given for two kinds of machines, one image for both [default: build it]
+    #[arg(long, value_name = "FILE", conflicts_with = "target")]
+    binary: Vec<PathBuf>,
+    /// For which machines to build it [default: as this one]
+    #[arg(long, value_name = "TRIPLE", value_enum)]
+    target: Option<Machine>,
+    #[command(flatten)]
+    out: Out,
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let folder = options.out.folder()?;
+    needs_buildah()?;
+    if !options.binary.is_empty() {
+        build(&options.binary, &folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let machine = Machine::or_here(options.target)?;
+    build(&[static_binary::build(machine, Profile::Release, &folder)?], &folder)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fails where buildah is not, saying what to do.
+pub(crate) fn needs_buildah() -> Result<()> {
+    if process::answers(Command::new("buildah").arg("--version")) {
+        return Ok(());
+    }
+    bail!("there is no buildah here; install it (Debian: apt-get install buildah)")
+}
+
+/// Makes the archive of programs, one for each kind of machine, in a folder, and gives its file.
+///
+/// # Errors
+/// When two are for the same machines, and when buildah or tar fails.
+pub(crate) fn build(binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
+    let epoch = dist::epoch()?;
+    let reference = format!("devgate:{}", dist::version()?);
+    let work = tempfile::Builder::new().prefix("image-").tempdir_in(target()?)?;
+    let mut machines = Vec::new();
+    for binary in binaries {
+        let machine = Machine::of_program(binary)?;
+        if machines.contains(&machine) {
+            bail!("{}: there is another one for {}", binary.display(), machine.oci());
+        }
+        machines.push(machine);
+        one(binary, machine, &format!("{reference}-{}", machine.oci()), work.path())?;
+    }
+
+    let layout = work.path().join("layout");
+    let destination = format!("oci:{}:{reference}", layout.display());
+    let of = |machine: &Machine| format!("localhost/{reference}-{}", machine.oci());
+    let name = if let [machine] = machines.as_slice() {
+        let push = ["push", "--quiet", "--format=oci", &of(machine), &destination];
+        process::read(buildah(work.path()).args(push))?;
+        format!("image-{}", machine.oci())
+    } else {
+        let list = format!("localhost/{reference}");
+        process::read(buildah(work.path()).args(["manifest", "create", &list]))?;
+        for machine in &machines {
+            process::read(buildah(work.path()).args(["manifest", "add", &list, &of(machine)]))?;
+        }
+        let push = ["manifest", "push", "--quiet", "--all", &list, &destination];
+        process::read(buildah(work.path()).args(push))?;
+        "image".to_owned()
+    };
+    let archive = folder.join(format!("devgate-{}-{name}.tar", dist::version()?));
+    dist::tar(&layout, &archive, epoch)?;
+    dist::announce(&archive)?;
+    Ok(archive)
+}
+
+/// Builds the image of one program into the store of a folder.
+fn one(binary: &Path, machine: Machine, tag: &str, work: &Path) -> Result<()> {
+    let context = work.join(machine.oci());
+    std::fs::create_dir(&context)?;
+    let program = context.join("devgate");
+    std::fs::copy(binary, &program).with_context(|| format!("read {}", binary.display()))?;
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755))?;
+
+    let mut build = buildah(work);
+    build.args([
+        "build",
+        "--quiet",
+        "--format=oci",
+        "--layers=false",
+        "--isolation=chroot",
+    ]);
+    build.args(["--identity-label=false", &format!("--timestamp={}", dist::epoch()?)]);
+    build.arg(format!("--platform=linux/{}", machine.oci()));
+    build.args(["--build-arg", &format!("VERSION={}", dist::version()?)]);
+    build.args(["--build-arg", &format!("REVISION={}", dist::revision())]);
+    build.args(["--build-context", &format!("build={}", context.display())]);
+    build.arg("--file").arg(root().join("deploy/image/Dockerfile"));
+    // As the context of the other stage, of which nothing is used.
+    process::read(build.args(["--tag", tag]).arg(&context))?;
+    Ok(())
+}
+
+/// Buildah with a store of its own, which needs no overlay file system and goes with the folder.
+fn buildah(work: &Path) -> Command {
+    let mut command = Command::new("buildah");
+    command.args(["--log-level=error", "--storage-driver=vfs", "--root"]);
+    command.arg(work.join("store")).arg("--runroot").arg(work.join("run"));
+    command
+}

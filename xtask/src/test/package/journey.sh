@@ -1,0 +1,172 @@
+#!/bin/sh
+# Run by systemd in a throw-away root: a package's whole life, from installation to purge. /journey has old.deb and new.deb.
+set -u
+
+at=begin
+step() { at="$*"; echo "== $at"; }
+fail() {
+    echo "FAILED at: $at: $*"
+    systemctl status devgate --no-pager -l
+    journalctl -u devgate -o cat --no-pager -n 40
+    exit 1
+}
+ok() { "$@" || fail "$*"; }
+refused() { "$@" && fail "should not have succeeded: $*"; return 0; }
+# Waits for what takes its time, on a busy machine as well.
+soon() {
+    tries=0
+    until sh -c "$1"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 240 ] || fail "did not come: $1"
+        sleep 0.5
+    done
+}
+says() { soon "devgate status | grep -q '$1'"; }
+install() { DEBIAN_FRONTEND=noninteractive ok dpkg "$@"; }
+pid() { systemctl show -p MainPID --value devgate; }
+figure() { echo "figure: $*"; }
+
+step "there is nothing of devgate yet"
+find / -xdev -name '*devgate*' ! -path '/journey/*' ! -path '/proc/*' | sort >/tmp/before
+ok test ! -s /tmp/before
+
+step "installed, it runs, is enabled, and offers nothing"
+install -i /journey/old.deb
+ok systemctl is-enabled devgate
+ok systemctl is-active devgate
+says '^all is well: 0 plugins, 0 devices, 0 resources'
+systemctl show -p StatusText --value devgate | grep -q '^all is well: 0 plugins' || fail "the service manager was not told"
+
+step "what of the sandbox is in force"
+for line in 'CapBnd:	0000000000000000' 'CapEff:	0000000000000000' 'NoNewPrivs:	1' 'Seccomp:	2'; do
+    ok grep -q "^$line" "/proc/$(pid)/status"
+done
+inside() { nsenter --mount --target "$(pid)" "$@"; }
+for directory in / /etc /usr /run /home /var/lib /var/lib/kubelet /sys /sys/devices /sys/fs/cgroup /proc/sys; do
+    refused inside test -w "$directory"
+done
+for directory in /var/lib/devgate /run/devgate /var/lib/kubelet/device-plugins; do
+    ok inside test -w "$directory"
+done
+mkdir -p /mnt/late && mount -t tmpfs late /mnt/late
+grep -q ' /mnt/late ' "/proc/$(pid)/mountinfo" || fail "mounts that come later are not seen: disks in use would be offered"
+
+step "the unit is as systemd wants it, and its sandbox as tight as it was"
+ok systemd-analyze verify --man=no devgate.service
+ok systemd-analyze security --no-pager --threshold=20 devgate.service >/tmp/security
+figure "$(tail -1 /tmp/security | tr -cd ' -~')"
+
+step "what comes with it is whole: each policy names components that are here"
+for policy in /usr/share/devgate/policies/*.yaml; do
+    devgate check --policy "$policy" --components /usr/share/devgate/components >/tmp/check
+    case $? in 0 | 5) ;; *) cat /tmp/check; fail "$policy" ;; esac
+    refused grep -E 'there is no such file|imports|exports' /tmp/check
+done
+
+step "a policy is taken without a restart, and a pod's device is known"
+systemctl stop devgate
+cp /journey/handed-out.json /var/lib/devgate/
+cp /journey/zero.yaml /etc/devgate/policy.d/
+started=$(date +%s%N)
+ok systemctl start devgate
+figure "start until ready, ms: $((($(date +%s%N) - started) / 1000000))"
+says 'devgate.dev/zero  1 device, 0 unhealthy, 1 handed out'
+ok systemctl reload devgate
+before=$(pid)
+
+step "a kubelet comes: the sockets of plugins are made"
+ok systemctl start kubelet-for-tests.socket
+soon 'ls /var/lib/kubelet/device-plugins | grep -q devgate'
+figure "resident memory, $(grep VmRSS "/proc/$(pid)/status" | tr -s '\t ' ' ')"
+
+step "a policy with a mistake is refused, and the old one goes on"
+echo 'plugins: [' >/etc/devgate/policy.d/wrong.yaml
+refused systemctl reload devgate
+ok test "$(pid)" = "$before"
+says 'devgate.dev/zero  1 device'
+refused systemctl restart devgate
+ok test "$(systemctl show -p ExecMainStatus --value devgate)" = 3
+sleep 6
+ok test "$(systemctl show -p NRestarts --value devgate)" = 0
+rm /etc/devgate/policy.d/wrong.yaml
+ok systemctl start devgate
+
+step "killed, it comes back, and knows what it handed out"
+before=$(pid)
+kill -KILL "$before"
+soon "systemctl is-active -q devgate && test \"\$(systemctl show -p MainPID --value devgate)\" != $before"
+says '1 handed out'
+
+step "stopped, it is not started again, and is not there"
+ok systemctl stop devgate
+ok test "$(systemctl show -p Result --value devgate)" = success
+refused devgate status
+ok systemctl start devgate
+
+step "another version: settings that were changed stay, what was handed out stays, the new one runs"
+echo '# An admin was here.' >>/etc/default/devgate
+ok grep -q 'From the newer package' /journey/new.default
+before=$(pid)
+install -i --force-confold /journey/new.deb
+ok grep -q 'An admin was here' /etc/default/devgate
+ok grep -q 'From the newer package' /etc/default/devgate.dpkg-dist
+ok test "$(pid)" != "$before"
+says '1 handed out'
+ok test "$(dpkg-query -f '${Version}' -W devgate)" = "$(cat /journey/new.version)"
+
+step "back to the version before"
+install -i --force-downgrade --force-confold /journey/old.deb
+says '1 handed out'
+
+step "drop-ins give what they say, and no more"
+drop=/etc/systemd/system/devgate.service.d
+mkdir -p $drop /run/k8s.cni.cncf.io/devinfo/dp /var/lib/k0s/kubelet/device-plugins
+cp /usr/share/doc/devgate/examples/*.conf $drop/
+systemctl daemon-reload
+ok systemctl restart devgate
+# CAP_SYSLOG alone.
+ok grep -q '^CapBnd:	0000000400000000' "/proc/$(pid)/status"
+features=/etc/kubernetes/node-feature-discovery/features.d
+for directory in /run/k8s.cni.cncf.io/devinfo/dp $features /var/lib/k0s/kubelet/device-plugins; do
+    ok inside test -w "$directory"
+done
+for directory in /etc /run /var/lib/k0s /sys /sys/fs/cgroup; do
+    refused inside test -w "$directory"
+done
+rm -r $drop /etc/kubernetes
+systemctl daemon-reload
+ok systemctl restart devgate
+says '1 handed out'
+
+step "off on purpose stays off"
+ok systemctl disable --now devgate
+install -i --force-confold /journey/new.deb
+refused systemctl is-enabled devgate
+ok systemctl enable --now devgate
+says '1 handed out'
+
+step "removed: nothing runs, no socket is left, state and settings stay"
+install -r devgate
+refused systemctl is-active devgate
+ok test ! -e /run/devgate
+refused sh -c 'ls /var/lib/kubelet/device-plugins | grep -q devgate'
+ok test -s /var/lib/devgate/handed-out.json
+ok test -f /etc/default/devgate
+
+step "installed again: what was handed out is known"
+install -i --force-confold /journey/new.deb
+says '1 handed out'
+
+step "purged: nothing is left but what the admin wrote"
+install -r devgate
+rm /etc/devgate/policy.d/zero.yaml
+systemctl stop kubelet-for-tests.socket
+rm -f /var/lib/kubelet/device-plugins/kubelet.sock
+install -P devgate
+rm -f /tmp/before
+find / -xdev -name '*devgate*' ! -path '/journey/*' ! -path '/proc/*' ! -path '/var/log/*' | sort >/tmp/after
+ok test ! -s /tmp/after
+ok test ! -e /var/lib/kubelet
+ok test -z "$(systemctl --failed --no-legend)"
+
+echo "JOURNEY COMPLETE"
