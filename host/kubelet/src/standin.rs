@@ -56,6 +56,7 @@ struct Shared {
     admitting: tokio::sync::Mutex<()>,
     /// What the pods on the node ask for, which the kubelet gets from the API server whenever it starts.
     specs: Mutex<BTreeMap<String, Pod>>,
+    /// Written while `state` is locked, where it tells of a change of that: who sees the change finds the event.
     events: event::Log,
     answer: watch::Sender<Answer>,
     pods_answer: watch::Sender<PodsAnswer>,
@@ -161,7 +162,6 @@ impl StandIn {
             active,
             ..node
         };
-        drop(state);
         self.shared.events.push(Event::Started);
         Ok(())
     }
@@ -228,7 +228,7 @@ impl StandIn {
         self.shared.config.dir.join(KUBELET_SOCKET)
     }
 
-    /// Everything that happened, oldest first.
+    /// Everything that happened, oldest first. Whatever else the stand-in shows is in here by then.
     #[must_use]
     pub fn events(&self) -> Vec<Moment> {
         self.shared.events.all()

@@ -109,8 +109,8 @@ impl Resource {
     }
 
     /// Replaces what is offered. Readers are told only if the list is another one.
-    pub(crate) fn publish(&self, snapshot: Snapshot, list: DeviceList) {
-        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+    pub(crate) fn publish(&self, snapshot: Arc<Snapshot>, list: DeviceList) {
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
         self.devices.send_if_modified(|current| {
             let changed = **current != list;
             if changed {
@@ -122,7 +122,7 @@ impl Resource {
 
     /// Offers nothing any more.
     pub(crate) fn withdraw(&self) {
-        self.publish(Snapshot::default(), DeviceList::default());
+        self.publish(Arc::default(), DeviceList::default());
     }
 
     /// What is offered now.

@@ -123,11 +123,13 @@ async fn register(
         }
     };
     let _ = client.plugin.set(plugin.clone());
-    with_process(shared, alive, |process| process.registry.connected(&client, options))?;
-    shared.events.push(Event::Registered {
-        resource: client.resource.clone(),
-        endpoint: client.endpoint.clone(),
-    });
+    with_process(shared, alive, |process| {
+        process.registry.connected(&client, options);
+        shared.events.push(Event::Registered {
+            resource: client.resource.clone(),
+            endpoint: client.endpoint.clone(),
+        });
+    })?;
     if *shared.answer.borrow() == Answer::HangUp {
         client.disconnect.cancel();
     }
@@ -181,15 +183,15 @@ async fn run(
     if orphaned && let Some(devices) = state.node.devices.get_mut(&client.resource) {
         devices.all_unhealthy();
     }
-    drop(state);
-    if let Some(victim) = victim {
-        victim.disconnect.cancel();
-    }
     shared.events.push(Event::StreamEnded {
         resource: client.resource.clone(),
         endpoint: client.endpoint.clone(),
         error,
     });
+    drop(state);
+    if let Some(victim) = victim {
+        victim.disconnect.cancel();
+    }
 }
 
 async fn read_lists(shared: &Shared, client: &Arc<Client>, mut plugin: DevicePluginClient<Channel>) -> String {
@@ -228,7 +230,6 @@ fn take_list(shared: &Shared, client: &Arc<Client>, list: &api::ListAndWatchResp
         state.node.advertise();
         shared.save(&state);
     }
-    drop(state);
     shared.events.push(event);
 }
 

@@ -55,8 +55,10 @@ impl Plugin {
             let resource = known
                 .cloned()
                 .unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
+            let snapshot = Arc::new(snapshot);
+            // First, so that who has the list and asks for the status is told of the same.
+            core.board.shows(name, Arc::clone(&snapshot));
             resource.publish(snapshot, list);
-            core.board.shows(name, resource.snapshot());
             // Another plugin may have offered it in between; the policy lets only one.
             if known.is_none() || (self.policy().grants_resource(name) && !self.shared.registry.has(core.place, name)) {
                 self.resources.insert(name.clone(), Arc::clone(&resource));
