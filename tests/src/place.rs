@@ -12,11 +12,21 @@ fn built() -> anyhow::Result<PathBuf> {
         .context("this program does not lie in a target directory of cargo")
 }
 
-/// The `devgate` program, built by `cargo build`.
+/// Names another program to be tried or measured, such as the static one that is shipped.
+const PROGRAM: &str = "DEVGATE_PROGRAM";
+
+/// The `devgate` program: the one that `DEVGATE_PROGRAM` names, or else the one built by `cargo build`.
 ///
 /// # Errors
-/// When it has not been built.
+/// When it has not been built, or is not there.
 pub fn devgate() -> anyhow::Result<PathBuf> {
+    if let Some(program) = std::env::var_os(PROGRAM) {
+        let program = std::path::absolute(&program)?;
+        if !program.is_file() {
+            bail!("{} is not there ({PROGRAM})", program.display());
+        }
+        return Ok(program);
+    }
     let program = built()?.join("devgate");
     if !program.is_file() {
         bail!(

@@ -165,8 +165,9 @@ impl Session {
         for _ in 1..ATTEMPTS {
             match self.attempt(&build).await {
                 Err(Failure::Passing(why, at_least)) => {
-                    tracing::debug!("{why}");
-                    tokio::time::sleep(pause.max(at_least).min(LONGEST_PAUSE)).await;
+                    let wait = pause.max(at_least).min(LONGEST_PAUSE);
+                    tracing::info!("{why}; tried again after {wait:?}");
+                    tokio::time::sleep(wait).await;
                     pause *= 4;
                 }
                 answer => return answer.map_err(Error::from),

@@ -104,21 +104,7 @@ async fn a_bundle_that_consents_counts_and_one_that_only_states_something_does_n
     };
     let pinned = registry.push("vendor/generic:1")?;
     let at = registry.dir.path();
-    let new = [
-        "genpkey",
-        "-algorithm",
-        "EC",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-out",
-        "vendor.key",
-    ];
-    run("openssl", at, &new)?;
-    run(
-        "openssl",
-        at,
-        &["pkey", "-in", "vendor.key", "-pubout", "-out", "vendor.pem"],
-    )?;
+    shown(at, "key", &[])?;
     registry.state(&pinned, "https://cosign.sigstore.dev/attestation/vuln/v1", "vendor.key")?;
     let component = format!("{{oci: \"{pinned}\", signature: {{cosign-key: vendor.pem}}}}");
     let host = setup(&registry, &component)
