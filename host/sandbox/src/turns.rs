@@ -1,87 +1,125 @@
 //! How many components are compiled at the same time.
 
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long a component waits for its turn. Then it is compiled beside the others: one that takes half a minute must not
-/// keep the rest of the node waiting.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a component counts as one that is compiled. One that takes longer goes on beside the others: half a minute of one
+/// vendor's must not keep the rest of the node waiting.
+const COUNTS_FOR: Duration = Duration::from_secs(2);
 
-/// Lets as many threads compile as there are processors. More would not be done earlier, and each needs some 6 MiB meanwhile.
+/// Lets as many threads compile as there are processors. More would not be done earlier, and each needs some 6 MiB meanwhile, much
+/// of which an allocator keeps afterwards.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    free: Mutex<usize>,
+    most: usize,
+    counts_for: Duration,
+    running: Mutex<Running>,
     ended: Condvar,
 }
 
-/// A turn, or the end of patience; the turn ends when this is dropped.
+#[derive(Debug, Default)]
+struct Running {
+    /// When each began, in that order.
+    since: BTreeMap<u64, Instant>,
+    next: u64,
+}
+
+/// A turn; it ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn<'a>(Option<&'a Turns>);
+pub(crate) struct Turn<'a> {
+    turns: &'a Turns,
+    number: u64,
+}
 
 impl Turns {
     pub(crate) fn new(processors: usize) -> Self {
+        Self::lasting(processors, COUNTS_FOR)
+    }
+
+    fn lasting(processors: usize, counts_for: Duration) -> Self {
         Self {
-            free: Mutex::new(processors.max(1)),
+            most: processors.max(1),
+            counts_for,
+            running: Mutex::default(),
             ended: Condvar::new(),
         }
     }
 
-    /// Waits for a turn.
+    /// Waits until fewer than the most have begun so recently that they count.
     pub(crate) fn wait(&self) -> Turn<'_> {
-        self.wait_for(PATIENCE)
-    }
-
-    fn wait_for(&self, patience: Duration) -> Turn<'_> {
-        let waited = self.ended.wait_timeout_while(self.free(), patience, |free| *free == 0);
-        let (mut free, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        match free.checked_sub(1) {
-            Some(left) => {
-                *free = left;
-                Turn(Some(self))
-            }
-            None => Turn(None),
+        let mut running = self.running();
+        loop {
+            let now = Instant::now();
+            let counts = |since: &&Instant| now.duration_since(**since) < self.counts_for;
+            // The one of them after whose time there is room.
+            let Some(first) = running.since.values().rev().take_while(counts).nth(self.most - 1) else {
+                let number = running.next;
+                running.next += 1;
+                running.since.insert(number, now);
+                return Turn { turns: self, number };
+            };
+            let left = self.counts_for.saturating_sub(now.duration_since(*first));
+            let waited = self.ended.wait_timeout(running, left);
+            (running, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn free(&self) -> MutexGuard<'_, usize> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if let Some(turns) = self.0 {
-            *turns.free() += 1;
-            turns.ended.notify_one();
-        }
+        self.turns.running().since.remove(&self.number);
+        self.turns.ended.notify_one();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::thread;
 
-    const SOON: Duration = Duration::from_millis(10);
+    const LONG: Duration = Duration::from_secs(3_600);
 
     #[test]
-    fn a_turn_comes_when_another_ends() {
-        let turns = Turns::new(1);
-        let first = turns.wait();
-        std::thread::scope(|scope| {
-            let second = scope.spawn(|| turns.wait_for(Duration::from_secs(60)).0.is_some());
-            drop(first);
-            assert!(second.join().unwrap());
+    fn no_more_than_the_most_have_a_turn_however_many_wait() {
+        let turns = Turns::lasting(2, LONG);
+        let (now, most, all) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    let _turn = turns.wait();
+                    most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+                    thread::sleep(Duration::from_millis(2));
+                    now.fetch_sub(1, SeqCst);
+                    all.fetch_add(1, SeqCst);
+                });
+            }
         });
-        assert_eq!(*turns.free(), 1);
+        assert_eq!(all.into_inner(), 16);
+        assert!(most.into_inner() <= 2);
+        assert!(turns.running().since.is_empty());
     }
 
     #[test]
-    fn nobody_waits_for_ever() {
-        let turns = Turns::new(0);
-        let first = turns.wait();
-        let second = turns.wait_for(SOON);
-        assert!(first.0.is_some() && second.0.is_none());
+    fn one_that_takes_long_does_not_count_any_more() {
+        let turns = Turns::lasting(1, Duration::from_millis(20));
+        let begun = Instant::now();
+        let long = turns.wait();
+        let second = turns.wait();
+        assert!(begun.elapsed() >= Duration::from_millis(20));
         drop(second);
-        assert_eq!(*turns.free(), 0, "whoever went ahead gives nothing back");
+        drop(turns.wait());
+        assert_eq!(turns.running().since.len(), 1, "the long one");
+        drop(long);
+    }
+
+    #[test]
+    fn there_is_a_turn_even_without_a_processor() {
+        drop(Turns::new(0).wait());
     }
 }
