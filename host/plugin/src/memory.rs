@@ -137,6 +137,16 @@ impl Memory {
         Ok(self)
     }
 
+    /// Whether an id was handed out, and nobody has been seen to be done with it.
+    pub(crate) fn has(&self, resource: &ResourceName, unit: &UnitRecord) -> bool {
+        self.lock().handed_out.contains_key(&key(resource, unit))
+    }
+
+    /// Whether it is known what was handed out before the host started. Who keeps nothing has nothing to know.
+    pub(crate) fn knew(&self) -> bool {
+        self.0.knew || self.0.file.is_none()
+    }
+
     /// The files that tell what was handed out, where there are any.
     pub(crate) fn files(&self) -> Option<&Files> {
         self.0.files.get()
@@ -153,7 +163,7 @@ impl Memory {
         let known = self.lock();
         let then = known.handed_out.get(&key(resource, unit));
         then.is_some_and(|then| {
-            then.difference(&HandedOut::of(unit, &pool.shared_nodes, policy))
+            then.other_hardware(&HandedOut::of(unit, &pool.shared_nodes, policy))
                 .is_none()
         })
     }

@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// What looking at disks and iommu groups may take, which reads more than a node.
-const LOOK_PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const LOOK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The most ids that are chosen from on a thread that serves others.
 const CHOSEN_HERE: usize = 256;
@@ -357,7 +357,7 @@ impl Offer for Resource {
 }
 
 /// What is wrong with giving these units away at this moment, if anything.
-fn problem_of(grants: &Grants, shared: &[GrantedNode], units: &[Arc<UnitRecord>]) -> Option<String> {
+pub(crate) fn problem_of(grants: &Grants, shared: &[GrantedNode], units: &[Arc<UnitRecord>]) -> Option<String> {
     for unit in units {
         let node = unit.nodes.iter().find_map(|granted| grants.problem_now(granted));
         if let Some(problem) = node.or_else(|| grants.group_problem(&unit.nodes, &unit.backing)) {

@@ -11,6 +11,7 @@
 //! A unit that was handed out stays so until it is known to be free, whatever else happens: the API has no call for the end of
 //! an allocation, and what is taken for free by mistake is taken from under a running pod.
 
+mod doubts;
 mod orphans;
 mod sweep;
 mod work;
@@ -22,11 +23,14 @@ pub(crate) use work::Work;
 use crate::holders::Holders;
 use crate::inventory::{Inventory, PoolRecord, UnitRecord};
 use crate::memory::Memory;
+use crate::resource::Snapshot;
 use crate::turns::Turns;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_model::{ResourceName, UnitId};
+use doubts::Doubts;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -41,6 +45,9 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// The units of one plugin that pods have or may have.
 pub(crate) struct Tenancy {
     tenants: Mutex<BTreeMap<UnitId, Tenant>>,
+    /// Counts what is done to any of them: a unit that is clean and is handed out again never has a version that it had.
+    versions: AtomicU64,
+    doubts: Doubts,
     pub(crate) turns: Turns,
     memory: Memory,
     /// Told when there is another time to do something.
@@ -56,7 +63,7 @@ struct Tenant {
     unit: Arc<UnitRecord>,
     /// When it was handed out last; when the host started, if that was before.
     since: Instant,
-    /// Counts what is done to it, so that who looked at it before notices.
+    /// When something was done to it last, so that who looked at it before notices.
     version: u64,
     /// Allocations of it since it was clean: more than one where a container hands it on to the next.
     answers: u32,
@@ -100,6 +107,8 @@ impl Tenancy {
     pub(crate) fn new(memory: Memory) -> Self {
         Self {
             tenants: Mutex::default(),
+            versions: AtomicU64::new(0),
+            doubts: Doubts::new(memory.knew()),
             turns: Turns::default(),
             memory,
             news: Notify::new(),
@@ -123,7 +132,7 @@ impl Tenancy {
                 let tenant = Tenant {
                     answers: ABSENT,
                     elsewhere: !same,
-                    ..Tenant::new(resource, pool, unit)
+                    ..Tenant::new(resource, pool, unit, self.version())
                 };
                 tenants.insert(unit.id.clone(), tenant);
             }
@@ -134,10 +143,9 @@ impl Tenancy {
     pub(crate) fn given(&self, resource: &ResourceName, pool: &PoolRecord, units: &[Arc<UnitRecord>], anew: bool) {
         let mut tenants = self.lock();
         for unit in units {
-            let new = Tenant::new(resource, pool, unit);
+            let new = Tenant::new(resource, pool, unit, self.version());
             let tenant = match tenants.get(&unit.id) {
                 Some(before) => Tenant {
-                    version: before.version + 1,
                     answers: if anew { 1 } else { before.answers.saturating_add(1) },
                     ..new
                 },
@@ -147,6 +155,31 @@ impl Tenancy {
         }
         drop(tenants);
         self.news.notify_one();
+    }
+
+    /// Takes note of units that a look shows with a pod and nobody knew to be handed out: the memory was lost, or the look that
+    /// took them for free did not see everybody.
+    fn adopt<'a>(&self, shown: impl IntoIterator<Item = (&'a ResourceName, &'a Snapshot)>, holders: &Holders) {
+        let mut tenants = self.lock();
+        for (resource, snapshot) in shown {
+            for unit in &snapshot.pool.units {
+                if tenants.contains_key(&unit.id) {
+                    continue;
+                }
+                let tenant = Tenant {
+                    answers: ABSENT,
+                    ..Tenant::new(resource, &snapshot.pool, unit, self.version())
+                };
+                if tenant.is_seen(&unit.id, holders) {
+                    tenants.insert(unit.id.clone(), tenant);
+                }
+            }
+        }
+    }
+
+    /// The next version of a unit.
+    fn version(&self) -> u64 {
+        self.versions.fetch_add(1, Ordering::Relaxed)
     }
 
     /// When to look for who got what was handed out after `since`, if anything was: a pod that runs for seconds must be seen
@@ -159,9 +192,24 @@ impl Tenancy {
         unseen.map(|tenant| tenant.since + FIRST_LOOK).min()
     }
 
+    /// Whether nobody has anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// Whether a unit was handed out and has not been released since.
     pub(crate) fn has(&self, id: &UnitId) -> bool {
         self.lock().contains_key(id)
+    }
+
+    /// Whether a unit is to be released before it is given: nobody knows that it is clean.
+    pub(crate) fn is_dirty(&self, id: &UnitId) -> bool {
+        self.has(id) || self.doubts.has(id)
+    }
+
+    /// Takes note that these were released, while they were there or not.
+    pub(crate) fn released<'a>(&self, ids: impl IntoIterator<Item = &'a UnitId>, there: bool) {
+        self.doubts.released(ids, there);
     }
 
     /// Whether a unit was handed out once since it was clean.
@@ -185,7 +233,7 @@ impl Tenancy {
             let before = tenant.trouble.take().filter(|trouble| trouble.what == what);
             let backoff = before.map_or_else(|| Arc::new(Mutex::new(backoff())), |trouble| trouble.backoff);
             let wait = backoff.lock().unwrap_or_else(PoisonError::into_inner).next();
-            tenant.version += 1;
+            tenant.version = self.version();
             tenant.trouble = Some(Trouble {
                 what,
                 reason: Arc::clone(reason),
@@ -255,7 +303,7 @@ impl Tenancy {
     fn still_free(&self, due: &Due, holders: &Holders) -> Option<Tenant> {
         let tenants = self.lock();
         let tenant = tenants.get(&due.id).filter(|tenant| tenant.version == due.version)?;
-        tenant.is_free(&due.id, holders).then(|| tenant.clone())
+        (tenant.since < holders.begun && tenant.is_free(&due.id, holders)).then(|| tenant.clone())
     }
 
     /// What failed, belongs to nobody, and may be tried again now; and when the next such time is.
@@ -283,7 +331,7 @@ impl Tenancy {
         let tenants = self.lock();
         let tenant = tenants.get(&due.id).filter(|tenant| tenant.version == due.version)?;
         let what = tenant.trouble.as_ref()?.what;
-        Some((tenant.clone(), what))
+        (what != Failed::Start).then(|| (tenant.clone(), what))
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<UnitId, Tenant>> {
@@ -302,13 +350,13 @@ impl Drop for Tenancy {
 }
 
 impl Tenant {
-    fn new(resource: &ResourceName, pool: &PoolRecord, unit: &Arc<UnitRecord>) -> Self {
+    fn new(resource: &ResourceName, pool: &PoolRecord, unit: &Arc<UnitRecord>, version: u64) -> Self {
         Self {
             resource: resource.clone(),
             asked: pool.asked(resource).clone(),
             unit: Arc::clone(unit),
             since: Instant::now(),
-            version: 0,
+            version,
             answers: 1,
             seen_by: None,
             absent: 0,

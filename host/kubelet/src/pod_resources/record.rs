@@ -89,18 +89,25 @@ fn parse(text: &[u8]) -> Result<BTreeSet<Offered>, String> {
     for entry in entries {
         let resource = entry.get("ResourceName").and_then(Value::as_str);
         let resource = resource.ok_or_else(|| odd("an entry without a ResourceName"))?;
-        let of = match entry.get("DeviceIDs") {
-            Some(Value::Object(nodes)) => nodes.values().filter_map(Value::as_array).flatten().collect::<Vec<_>>(),
-            Some(Value::Array(ids)) => ids.iter().collect(),
-            Some(Value::Null) => Vec::new(),
+        let lists = match entry.get("DeviceIDs") {
+            Some(Value::Object(nodes)) => nodes.values().collect::<Vec<_>>(),
+            Some(list @ (Value::Array(_) | Value::Null)) => vec![list],
             _ => return Err(odd("an entry without DeviceIDs")),
         };
-        if let Ok(resource) = ResourceName::try_new(resource) {
-            ids.extend(
-                of.into_iter()
-                    .filter_map(Value::as_str)
-                    .map(|id| (resource.clone(), id.to_owned())),
-            );
+        let Ok(resource) = ResourceName::try_new(resource) else {
+            continue;
+        };
+        // What is not understood may be an id that a pod has.
+        for list in lists {
+            let list = match list {
+                Value::Array(list) => list.as_slice(),
+                Value::Null => &[],
+                _ => return Err(odd("DeviceIDs that are no list")),
+            };
+            for id in list {
+                let id = id.as_str().ok_or_else(|| odd("an id that is no text"))?;
+                ids.insert((resource.clone(), id.to_owned()));
+            }
         }
     }
     Ok(ids)
@@ -119,6 +126,8 @@ mod tests {
         assert_eq!(of(new).unwrap(), [gpu("a"), gpu("b")].into());
         let old = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":["a"]},{"ResourceName":"odd","DeviceIDs":null}]"#;
         assert_eq!(of(old).unwrap(), [gpu("a")].into());
+        let nothing = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":{"0":null}}]"#;
+        assert_eq!(of(nothing).unwrap(), BTreeSet::new());
         assert_eq!(of("null").unwrap(), BTreeSet::new());
     }
 
@@ -130,6 +139,8 @@ mod tests {
             r#"{"Data":{}}"#,
             r#"{"Data":{"PodDeviceEntries":[{"DeviceIDs":[]}]}}"#,
             r#"{"Data":{"PodDeviceEntries":[{"ResourceName":"a/b"}]}}"#,
+            r#"{"Data":{"PodDeviceEntries":[{"ResourceName":"a.b/c","DeviceIDs":{"0":"x"}}]}}"#,
+            r#"{"Data":{"PodDeviceEntries":[{"ResourceName":"a.b/c","DeviceIDs":["x",7]}]}}"#,
         ] {
             parse(bad.as_bytes()).unwrap_err();
         }

@@ -11,8 +11,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "handed-out.json";
-/// What is written first, see [`whole::write`].
-const NEW: &str = "handed-out.json.new";
+/// What is written to see whether anything can be, with the process behind it: another host may be writing what counts.
+const PROBE: &str = "handed-out.json.probe";
 /// Where a file goes that cannot be understood.
 const ASIDE: &str = "handed-out.json.unreadable";
 /// The format's version.
@@ -36,7 +36,7 @@ impl File {
     pub(super) fn open(dir: &Path) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         // Found out now, not at the first allocation.
-        let probe = dir.join(NEW);
+        let probe = dir.join(format!("{PROBE}.{}", std::process::id()));
         create(&probe)?;
         fs::remove_file(&probe)?;
         Ok(Self { dir: dir.to_owned() })

@@ -21,6 +21,9 @@ pub(super) struct HandedOut {
     /// The plugin of whose parts of a device it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part_of: Option<String>,
+    /// As how many it was offered, by ids with numbers behind them where there were several.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    replicas: u32,
     /// Whether a component has to release it before anybody else gets it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) unreleased: bool,
@@ -45,6 +48,15 @@ struct NodeThen {
     /// Whether other parts could have it as well.
     #[serde(default, skip_serializing_if = "is_false")]
     common: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_one(replicas: &u32) -> bool {
+    *replicas == 1
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -89,6 +101,7 @@ impl HandedOut {
             backing: unit.backing.iter().map(|device| device.location().to_owned()).collect(),
             shares: policy.shares_hardware,
             part_of: is_part.then(|| policy.name.to_string()),
+            replicas: policy.replicas,
             unreleased: false,
         }
     }
@@ -130,11 +143,29 @@ impl HandedOut {
         backing.chain(own.map(NodeThen::place))
     }
 
+    /// What is different for whoever has it: what his answer means, or which ids mean it.
+    pub(super) fn difference(&self, now: &Self) -> Option<String> {
+        self.other_hardware(now).or_else(|| self.other_ids(now))
+    }
+
+    /// The kubelet keeps the ids that pods have, and gives others away.
+    fn other_ids(&self, now: &Self) -> Option<String> {
+        if is_one(&self.replicas) == is_one(&now.replicas) {
+            return None;
+        }
+        let how = |of: &Self| match of.replicas {
+            1 => "as a whole".to_owned(),
+            several => format!("as {several} replicas"),
+        };
+        let (then, now) = (how(self), how(now));
+        Some(format!("it was handed out {then} and is offered {now} now (replicas)"))
+    }
+
     /// What a kept answer would mean now that it did not mean then.
     ///
     /// A number by itself says little: majors are given out anew at every boot. It counts where nothing else tells what a
     /// node is, neither its place in the tree nor what its unit is made of. A shared node that is not there now means nothing.
-    pub(super) fn difference(&self, now: &Self) -> Option<String> {
+    pub(super) fn other_hardware(&self, now: &Self) -> Option<String> {
         if self.backing != now.backing {
             let place = |of: &Self| of.backing.iter().map(|at| last(at)).collect::<Vec<_>>().join(", ");
             return Some(format!(

@@ -63,6 +63,11 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// What it found.
+    pub(crate) fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
     /// How many devices it has of each resource, replicas not counted.
     pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
         let pools = self.inventory.pools.iter();
@@ -208,6 +213,11 @@ impl Plugin {
         }
     }
 
+    /// Whether pods have or may have something of it.
+    fn has_tenants(&self) -> bool {
+        !self.core.ledger.held(self.core.place).is_empty() || !self.core.tenancy.is_empty()
+    }
+
     /// Offers nothing any more, keeps what pods hold from others, and ends when nothing is held.
     pub(super) async fn leave(mut self) {
         let name = self.core.name().to_owned();
@@ -225,8 +235,10 @@ impl Plugin {
             }
         }
         // One that is back in the policy looks after its own place again.
-        while self.core.ledger.has_left(self.core.place) && !self.core.ledger.held(self.core.place).is_empty() {
-            if ledger.changed().await.is_err() {
+        while self.core.ledger.has_left(self.core.place) && self.has_tenants() {
+            // What was handed out before the host started is in no ledger.
+            let changed = tokio::time::timeout(FAREWELL, ledger.changed()).await;
+            if changed.is_ok_and(|changed| changed.is_err()) {
                 break;
             }
         }

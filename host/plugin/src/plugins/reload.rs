@@ -14,7 +14,7 @@ use crate::calls::Calls;
 use crate::claims::Place;
 use crate::inventory::Inventory;
 use crate::plugin::{Command, LoadFailure, matched, try_out};
-use devgate_model::PluginName;
+use devgate_model::{PluginName, UnitId};
 use devgate_policy::{PluginPolicy, Policy};
 use fewer::{Counts, Tally};
 use std::collections::BTreeSet;
@@ -207,9 +207,36 @@ impl Plugins {
         let calls = Arc::clone(&trial.calls);
         if !trial.runs {
             let tried = tokio::time::timeout(PATIENCE, try_out(calls, &Inventory::default())).await;
-            return Ok(tried.map_err(|_| late())??.counts());
+            let tried = tried.map_err(|_| late())??;
+            self.takes_up(name, tried.inventory())?;
+            return Ok(tried.counts());
         }
         self.ask(name, |answer| Command::Try { calls, forced, answer }).await
+    }
+
+    /// Whether a plugin that comes back while pods hold what it gave offers that as it did: nobody else would look after it, and
+    /// under another resource's name the kubelet would give it away again. After a restart of the host it is known from the
+    /// memory, and unhealthy.
+    fn takes_up(&self, name: &PluginName, inventory: &Inventory) -> Result<(), String> {
+        let Some(place) = self.leaving_as(name) else {
+            return Ok(());
+        };
+        let memory = &self.shared.around.memory;
+        let is_as_before = |id: &UnitId| {
+            let mut pools = inventory.pools.iter();
+            pools.any(|(resource, pool)| {
+                let unit = pool.units.iter().find(|unit| unit.id == *id);
+                unit.is_some_and(|unit| memory.has(resource, unit))
+            })
+        };
+        let held = self.shared.ledger.held(place);
+        match held.iter().find(|id| !is_as_before(id)) {
+            None => Ok(()),
+            Some(id) => Err(format!(
+                "plugin {name}: is back, and device {id}, which a pod may hold since it was taken out, would not be offered as it was; \
+                 wait until its pods are gone, or restart devgate"
+            )),
+        }
     }
 
     /// Whether what was tried may be switched to still.

@@ -13,7 +13,8 @@ use std::sync::Arc;
 impl Resource {
     /// The path of an allocation whose component has a life cycle, under the turn: `release` of what is not clean, `prepare`,
     /// then `allocate`. What fails after `prepare` is undone by `release`; whoever goes away in the middle of it leaves units
-    /// that count as handed out until they are seen to be free.
+    /// that count as handed out until they are seen to be free. Where replicas share a unit, its first pod's allocation does
+    /// all that, and the next ones only `allocate`.
     pub(super) async fn hand_over(
         &self,
         calls: &Calls,
@@ -23,22 +24,30 @@ impl Resource {
         hold: Hold<'_>,
     ) -> Result<Arc<Reply>, AllocateError> {
         let tenancy = &self.core.tenancy;
-        let dirty: Vec<_> = units.iter().filter(|unit| tenancy.has(&unit.id)).cloned().collect();
+        // Somebody may have another replica of what was handed out before: it is in use, and was made ready for that.
+        let shared = calls.grants.policy.replicas > 1;
+        let taken = |unit: &&Arc<UnitRecord>| shared && tenancy.has(&unit.id);
+        let fresh: Vec<_> = units.iter().filter(|unit| !taken(unit)).cloned().collect();
+        let dirty: Vec<_> = fresh
+            .iter()
+            .filter(|unit| tenancy.is_dirty(&unit.id))
+            .cloned()
+            .collect();
         self.release(calls, snapshot, &dirty).await?;
         // On disk before anything is done to them: after a restart they are what they are now.
         self.note(calls, snapshot, units).await;
-        tenancy.given(&self.name, &snapshot.pool, units, true);
+        tenancy.given(&self.name, &snapshot.pool, units, !shared);
         hold.keep();
         let asked = snapshot.pool.asked(&self.name);
         if calls.grants.policy.prepare == Prepare::Allocate
-            && let Err(error) = calls.work(Work::Prepare, asked, units).await
+            && let Err(error) = calls.work(Work::Prepare, asked, &fresh).await
         {
             // Another time it may work at once, so that nothing is wrong with the units.
             let busy = matches!(&error, CallError::Failed(failure) if failure.kind == FailureKind::Busy);
-            if self.release(calls, snapshot, units).await.is_ok() {
+            if self.release(calls, snapshot, &fresh).await.is_ok() {
                 match busy {
-                    true => self.core.free(&self.name, &ids_of(units)),
-                    false => drop(self.core.not_ready(&ids_of(units), Failed::Prepare, &error)),
+                    true => self.core.free(&self.name, &ids_of(&fresh)),
+                    false => drop(self.core.not_ready(&ids_of(&fresh), Failed::Prepare, &error)),
                 }
             }
             return Err(self.failed_at("prepare", &error));
@@ -50,8 +59,8 @@ impl Resource {
         match reply {
             Ok(reply) => Ok(Arc::new(reply)),
             Err(error) => {
-                if self.release(calls, snapshot, units).await.is_ok() {
-                    self.core.free(&self.name, &ids_of(units));
+                if self.release(calls, snapshot, &fresh).await.is_ok() {
+                    self.core.free(&self.name, &ids_of(&fresh));
                 }
                 Err(error)
             }
@@ -70,13 +79,13 @@ impl Resource {
     }
 
     /// A full disk must not keep pods from their devices: what is lost is that the next start notices when these ids mean
-    /// other hardware.
+    /// other hardware, and releases what nobody is seen with.
     fn not_saved(&self, problem: &std::io::Error) {
         let plugin = self.core.name();
         tracing::error!(
             plugin,
             family = "host",
-            "plugin {plugin}: what was handed out could not be saved: {problem}; look at the state directory (--state-dir)"
+            "plugin {plugin}: what was handed out could not be saved, so that a restart does not know of it: {problem}; look at the state directory (--state-dir)"
         );
     }
 
@@ -88,6 +97,10 @@ impl Resource {
     ) -> Result<(), AllocateError> {
         let asked = snapshot.pool.asked(&self.name);
         let released = calls.work(Work::Release, asked, units).await;
+        if released.is_ok() {
+            // They were looked at just before.
+            self.core.tenancy.released(units.iter().map(|unit| &unit.id), true);
+        }
         released.map_err(|error| {
             self.core.not_ready(&ids_of(units), Failed::Release, &error);
             self.failed_at("release", &error)

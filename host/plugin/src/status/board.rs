@@ -164,6 +164,22 @@ impl Board {
         self.noted().shown.insert(resource.clone(), snapshot);
     }
 
+    /// Everything that is offered now, by the resource's name.
+    pub(crate) fn shown(&self) -> Vec<(ResourceName, Arc<Snapshot>)> {
+        let noted = self.noted();
+        let shown = noted.shown.iter();
+        shown
+            .map(|(name, snapshot)| (name.clone(), Arc::clone(snapshot)))
+            .collect()
+    }
+
+    /// Whether the component lists a unit of a resource, as far as it is known.
+    pub(crate) fn lists(&self, resource: &ResourceName, id: &UnitId) -> bool {
+        let noted = self.noted();
+        let shown = noted.shown.get(resource);
+        shown.is_some_and(|snapshot| snapshot.units.contains_key(id) && !snapshot.unlisted.contains(id))
+    }
+
     /// What is not offered any more is not shown either.
     pub(crate) fn shows_only(&self, is_offered: impl Fn(&ResourceName) -> bool) {
         self.noted().shown.retain(|name, _| is_offered(name));

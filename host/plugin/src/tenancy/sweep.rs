@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// How long a look may take that is the last word before something is taken for free.
 const LAST_LOOK: Duration = Duration::from_secs(20);
+/// When to try again what somebody else has just now.
+const TAKEN: Duration = Duration::from_secs(1);
 /// How long nothing happens where nothing is to be tried again.
 const IDLE: Duration = Duration::from_secs(3_600);
 
@@ -23,10 +25,11 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
     let (mut newest, mut forgotten) = (feed.subscribe(), core.memory.forgotten());
     let (mut more_looks, mut looked_for) = (true, Instant::now());
     loop {
-        let (due, next) = core.tenancy.to_try_again(Instant::now());
+        let (due, mut next) = core.tenancy.to_try_again(Instant::now());
         for due in due {
             let ids = [due.id.clone()];
             let Some(_turn) = core.tenancy.turns.try_turn(&ids) else {
+                next = Some(Instant::now() + TAKEN);
                 continue;
             };
             if let Some((tenant, failed)) = core.tenancy.still_troubled(&due)
@@ -62,7 +65,13 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
 impl Core {
     /// Lets go of what this look and the one before saw with nobody, after another look that began later.
     async fn free_what_is_free(&self, feed: &HoldersFeed, holders: &Holders) {
-        let due = self.tenancy.count(holders, feed.grace(), self.calls().has_lifecycle());
+        let lifecycle = self.calls().has_lifecycle();
+        if lifecycle {
+            let shown = self.board.shown();
+            let shown = shown.iter().map(|(name, snapshot)| (name, &**snapshot));
+            self.tenancy.adopt(shown, holders);
+        }
+        let due = self.tenancy.count(holders, feed.grace(), lifecycle);
         if due.is_empty() {
             return;
         }
@@ -71,11 +80,7 @@ impl Core {
         };
         let (plugin, mut freed) = (self.name(), 0_usize);
         // Where there is nothing to release, many are settled at once.
-        let together = if self.calls().has_lifecycle() {
-            RELEASED_TOGETHER
-        } else {
-            FREED_TOGETHER
-        };
+        let together = if lifecycle { RELEASED_TOGETHER } else { FREED_TOGETHER };
         for due in due.chunks(together) {
             freed += self.free_together(due, &last).await;
         }

@@ -4,7 +4,7 @@ use super::{Failed, Tenant};
 use crate::call::Moment;
 use crate::calls::{self, Calls};
 use crate::inventory::UnitRecord;
-use crate::resource::Core;
+use crate::resource::{Core, LOOK_PATIENCE, problem_of};
 use crate::watcher::Asked;
 use devgate_model::{CallError, HostFault, ResourceName, UnitId};
 use std::sync::Arc;
@@ -80,12 +80,29 @@ impl Core {
             (what, done) = (Failed::Release, Err(error));
         }
         match done {
-            Ok(()) => true,
+            Ok(()) => {
+                if calls.has_lifecycle() {
+                    let there = self.is_there(&calls, tenant).await;
+                    self.tenancy.released(&ids, there);
+                }
+                true
+            }
             Err(error) => {
                 self.not_ready(&ids, what, &error);
                 false
             }
         }
+    }
+
+    /// Whether a unit was there to be released. What cannot be said counts as no.
+    async fn is_there(&self, calls: &Calls, tenant: &Tenant) -> bool {
+        if !self.board.lists(&tenant.resource, &tenant.unit.id) {
+            return false;
+        }
+        let (grants, units) = (Arc::clone(&calls.grants), [Arc::clone(&tenant.unit)]);
+        let patience = grants.policy.limits.deadline.max(LOOK_PATIENCE);
+        let looked = calls.block(patience, move || problem_of(&grants, &[], &units)).await;
+        looked.is_ok_and(|problem| problem.is_none())
     }
 
     /// Nobody has these any more, and nothing is left to do.

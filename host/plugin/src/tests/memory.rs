@@ -77,6 +77,30 @@ async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
 }
 
+/// The kubelet would give the ids away that it does not know of any pod.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_handed_out_under_ids_of_another_kind_is_unhealthy() {
+    for (replicas, then, id) in [(2, 1, "0000:00:01.0::1"), (1, 2, "0000:00:01.0")] {
+        let dir = tempfile::tempdir().unwrap();
+        let start = |replicas: u32| {
+            let policy = format!("{POLICY}    replicas: {replicas}\n");
+            let memory = Memory::open(dir.path()).unwrap();
+            start_with(&policy, NODE, &memory, [("fake.wasm", Fake::gpus())])
+        };
+        give(&start(replicas), "fake.com/gpu", &[id]).await;
+        let world = start(then);
+        let gpus = world.offer("fake.com/gpu").await;
+        let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
+        assert!(list.contains("it was handed out as "), "{list}");
+        assert!(
+            list.ends_with("0000:00:02.0 {}") || list.ends_with("0000:00:02.0::1 {}"),
+            "{list}"
+        );
+        drop(world);
+        give(&start(replicas), "fake.com/gpu", &[id]).await;
+    }
+}
+
 const TWO: &str = r#"
 apiVersion: devgate.dev/v1alpha1
 kind: Policy

@@ -399,6 +399,28 @@ async fn a_plugin_that_is_back_has_what_its_pods_hold() {
     assert_eq!(list, "0000:00:03.0 {}");
 }
 
+/// By another name, the kubelet would give it to somebody else while its pod has it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_comes_back_only_as_its_pods_know_it() {
+    let fakes = [("fake.wasm", Fake::gpus()), ("more.wasm", renamed("more.com/gpu"))];
+    let mut world = start(&format!("{POLICY}{MORE}"), fakes);
+    let more = world.offer("more.com/gpu").await;
+    wait(&more, all_healthy).await;
+    more.allocate(&strings(&["0000:00:03.0"])).await.unwrap();
+    world.plugins.reload(&parse(POLICY), true).await.unwrap();
+    let another = MORE.replace(
+        "resources: [more.com/gpu]",
+        "resources: [more.com/gpu2]\n    rename: [{resource: more.com/gpu, to: more.com/gpu2}]",
+    );
+    for forced in [false, true] {
+        let refused = world.plugins.reload(&with("", "", &another), forced).await.unwrap_err();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(refused, @"plugin more: is back, and device 0000:00:03.0, which a pod may hold since it was taken out, would not be offered as it was; wait until its pods are gone, or restart devgate");
+        }
+    }
+    world.plugins.reload(&with("", "", MORE), false).await.unwrap();
+}
+
 /// Gets one component from where nobody answers.
 struct SlowLoader(Arc<FakeLoader>, std::sync::Mutex<std::sync::mpsc::Receiver<()>>);
 

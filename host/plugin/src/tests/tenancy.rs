@@ -37,7 +37,17 @@ impl Pods {
     }
 
     fn hold(&self, ids: &[&str]) {
-        self.set(|told| told.held = ids.iter().map(ToString::to_string).collect());
+        self.set(|told| {
+            told.held = ids.iter().map(ToString::to_string).collect();
+            told.recorded.clear();
+        });
+    }
+
+    /// A pod gets these: as a kubelet does, its records say so before anybody is shown with them.
+    async fn begin(&self, gpus: &Arc<dyn Offer>, ids: &[&str]) {
+        self.set(|told| told.recorded = ids.iter().map(ToString::to_string).collect());
+        give(gpus, ids).await.unwrap();
+        self.hold(ids);
     }
 
     /// The feed of a kubelet that tells this.
@@ -183,13 +193,13 @@ fn remembered(dir: &Path) -> String {
 async fn what_no_pod_has_any_more_is_released_and_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
-    pods.hold(&[FIRST]);
     let memory = Memory::open(dir.path()).unwrap();
     let (_world, gpus) = ready(&policy(), script.gpus(), &memory, pods.feed()).await;
-    give(&gpus, &[FIRST]).await.unwrap();
-    assert_eq!(script.said(), [format!("prepare {FIRST}"), format!("allocate {FIRST}")]);
+    pods.begin(&gpus, &[FIRST]).await;
+    let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
+    assert_eq!(script.said(), expected, "nobody knows who had it before");
     tokio::time::sleep(A_WHILE).await;
-    assert_eq!(script.said().len(), 2, "a pod has it");
+    assert_eq!(script.said().len(), 3, "a pod has it");
     assert!(remembered(dir.path()).contains("\"unreleased\": true"));
     script.forget();
     pods.hold(&[]);
@@ -198,8 +208,7 @@ async fn what_no_pod_has_any_more_is_released_and_forgotten() {
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said().len(), 1);
     script.forget();
-    pods.hold(&[FIRST]);
-    give(&gpus, &[FIRST]).await.unwrap();
+    pods.begin(&gpus, &[FIRST]).await;
     assert_eq!(script.said(), [format!("prepare {FIRST}"), format!("allocate {FIRST}")]);
 }
 
@@ -228,8 +237,7 @@ async fn an_allocation_of_what_is_not_clean_releases_it_first() {
 async fn a_release_that_fails_makes_the_device_unhealthy_until_it_succeeds() {
     let (pods, script) = (Pods::default(), Script::default());
     let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
-    pods.hold(&[FIRST]);
-    give(&gpus, &[FIRST]).await.unwrap();
+    pods.begin(&gpus, &[FIRST]).await;
     script.fail("release", FailureKind::Io);
     pods.hold(&[]);
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
@@ -242,7 +250,7 @@ async fn a_release_that_fails_makes_the_device_unhealthy_until_it_succeeds() {
     script.heal();
     wait(&gpus, all_healthy).await;
     script.forget();
-    give(&gpus, &[FIRST]).await.unwrap();
+    pods.begin(&gpus, &[FIRST]).await;
     assert_eq!(script.said().len(), 2, "{:?}", script.said());
 }
 
@@ -271,8 +279,7 @@ async fn an_allocation_fails_where_the_release_before_it_does() {
 async fn an_allocation_waits_for_the_release_that_is_under_way() {
     let (pods, script) = (Pods::default(), Script::default());
     let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
-    pods.hold(&[FIRST]);
-    give(&gpus, &[FIRST]).await.unwrap();
+    pods.begin(&gpus, &[FIRST]).await;
     tokio::time::sleep(A_WHILE).await;
     script.forget();
     let gate = script.wait("release");
@@ -284,9 +291,10 @@ async fn an_allocation_waits_for_the_release_that_is_under_way() {
     });
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said().len(), 1, "nothing overtakes it");
-    pods.hold(&[FIRST]);
+    pods.set(|told| told.recorded = [FIRST.to_owned()].into());
     drop(gate);
     next.await.unwrap().unwrap();
+    pods.hold(&[FIRST]);
     let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
     assert_eq!(script.said(), expected, "released once");
     tokio::time::sleep(A_WHILE).await;
@@ -297,8 +305,7 @@ async fn an_allocation_waits_for_the_release_that_is_under_way() {
 async fn what_the_last_look_sees_with_a_pod_is_not_released() {
     let (pods, script) = (Pods::default(), Script::default());
     let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
-    pods.hold(&[FIRST]);
-    give(&gpus, &[FIRST]).await.unwrap();
+    pods.begin(&gpus, &[FIRST]).await;
     tokio::time::sleep(A_WHILE).await;
     script.forget();
     pods.set(|told| told.last_look = Some([FIRST.to_owned()].into()));
@@ -314,14 +321,14 @@ async fn what_the_last_look_sees_with_a_pod_is_not_released() {
 async fn what_the_source_has_given_away_by_its_own_records_is_not_released() {
     let (pods, script) = (Pods::default(), Script::default());
     let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
-    pods.set(|told| told.recorded = [FIRST.to_owned(), SECOND.to_owned()].into());
-    pods.hold(&[SECOND]);
+    let both: BTreeSet<_> = [FIRST.to_owned(), SECOND.to_owned()].into();
+    pods.set(|told| told.recorded = both.clone());
     give(&gpus, &[FIRST]).await.unwrap();
     give(&gpus, &[SECOND]).await.unwrap();
+    pods.set(|told| told.held = [SECOND.to_owned()].into());
     tokio::time::sleep(A_WHILE).await;
     // Another process of the source, which shows nobody yet.
-    pods.set(|told| told.process = 2);
-    pods.hold(&[]);
+    pods.set(|told| (told.process, told.held) = (2, BTreeSet::new()));
     script.forget();
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said(), Vec::<String>::new());
@@ -332,9 +339,9 @@ async fn what_the_source_has_given_away_by_its_own_records_is_not_released() {
     pods.set(|told| (told.no_records, told.recorded) = (false, [SECOND.to_owned()].into()));
     script.until(&format!("release {FIRST}")).await;
     // It was seen with a pod by this very process, whose records may be older than what it shows.
-    pods.hold(&[SECOND]);
+    pods.set(|told| told.held = [SECOND.to_owned()].into());
     tokio::time::sleep(A_WHILE).await;
-    pods.hold(&[]);
+    pods.set(|told| told.held.clear());
     script.until(&format!("release {SECOND}")).await;
 }
 
@@ -439,11 +446,20 @@ async fn a_device_is_held_while_one_of_its_replicas_is() {
     let (pods, script) = (Pods::default(), Script::default());
     let policy = policy() + "    replicas: 12\n";
     let (_world, gpus) = ready(&policy, script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    pods.begin(&gpus, &["0000:00:01.0::3"]).await;
     pods.hold(&["0000:00:01.0::10"]);
-    give(&gpus, &["0000:00:01.0::3"]).await.unwrap();
     script.forget();
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said(), Vec::<String>::new());
+    // The next pod gets another replica of what is in use: nothing is done to it, and nothing undone where that fails.
+    give(&gpus, &["0000:00:01.0::4"]).await.unwrap();
+    script.fail("allocate", FailureKind::Io);
+    give(&gpus, &["0000:00:01.0::5"]).await.unwrap_err();
+    script.heal();
+    gpus.take_back(&strings(&["0000:00:01.0::4"])).await;
+    tokio::time::sleep(A_WHILE).await;
+    let allocated = format!("allocate {FIRST}");
+    assert_eq!(script.said(), [allocated.as_str(), &allocated]);
     pods.hold(&["0000:00:01.00", "0000:00:01.0:", "0000:00:02.0::3"]);
     script.until(&format!("release {FIRST}")).await;
 }
@@ -515,8 +531,7 @@ async fn units_are_made_ready_at_each_start_where_the_policy_says_so() {
     assert!(gpus.starts());
     let refused = gpus.start(&strings(&[FIRST])).await.unwrap_err();
     insta::assert_snapshot!(refused, @"plugin gpus: resource fake.com/gpu: device 0000:00:01.0 was not allocated to any container");
-    pods.hold(&[FIRST]);
-    give(&gpus, &[FIRST]).await.unwrap();
+    pods.begin(&gpus, &[FIRST]).await;
     gpus.start(&strings(&[FIRST])).await.unwrap();
     gpus.start(&strings(&[FIRST])).await.unwrap();
     let expected = ["allocate", "prepare", "prepare"].map(|call| format!("{call} {FIRST}"));
@@ -532,4 +547,80 @@ async fn units_are_made_ready_at_each_start_where_the_policy_says_so() {
     world.node.apply(devgate_node::Change::RemoveNode(card.path)).unwrap();
     let refused = gpus.start(&strings(&[FIRST])).await.unwrap_err();
     assert!(refused.to_string().contains("/dev/dri/card0"), "{refused}");
+}
+
+/// Whoever looks at one unit after the other may have looked before the next one was given anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_given_anew_while_others_are_released_is_not_released() {
+    let (pods, script) = (Pods::default(), Script::default());
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    pods.begin(&gpus, &[FIRST, SECOND]).await;
+    tokio::time::sleep(A_WHILE).await;
+    script.forget();
+    let gate = script.wait("release");
+    pods.hold(&[]);
+    script.until(&format!("release {FIRST}")).await;
+    script.fail("allocate", FailureKind::Io);
+    give(&gpus, &[SECOND]).await.unwrap_err();
+    script.heal();
+    pods.begin(&gpus, &[SECOND]).await;
+    script.forget();
+    drop(gate);
+    tokio::time::sleep(A_WHILE).await;
+    assert_eq!(script.said(), Vec::<String>::new());
+}
+
+/// What a pod had before the memory was lost is released after it, and so is what nobody can say who had it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_pods_have_is_known_again_where_the_memory_was_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let (pods, script) = (Pods::default(), Script::default());
+    pods.hold(&[FIRST]);
+    let memory = Memory::open(dir.path()).unwrap();
+    let policy = policy() + "    prepare: start\n";
+    let (_world, gpus) = ready(&policy, script.gpus(), &memory, pods.feed()).await;
+    let started = || async { gpus.start(&strings(&[FIRST])).await.is_ok() };
+    let deadline = Instant::now() + PATIENCE;
+    while !started().await {
+        assert!(Instant::now() < deadline, "a container of a pod that runs starts again");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    script.forget();
+    pods.hold(&[]);
+    script.until(&format!("release {FIRST}")).await;
+    script.forget();
+    for _ in 0..2 {
+        pods.begin(&gpus, &[SECOND]).await;
+        gpus.take_back(&strings(&[SECOND])).await;
+    }
+    let calls = ["release", "allocate", "release", "allocate", "release"].map(|call| format!("{call} {SECOND}"));
+    assert_eq!(script.said(), calls, "released before it is given, once");
+}
+
+/// A device may come back as its pod left it: what it was told while it was away it has not heard.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_released_while_it_was_away_is_released_again() {
+    let (pods, script) = (Pods::default(), Script::default());
+    let (world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    pods.begin(&gpus, &[FIRST]).await;
+    tokio::time::sleep(A_WHILE).await;
+    let card = world.node.node_at("/dev/dri/card0").unwrap();
+    let (path, number) = (card.path.clone(), card.number);
+    world
+        .node
+        .apply(devgate_node::Change::RemoveNode(path.clone()))
+        .unwrap();
+    wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
+    script.forget();
+    pods.hold(&[]);
+    script.until(&format!("release {FIRST}")).await;
+    world
+        .node
+        .apply(devgate_node::Change::AddNode { path, number })
+        .unwrap();
+    wait(&gpus, all_healthy).await;
+    script.forget();
+    pods.begin(&gpus, &[FIRST]).await;
+    let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
+    assert_eq!(script.said(), expected);
 }
