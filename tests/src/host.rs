@@ -167,6 +167,16 @@ pub struct Line {
 }
 
 impl Host {
+    /// Replaces the recorded node, as a whole: the host may read it at any moment.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn replay(&self, recording: &str) -> anyhow::Result<()> {
+        let new = self.dir().join("node.umockdev.new");
+        std::fs::write(&new, recording)?;
+        Ok(std::fs::rename(new, self.dir().join("node.umockdev"))?)
+    }
+
     /// Starts the host's process, again if it has been stopped.
     ///
     /// # Errors

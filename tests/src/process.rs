@@ -25,13 +25,13 @@ pub fn resident(pid: u32) -> anyhow::Result<(f64, f64)> {
 /// # Errors
 /// When there is no such process.
 pub fn processor_time(pid: u32) -> anyhow::Result<f64> {
-    let schedstat = |task: &std::path::Path| -> anyhow::Result<f64> {
-        let text = std::fs::read_to_string(task.join("schedstat"))?;
-        Ok(text.split(' ').next().context("schedstat")?.parse::<f64>()? / 1e9)
-    };
     let mut total = 0.0;
     for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        total += schedstat(&task?.path())?;
+        // One that ends meanwhile is none.
+        let Ok(text) = std::fs::read_to_string(task?.path().join("schedstat")) else {
+            continue;
+        };
+        total += text.split(' ').next().context("schedstat")?.parse::<f64>()? / 1e9;
     }
     Ok(total)
 }

@@ -220,15 +220,15 @@ impl Reloader {
             tracing::debug!(family = "refused", "policy: not reloaded: {why}");
             return why;
         }
-        tracing::error!(
-            family = "refused",
-            "policy: not reloaded, what was in force goes on: {why}"
-        );
         let refused = Refused {
             why: why.clone(),
             since: When::now(),
         };
         self.in_force.send_modify(|in_force| in_force.refused = Some(refused));
+        tracing::error!(
+            family = "refused",
+            "policy: not reloaded, what was in force goes on: {why}"
+        );
         why
     }
 }

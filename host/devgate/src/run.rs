@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How long threads that hang in the kernel are waited for at the end.
 const LAST_PATIENCE: Duration = Duration::from_millis(100);
+/// How long is waited for what somebody is to read of the end: lines of the audit log, a word to the service manager.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How long after the first signal another one means: at once.
 const SECOND_THOUGHT: Duration = Duration::from_millis(500);
@@ -73,7 +75,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, pods, stop));
     runtime.shutdown_timeout(LAST_PATIENCE);
     if let Some(audit) = audit {
-        audit.flush(LAST_PATIENCE);
+        audit.flush(LAST_WORDS);
     }
     result
 }
@@ -169,7 +171,7 @@ async fn serve(
     };
     let mut answering = JoinSet::new();
     answering.spawn(watching::serve(ports, watching.clone()));
-    answering.spawn(service::tell(watching, stop.clone()));
+    let telling = tokio::spawn(service::tell(watching, stop.clone()));
     if let Some(pods) = pods {
         answering.spawn(pods.follow(plugins.watch(), plugins.holders().clone()));
     }
@@ -197,6 +199,11 @@ async fn serve(
         }
     }
     plugins.flush();
+    // Its own end is not told where the front end ended first.
+    stop.cancel();
+    let _ = tokio::time::timeout(LAST_WORDS, telling).await;
+    // They take their sockets with them.
+    answering.shutdown().await;
     tracing::info!("stopped");
     Ok(())
 }

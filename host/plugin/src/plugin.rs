@@ -220,6 +220,10 @@ impl Plugin {
                     .board
                     .comes_by(next_look.saturating_duration_since(Instant::now()));
                 self.publish();
+                // Whoever sees that it serves finds what it offers.
+                if self.failing.is_none() {
+                    self.core.board.is(crate::status::State::Serving);
+                }
                 self.say_farewell();
                 self.tell_found().await;
                 let due = pace.due().map_or(next_look, |due| due.min(next_look));
@@ -382,12 +386,12 @@ impl Plugin {
             backoff: backoff(),
         });
         let wait = failing.backoff.next().unwrap_or(LONGEST_BACKOFF);
+        self.core.board.fails(&reason, wait);
         if failing.reason == reason {
             tracing::debug!(plugin = name, family, retry_in = ?wait, "{reason}");
         } else {
             tracing::error!(plugin = name, family, retry_in = ?wait, "{reason}");
         }
-        self.core.board.fails(&reason, wait);
         failing.reason = reason;
         // Plugins after this one must not wait for it for ever.
         if self.resources.is_empty() {

@@ -92,7 +92,9 @@ async fn a_component_that_spins_or_traps_costs_only_itself() -> anyhow::Result<(
         ("spins", plugin(SPIN, NOTHING, NOTHING)),
         ("traps", plugin("unreachable", NOTHING, NOTHING)),
     ] {
-        let host = Setup::new(&policy(&entry("bad.wasm", "")))
+        // Its processor time is over first, however busy the machine is.
+        let entry = entry("bad.wasm", "") + "    limits: {deadline: 30s}\n";
+        let host = Setup::new(&policy(&entry))
             .on(&recording(&[KIND]))
             .with("bad.wasm", bytes);
         let host = host.start().await?;

@@ -121,7 +121,7 @@ async fn c21_ids_stay_and_pods_are_admitted_again_after_a_reboot() -> anyhow::Re
     let text = recording(&[kind]);
     let mut blocks: Vec<_> = text.split_terminator("\n\n").collect();
     blocks.reverse();
-    std::fs::write(host.dir().join("node.umockdev"), blocks.join("\n\n") + "\n\n")?;
+    host.replay(&(blocks.join("\n\n") + "\n\n"))?;
     host.kubelet.start().await?;
     host.spawn()?;
     host.wait(|kubelet| kubelet.devices(&resource) == devices).await?;
@@ -285,10 +285,7 @@ async fn c38_a_device_whose_node_is_gone_is_refused_by_name() -> anyhow::Result<
     let response = allocate(&mut client, &["bench0-1"]).await?;
     let paths: Vec<_> = response.devices.iter().map(|d| d.host_path.as_str()).collect();
     assert_eq!(paths, ["/dev/bench0-1"]);
-    std::fs::write(
-        host.dir().join("node.umockdev"),
-        recording(&[kind]).replace("N: bench0-1\n", ""),
-    )?;
+    host.replay(&recording(&[kind]).replace("N: bench0-1\n", ""))?;
     host.allocatable(&resource, 1).await?;
     let error = allocate(&mut client, &["bench0-0", "bench0-1"]).await.unwrap_err();
     assert_eq!(error.code(), Code::FailedPrecondition);

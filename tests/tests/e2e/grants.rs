@@ -85,6 +85,8 @@ async fn what_is_not_granted_is_refused_and_the_log_says_why() -> anyhow::Result
     let devices: Vec<_> = main.devices.values().map(|device| device.host_path.as_str()).collect();
     assert_eq!(devices, ["/dev/vfio/8"]);
     let refused = |line: &&devgate_tests::Line| line.family == "refused" && line.plugin == "prowler";
+    // The log is read beside all else.
+    host.wait(|_| host.lines().iter().filter(refused).count() >= 14).await?;
     let mut said: Vec<_> = host
         .lines()
         .iter()

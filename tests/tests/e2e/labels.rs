@@ -107,12 +107,8 @@ async fn the_node_s_labels_follow_its_devices_a_restart_and_the_policy() -> anyh
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 
-    std::fs::write(
-        dir.join("node.umockdev"),
-        NODE.split("\nP: /devices/pci0000:00/0000:00:01.0/acme/acme1")
-            .next()
-            .expect("a part"),
-    )?;
+    let first = NODE.split("\nP: /devices/pci0000:00/0000:00:01.0/acme/acme1").next();
+    host.replay(first.expect("a part"))?;
     let one = [
         "example.com/acme.count=1",
         "example.com/acme.has.acme0=true",

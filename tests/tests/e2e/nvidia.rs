@@ -65,7 +65,7 @@ fn without_slot(recording: &str, address: &str) -> String {
 }
 
 fn play(host: &Host, recording: &str) -> anyhow::Result<()> {
-    Ok(std::fs::write(host.dir().join("node.umockdev"), recording)?)
+    host.replay(recording)
 }
 
 async fn started(policy: &str, recording: &str) -> anyhow::Result<Host> {

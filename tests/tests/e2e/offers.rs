@@ -112,7 +112,7 @@ async fn a_device_that_vanished_is_not_given() -> anyhow::Result<()> {
         .await?;
     host.allocatable("devgate.dev/bench0", 2).await?;
     let without = recording(&[kind]).replace("N: bench0-1\n", "");
-    std::fs::write(host.dir().join("node.umockdev"), without)?;
+    host.replay(&without)?;
     host.allocatable("devgate.dev/bench0", 1).await?;
     let line = host.logged(|line| line.message.contains("is unhealthy")).await?;
     insta::assert_snapshot!(line.message, @"plugin bench0: device bench0-1 is unhealthy: node /dev/bench0-1 is missing");
@@ -122,7 +122,7 @@ async fn a_device_that_vanished_is_not_given() -> anyhow::Result<()> {
         .await
         .unwrap_err();
     assert!(error.to_string().contains("Requested: 2, Available: 1"), "{error}");
-    std::fs::write(host.dir().join("node.umockdev"), recording(&[kind]))?;
+    host.replay(&recording(&[kind]))?;
     host.allocatable("devgate.dev/bench0", 2).await?;
     Ok(())
 }

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How long components may take to load: some languages' take long to compile.
 const LOADING: Duration = Duration::from_secs(300);
+/// How long they may take to be registered; what cannot be, the steps tell.
+const REGISTERING: Duration = Duration::from_secs(5);
 /// How long the host may take to notice that its node has changed.
 const NOTICING: Duration = Duration::from_secs(10);
 /// How often the host asks the kubelet who has what, in milliseconds: scenarios do not wait for half a minute until a device is
@@ -152,14 +154,20 @@ impl Prepared {
 }
 
 impl Play {
-    /// Waits until the host answers and no plugin is being loaded any more.
+    /// Waits until the host answers, no plugin is being loaded any more, and the kubelet has what they offer: no step's time is
+    /// used up by the start.
     async fn loaded(&mut self) -> anyhow::Result<Report> {
-        let deadline = Instant::now() + LOADING;
+        let (deadline, mut loaded) = (Instant::now() + LOADING, None);
         loop {
             if let Ok(report) = ask::ask(&self.stage.status_socket()).await
                 && report.plugins.iter().all(|plugin| plugin.state != State::Loading)
             {
-                return Ok(report);
+                let since = *loaded.get_or_insert_with(Instant::now);
+                let mut offered = report.plugins.iter().flat_map(|plugin| &plugin.resources);
+                let is_known = |name: &str| self.stage.kubelet.capacity(name).is_some();
+                if offered.all(|resource| is_known(&resource.name)) || since.elapsed() > REGISTERING {
+                    return Ok(report);
+                }
             }
             if let Some(status) = self.stage.ended() {
                 bail!(

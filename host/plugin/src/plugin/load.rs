@@ -34,6 +34,7 @@ impl Plugin {
             let looked = Instant::now();
             let matched = self.matched().await;
             if self.is_idle(&matched) {
+                self.core.board.is(State::Idle);
                 if !was_idle {
                     tracing::info!(
                         plugin = name,
@@ -43,7 +44,6 @@ impl Plugin {
                 was_idle = true;
                 // Why it could not be had when it was needed says nothing of the next time, which may be days later.
                 said.clear();
-                self.core.board.is(State::Idle);
                 self.core.board.comes_by(self.policy().health.enumerate_every);
                 self.core.ledger.report(self.core.place, Vec::new());
                 self.publish();

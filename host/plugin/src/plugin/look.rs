@@ -7,7 +7,6 @@ use crate::component::Component;
 use crate::grants::GrantedNode;
 use crate::health::UnitHealth;
 use crate::inventory::{PoolRecord, UnitRecord};
-use crate::status::State;
 use devgate_model::{CallError, GuestFault, ResourceName, UnitId, Verdict};
 use devgate_node::Node;
 use std::collections::hash_map::Entry;
@@ -45,7 +44,6 @@ impl Plugin {
                 self.take_verdicts(&pool.units, &verdicts);
             }
             self.recovered();
-            self.core.board.is(State::Serving);
         }
         Ok(())
     }
