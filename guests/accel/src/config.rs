@@ -2,14 +2,13 @@
 
 use crate::drivers;
 use devgate_sdk::Error;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use devgate_sdk::fields::Fields;
 
 /// The whole configuration; every key has a default.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Config {
     /// By driver, what its devices are offered as.
-    resources: BTreeMap<String, String>,
+    resources: Vec<(String, String)>,
     /// The most errors that are not corrected which a healthy device may have had; without it they are not looked at.
     pub(crate) uncorrectable_errors: Option<u64>,
 }
@@ -18,7 +17,8 @@ impl Config {
     /// What devices of a driver are offered as; nothing for a driver that nobody named.
     pub(crate) fn resource(&self, driver: &str) -> Option<&str> {
         let known = || drivers::of(driver).map(|driver| driver.resource);
-        self.resources.get(driver).map(String::as_str).or_else(known)
+        let named = self.resources.iter().find(|(name, _)| name == driver);
+        named.map(|(_, resource)| resource.as_str()).or_else(known)
     }
 }
 
@@ -27,41 +27,15 @@ impl Config {
 /// # Errors
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let refused = |problem: &str| Error::invalid(format!("config{problem}"));
-    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
+    let mut fields = Fields::parse(json)?;
     let mut config = Config::default();
-    let fields = match value {
-        Value::Null => return Ok(config),
-        Value::Object(fields) => fields,
-        _ => return Err(refused(": must be a mapping")),
-    };
-    for (key, value) in &fields {
-        match key.as_str() {
-            "resources" => {
-                let names = value
-                    .as_object()
-                    .ok_or_else(|| refused(" resources: must be a mapping from drivers to names"))?;
-                for (driver, name) in names {
-                    let name = name.as_str().filter(|name| name.contains('/'));
-                    let name = name.ok_or_else(|| {
-                        refused(&format!(
-                            " resources.{driver}: must be a resource's name, such as vendor.com/npu"
-                        ))
-                    })?;
-                    config.resources.insert(driver.clone(), name.to_owned());
-                }
-            }
-            "uncorrectable-errors" => {
-                let number = value.as_u64();
-                let problem = " uncorrectable-errors: must be a whole number, 0 or more";
-                config.uncorrectable_errors = Some(number.ok_or_else(|| refused(problem))?);
-            }
-            _ => {
-                let known = "known here: resources, uncorrectable-errors";
-                return Err(refused(&format!(": unknown key `{key}`; {known}")));
-            }
+    if let Some(resources) = fields.take("resources") {
+        for (driver, name) in resources.entries()? {
+            config.resources.push((driver, name.resource()?.to_owned()));
         }
     }
+    config.uncorrectable_errors = fields.number("uncorrectable-errors")?;
+    fields.end()?;
     Ok(config)
 }
 
@@ -86,12 +60,12 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let name = "must be a resource's name, such as vendor.com/npu";
+        let name = "must be a resource's name, such as vendor.com/device";
         for (json, message) in [
-            ("[]", "config: must be a mapping".to_owned()),
+            ("[]", "config: must be a mapping, is a list".to_owned()),
             (
                 r#"{"resources": []}"#,
-                "config resources: must be a mapping from drivers to names".to_owned(),
+                "config resources: must be a mapping, is a list".to_owned(),
             ),
             (
                 r#"{"resources": {"qaic": "npu"}}"#,
@@ -99,11 +73,11 @@ mod tests {
             ),
             (
                 r#"{"resources": {"qaic": 1}}"#,
-                format!("config resources.qaic: {name}"),
+                format!("config resources.qaic: {name}, is a number"),
             ),
             (
                 r#"{"uncorrectable-errors": "0"}"#,
-                "config uncorrectable-errors: must be a whole number, 0 or more".to_owned(),
+                "config uncorrectable-errors: must be a whole number, 0 or more, is text".to_owned(),
             ),
             (
                 r#"{"resource": 1}"#,

@@ -1,7 +1,7 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
 use devgate_sdk::Error;
-use serde_json::Value;
+use devgate_sdk::fields::Fields;
 
 /// The whole configuration; every key has a default.
 #[derive(Debug, PartialEq)]
@@ -40,39 +40,18 @@ impl Default for Config {
 /// # Errors
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let refused = |problem: &str| Error::invalid(format!("config{problem}"));
-    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
-    let mut config = Config::default();
-    let fields = match value {
-        Value::Null => return Ok(config),
-        Value::Object(fields) => fields,
-        _ => return Err(refused(": must be a mapping")),
+    let mut fields = Fields::parse(json)?;
+    let default = Config::default();
+    let names = [("single", Naming::Single), ("mixed", Naming::Mixed)];
+    let config = Config {
+        naming: fields.choice("naming", &names)?.unwrap_or(default.naming),
+        uncorrectable_errors: fields
+            .number("uncorrectable-errors")?
+            .unwrap_or(default.uncorrectable_errors),
+        bad_pages: fields.number("bad-pages")?,
+        graphics: fields.switch("graphics")?.unwrap_or(default.graphics),
     };
-    for (key, value) in &fields {
-        let number = || {
-            let number = value.as_u64();
-            number.ok_or_else(|| refused(&format!(" {key}: must be a whole number, 0 or more")))
-        };
-        match key.as_str() {
-            "naming" => {
-                config.naming = match value.as_str() {
-                    Some("single") => Naming::Single,
-                    Some("mixed") => Naming::Mixed,
-                    _ => return Err(refused(" naming: must be single or mixed")),
-                }
-            }
-            "uncorrectable-errors" => config.uncorrectable_errors = number()?,
-            "bad-pages" => config.bad_pages = Some(number()?),
-            "graphics" => {
-                let switch = value.as_bool();
-                config.graphics = switch.ok_or_else(|| refused(" graphics: must be true or false"))?;
-            }
-            _ => {
-                let known = "known here: naming, uncorrectable-errors, bad-pages, graphics";
-                return Err(refused(&format!(": unknown key `{key}`; {known}")));
-            }
-        }
-    }
+    fields.end()?;
     Ok(config)
 }
 
@@ -102,13 +81,16 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (json, message) in [
-            ("[]", "config: must be a mapping"),
+            ("[]", "config: must be a mapping, is a list"),
             (r#"{"naming": "both"}"#, "config naming: must be single or mixed"),
             (
                 r#"{"bad-pages": -1}"#,
                 "config bad-pages: must be a whole number, 0 or more",
             ),
-            (r#"{"graphics": "yes"}"#, "config graphics: must be true or false"),
+            (
+                r#"{"graphics": "yes"}"#,
+                "config graphics: must be true or false, is text",
+            ),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);
         }

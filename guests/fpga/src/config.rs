@@ -1,10 +1,7 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
 use devgate_sdk::Error;
-use serde_json::Value;
-
-/// What the keys are, for a message about one that is not.
-const KNOWN: &str = "known here: dfl, dfl-domain, xrt, xrt-domain, serial";
+use devgate_sdk::fields::Fields;
 
 /// The whole configuration; every key has a default.
 #[derive(Debug, PartialEq)]
@@ -56,52 +53,31 @@ impl Default for Config {
 /// # Errors
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
-    let mut config = Config::default();
-    let fields = match value {
-        Value::Null => return Ok(config),
-        Value::Object(fields) => fields,
-        _ => return Err(refused(": must be a mapping")),
+    let mut fields = Fields::parse(json)?;
+    let default = Config::default();
+    let dfl = [("af", Dfl::Function), ("region", Dfl::Region), ("none", Dfl::Off)];
+    let xrt = [("card", Xrt::Card), ("function", Xrt::Function), ("none", Xrt::Off)];
+    let config = Config {
+        dfl: fields.choice("dfl", &dfl)?.unwrap_or(default.dfl),
+        dfl_domain: domain(&mut fields, "dfl-domain")?.unwrap_or(default.dfl_domain),
+        xrt: fields.choice("xrt", &xrt)?.unwrap_or(default.xrt),
+        xrt_domain: domain(&mut fields, "xrt-domain")?.unwrap_or(default.xrt_domain),
+        serial: fields.switch("serial")?.unwrap_or(default.serial),
     };
-    for (key, value) in &fields {
-        match key.as_str() {
-            "dfl" => {
-                config.dfl = match value.as_str() {
-                    Some("af") => Dfl::Function,
-                    Some("region") => Dfl::Region,
-                    Some("none") => Dfl::Off,
-                    _ => return Err(refused(" dfl: must be af, region or none")),
-                }
-            }
-            "xrt" => {
-                config.xrt = match value.as_str() {
-                    Some("card") => Xrt::Card,
-                    Some("function") => Xrt::Function,
-                    Some("none") => Xrt::Off,
-                    _ => return Err(refused(" xrt: must be card, function or none")),
-                }
-            }
-            "dfl-domain" => config.dfl_domain = domain(key, value)?,
-            "xrt-domain" => config.xrt_domain = domain(key, value)?,
-            "serial" => {
-                let switch = value.as_bool();
-                config.serial = switch.ok_or_else(|| refused(" serial: must be true or false"))?;
-            }
-            _ => return Err(refused(&format!(": unknown key `{key}`; {KNOWN}"))),
-        }
-    }
+    fields.end()?;
     Ok(config)
 }
 
-fn refused(problem: &str) -> Error {
-    Error::invalid(format!("config{problem}"))
-}
-
 /// The host says what else is wrong with a name, when it is offered.
-fn domain(key: &str, value: &Value) -> Result<String, Error> {
-    let text = value.as_str().filter(|text| !text.is_empty() && !text.contains('/'));
-    let wrong = || refused(&format!(" {key}: must be a domain, such as vendor.com"));
-    Ok(text.ok_or_else(wrong)?.to_owned())
+fn domain(fields: &mut Fields, key: &str) -> Result<Option<String>, Error> {
+    let Some(field) = fields.take(key) else {
+        return Ok(None);
+    };
+    let domain = field.text()?;
+    if domain.is_empty() || domain.contains('/') {
+        return Err(field.refused("must be a domain, such as vendor.com"));
+    }
+    Ok(Some(domain.to_owned()))
 }
 
 #[cfg(test)]
@@ -129,14 +105,17 @@ mod tests {
     #[test]
     fn what_means_nothing_is_refused_and_named() {
         for (json, message) in [
-            ("[]", "config: must be a mapping"),
+            ("[]", "config: must be a mapping, is a list"),
             (r#"{"dfl": "regiondevel"}"#, "config dfl: must be af, region or none"),
-            (r#"{"xrt": true}"#, "config xrt: must be card, function or none"),
+            (
+                r#"{"xrt": true}"#,
+                "config xrt: must be card, function or none, is true or false",
+            ),
             (
                 r#"{"xrt-domain": "amd.com/x"}"#,
                 "config xrt-domain: must be a domain, such as vendor.com",
             ),
-            (r#"{"serial": "yes"}"#, "config serial: must be true or false"),
+            (r#"{"serial": "yes"}"#, "config serial: must be true or false, is text"),
             (
                 r#"{"mode": "af"}"#,
                 "config: unknown key `mode`; known here: dfl, dfl-domain, xrt, xrt-domain, serial",

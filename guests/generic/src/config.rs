@@ -1,8 +1,8 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
-use crate::fields::{Field, Fields};
 use crate::{env, id};
 use devgate_sdk::Error;
+use devgate_sdk::fields::{Field, Fields};
 
 /// The whole configuration.
 #[derive(Debug, PartialEq)]
@@ -92,17 +92,10 @@ impl Config {
 /// # Errors
 /// `invalid`, naming the place and what would be right there.
 pub(crate) fn parse(json: &str, by_path: bool) -> Result<Config, Error> {
-    let value = serde_json::from_str(json).map_err(|error| Error::invalid(format!("config: not JSON: {error}")))?;
-    let root = Field {
-        path: String::new(),
-        value,
-    };
-    if root.value.is_null() {
-        return Err(Error::invalid(
-            "config: empty; write `devices:` with a list of what to offer",
-        ));
+    let mut fields = Fields::parse(json)?;
+    if fields.is_empty() {
+        return Err(fields.refused("empty; write `devices:` with a list of what to offer"));
     }
-    let mut fields = root.fields()?;
     let list = fields.require("devices")?.list()?;
     fields.end()?;
     let entries: Vec<Entry> = list
@@ -115,22 +108,18 @@ pub(crate) fn parse(json: &str, by_path: bool) -> Result<Config, Error> {
 
 fn entry(field: Field, by_path: bool) -> Result<Entry, Error> {
     let mut fields = field.fields()?;
-    let resource = fields.require("resource")?.text()?;
+    let resource = fields.require("resource")?.resource()?.to_owned();
     let env = fields.take("env").map(rules).transpose()?.unwrap_or_default();
     let units = match fields.take("group") {
         None => Units::Each(selector(&mut fields)?),
         Some(group) => {
-            let id = fields.require("id")?;
-            let place = Field {
-                path: id.path.clone(),
-                value: serde_json::Value::Null,
-            };
-            let id = id.text()?;
-            if let Some(problem) = id::problem(&id) {
-                return Err(place.refused(problem));
+            let field = fields.require("id")?;
+            let id = field.text()?;
+            if let Some(problem) = id::problem(id) {
+                return Err(field.refused(problem));
             }
             Units::Group {
-                id,
+                id: id.to_owned(),
                 members: group
                     .list()?
                     .into_iter()
@@ -144,19 +133,20 @@ fn entry(field: Field, by_path: bool) -> Result<Entry, Error> {
 }
 
 fn rules(field: Field) -> Result<Vec<(String, String)>, Error> {
-    let path = field.path.clone();
-    let texts = field.texts()?;
-    for (name, rule) in &texts {
+    let mut rules = Vec::new();
+    for (name, field) in field.entries()? {
+        let rule = field.text()?;
         if let Some(problem) = env::problem(rule) {
-            return Err(Error::invalid(format!("config {path}.{name}: {problem}")));
+            return Err(field.refused(problem));
         }
+        rules.push((name, rule.to_owned()));
     }
-    Ok(texts)
+    Ok(rules)
 }
 
 fn member(field: Field, by_path: bool) -> Result<Member, Error> {
     let mut fields = field.fields()?;
-    let optional = fields.take("optional").map(Field::switch).transpose()?.unwrap_or(false);
+    let optional = fields.switch("optional")?.unwrap_or(false);
     let what = match fields.take("node") {
         None => What::Devices(selector(&mut fields)?),
         Some(node) if !by_path => {
@@ -164,7 +154,7 @@ fn member(field: Field, by_path: bool) -> Result<Member, Error> {
                 node.refused("generic.wasm reaches no node by its path; use generic-paths.wasm and `host-nodes`")
             );
         }
-        Some(node) => What::Node(node.text()?),
+        Some(node) => What::Node(node.text()?.to_owned()),
     };
     fields.end()?;
     Ok(Member { what, optional })
@@ -187,25 +177,24 @@ fn selector(fields: &mut Fields) -> Result<Selector, Error> {
         name: fields.text("name")?,
         driver: fields.text("driver")?,
         exact,
-        attributes: fields
-            .take("attributes")
-            .map(Field::texts)
-            .transpose()?
-            .unwrap_or_default(),
+        attributes: fields.take("attributes").map(patterns).transpose()?.unwrap_or_default(),
     })
+}
+
+fn patterns(field: Field) -> Result<Vec<(String, String)>, Error> {
+    let pattern = |(name, field): (String, Field)| Ok((name, field.text()?.to_owned()));
+    field.entries()?.into_iter().map(pattern).collect()
 }
 
 fn usb_ids(field: Field) -> Result<Vec<(&'static str, String)>, Error> {
     let mut fields = field.fields()?;
     let mut exact = Vec::new();
     for (key, attribute) in [("vendor", "idVendor"), ("product", "idProduct")] {
-        if let Some(text) = fields.text(key)? {
-            let digits = text.strip_prefix("0x").unwrap_or(&text).to_ascii_lowercase();
+        if let Some(field) = fields.take(key) {
+            let text = field.text()?;
+            let digits = text.strip_prefix("0x").unwrap_or(text).to_ascii_lowercase();
             if digits.len() != 4 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-                let place = format!("config {}.{key}", fields.path());
-                return Err(Error::invalid(format!(
-                    "{place}: must be four hexadecimal digits in quotes, as in \"0403\""
-                )));
+                return Err(field.refused("must be four hexadecimal digits in quotes, as in \"0403\""));
             }
             exact.push((attribute, digits));
         }

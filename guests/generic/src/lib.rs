@@ -5,7 +5,6 @@
 
 mod config;
 mod env;
-mod fields;
 mod glob;
 mod health;
 mod id;

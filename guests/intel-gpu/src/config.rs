@@ -1,7 +1,7 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
 use devgate_sdk::Error;
-use serde_json::Value;
+use devgate_sdk::fields::{Field, Fields};
 
 /// The whole configuration; every key has a default.
 #[derive(Debug, Default, PartialEq)]
@@ -39,53 +39,33 @@ impl Config {
 /// # Errors
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let refused = |problem: &str| Error::invalid(format!("config{problem}"));
-    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
-    let mut config = Config::default();
-    let fields = match value {
-        Value::Null => return Ok(config),
-        Value::Object(fields) => fields,
-        _ => return Err(refused(": must be a mapping")),
+    let mut fields = Fields::parse(json)?;
+    let monitoring = [
+        ("none", Monitoring::None),
+        ("cards", Monitoring::Cards),
+        ("all", Monitoring::All),
+    ];
+    let config = Config {
+        allow: fields.take("allow").map(ids).transpose()?.unwrap_or_default(),
+        deny: fields.take("deny").map(ids).transpose()?.unwrap_or_default(),
+        monitoring: fields.choice("monitoring", &monitoring)?.unwrap_or_default(),
+        strict: fields.switch("strict")?.unwrap_or(false),
     };
-    for (key, value) in &fields {
-        let list = || {
-            ids(value).ok_or_else(|| refused(&format!(" {key}: must be a list of PCI device ids such as \"0x56c0\"")))
-        };
-        match key.as_str() {
-            "allow" => config.allow = list()?,
-            "deny" => config.deny = list()?,
-            "monitoring" => {
-                config.monitoring = match value.as_str() {
-                    Some("none") => Monitoring::None,
-                    Some("cards") => Monitoring::Cards,
-                    Some("all") => Monitoring::All,
-                    _ => return Err(refused(" monitoring: must be none, cards or all")),
-                }
-            }
-            "strict" => {
-                config.strict = value
-                    .as_bool()
-                    .ok_or_else(|| refused(" strict: must be true or false"))?
-            }
-            _ => {
-                let known = "known here: allow, deny, monitoring, strict";
-                return Err(refused(&format!(": unknown key `{key}`; {known}")));
-            }
-        }
-    }
+    fields.end()?;
     Ok(config)
 }
 
 /// Four hexadecimal digits each, as the kernel writes them. A part of an id is none: `56c` would be several.
-fn ids(value: &Value) -> Option<Vec<String>> {
-    let id = |value: &Value| {
-        let text = value.as_str()?.to_ascii_lowercase();
+fn ids(list: Field) -> Result<Vec<String>, Error> {
+    let id = |field: Field| {
+        let text = field.text()?.to_ascii_lowercase();
         let digits = text.strip_prefix("0x").unwrap_or(&text);
-        let whole = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-        whole.then(|| format!("0x{digits}"))
+        if digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Ok(format!("0x{digits}"));
+        }
+        Err(field.refused("must be a PCI device id, such as \"0x56c0\""))
     };
-    let ids: Option<Vec<String>> = value.as_array()?.iter().map(id).collect();
-    ids.filter(|ids| !ids.is_empty())
+    list.list()?.into_iter().map(id).collect()
 }
 
 #[cfg(test)]
@@ -121,21 +101,26 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let ids = "must be a list of PCI device ids such as \"0x56c0\"";
         for (json, message) in [
-            ("1", "config: must be a mapping".to_owned()),
-            (r#"{"allow": "0x56c0"}"#, format!("config allow: {ids}")),
-            (r#"{"allow": []}"#, format!("config allow: {ids}")),
-            (r#"{"deny": ["0x56c"]}"#, format!("config deny: {ids}")),
-            (r#"{"deny": [22208]}"#, format!("config deny: {ids}")),
+            ("1", "config: must be a mapping, is a number"),
+            (r#"{"allow": "0x56c0"}"#, "config allow: must be a list, is text"),
+            (r#"{"allow": []}"#, "config allow: must not be empty"),
+            (
+                r#"{"deny": ["0x4680", "0x56c"]}"#,
+                "config deny[1]: must be a PCI device id, such as \"0x56c0\"",
+            ),
+            (
+                r#"{"deny": [22208]}"#,
+                "config deny[0]: must be text in quotes, is a number",
+            ),
             (
                 r#"{"monitoring": true}"#,
-                "config monitoring: must be none, cards or all".to_owned(),
+                "config monitoring: must be none, cards or all, is true or false",
             ),
-            (r#"{"strict": 1}"#, "config strict: must be true or false".to_owned()),
+            (r#"{"strict": 1}"#, "config strict: must be true or false, is a number"),
             (
                 r#"{"allow-ids": []}"#,
-                "config: unknown key `allow-ids`; known here: allow, deny, monitoring, strict".to_owned(),
+                "config: unknown key `allow-ids`; known here: allow, deny, monitoring, strict",
             ),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);

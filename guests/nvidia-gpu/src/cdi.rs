@@ -37,7 +37,7 @@ impl Specification {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let devices = match serde_json::from_str::<Value>(text) {
+        let devices = match text.parse::<Value>() {
             Ok(json) => json.get("devices")?.as_array()?.iter().filter_map(of_json).collect(),
             Err(_) => of_yaml(text),
         };

@@ -1,8 +1,8 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
-use crate::xid::Action;
+use crate::xid::{self, Action};
 use devgate_sdk::Error;
-use serde_json::{Map, Value};
+use devgate_sdk::fields::{Field, Fields};
 use std::collections::BTreeMap;
 
 /// The whole configuration; every key has a default.
@@ -58,83 +58,48 @@ pub(crate) enum Ids {
 /// # Errors
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let refused = |problem: &str| Error::invalid(format!("config{problem}"));
-    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
-    let mut config = Config::default();
-    let fields = match value {
-        Value::Null => return Ok(config),
-        Value::Object(fields) => fields,
-        _ => return Err(refused(": must be a mapping")),
+    let mut fields = Fields::parse(json)?;
+    let default = Config::default();
+    let ids = [("uuid", Ids::Uuid), ("pci", Ids::Pci)];
+    let config = Config {
+        ids: fields.choice("ids", &ids)?.unwrap_or(default.ids),
+        fatal_errors: fields.number("fatal-errors")?.unwrap_or(default.fatal_errors),
+        link_width: fields.take("link-width").map_or(Ok(default.link_width), lanes)?,
+        modeset: fields.switch("modeset")?.unwrap_or(default.modeset),
+        gpus: fields.switch("gpus")?.unwrap_or(default.gpus),
+        mig: fields.resource("mig")?,
+        vfio: fields.resource("vfio")?,
+        cdi_spec: fields.take("cdi-spec").map(path).transpose()?,
+        xid: fields.take("xid").map_or(Ok(default.xid), xids)?,
     };
-    for (key, value) in &fields {
-        let number = || {
-            let number = value.as_u64();
-            number.ok_or_else(|| refused(&format!(" {key}: must be a whole number, 0 or more")))
-        };
-        match key.as_str() {
-            "ids" => {
-                config.ids = match value.as_str() {
-                    Some("uuid") => Ids::Uuid,
-                    Some("pci") => Ids::Pci,
-                    _ => return Err(refused(" ids: must be uuid or pci")),
-                }
-            }
-            "fatal-errors" => config.fatal_errors = number()?,
-            "link-width" => {
-                config.link_width = number()?;
-                if config.link_width > 32 {
-                    return Err(refused(" link-width: must be at most 32"));
-                }
-            }
-            "modeset" | "gpus" => {
-                let switch = value.as_bool();
-                let switch = switch.ok_or_else(|| refused(&format!(" {key}: must be true or false")))?;
-                match key.as_str() {
-                    "gpus" => config.gpus = switch,
-                    _ => config.modeset = switch,
-                }
-            }
-            "mig" | "vfio" | "cdi-spec" => {
-                let text = value.as_str().filter(|text| text.contains('/'));
-                let what = if key == "cdi-spec" {
-                    "an absolute path"
-                } else {
-                    "a resource's name"
-                };
-                let text = text.ok_or_else(|| refused(&format!(" {key}: must be {what}")))?;
-                let into = match key.as_str() {
-                    "mig" => &mut config.mig,
-                    "vfio" => &mut config.vfio,
-                    _ => &mut config.cdi_spec,
-                };
-                *into = Some(text.to_owned());
-            }
-            "xid" => {
-                let words = value.as_object().ok_or_else(|| refused(" xid: must be a mapping"))?;
-                config.xid = xids(words).map_err(|problem| refused(&problem))?;
-            }
-            _ => {
-                let known = "known here: ids, fatal-errors, link-width, modeset, gpus, mig, vfio, cdi-spec, xid";
-                return Err(refused(&format!(": unknown key `{key}`; {known}")));
-            }
-        }
-    }
+    fields.end()?;
     Ok(config)
 }
 
+fn lanes(field: Field) -> Result<u64, Error> {
+    match field.number()? {
+        number @ 0..=32 => Ok(number),
+        _ => Err(field.refused("must be at most 32")),
+    }
+}
+
+fn path(field: Field) -> Result<String, Error> {
+    let path = field.text()?;
+    if !path.starts_with('/') {
+        return Err(field.refused("must be an absolute path"));
+    }
+    Ok(path.to_owned())
+}
+
 /// The admin's words for codes.
-fn xids(words: &Map<String, Value>) -> Result<BTreeMap<u32, Action>, String> {
-    let word = |(code, word): (&String, &Value)| {
-        let number = code
-            .parse()
-            .ok()
-            .filter(|number: &u32| number.to_string() == *code && *number < 1_000);
-        let number = number.ok_or_else(|| format!(" xid: `{code}` must be a code, such as \"94\""))?;
-        let action = word.as_str().and_then(Action::from_word);
-        let action = action.ok_or_else(|| format!(" xid {code}: must be ignore, restart-app, reset or restart"))?;
-        Ok((number, action))
+fn xids(field: Field) -> Result<BTreeMap<u32, Action>, Error> {
+    let word = |(code, word): (String, Field)| {
+        let number = code.parse().ok();
+        let number = number.filter(|number: &u32| number.to_string() == code && *number < 1_000);
+        let number = number.ok_or_else(|| word.refused("its key must be a code, such as \"94\""))?;
+        Ok((number, word.choice(&xid::WORDS)?))
     };
-    words.iter().map(word).collect()
+    field.entries()?.into_iter().map(word).collect()
 }
 
 #[cfg(test)]
@@ -176,7 +141,7 @@ mod tests {
     #[test]
     fn what_means_nothing_is_refused_and_named() {
         for (json, message) in [
-            ("[]", "config: must be a mapping"),
+            ("[]", "config: must be a mapping, is a list"),
             (r#"{"ids": "index"}"#, "config ids: must be uuid or pci"),
             (
                 r#"{"fatal-errors": -1}"#,
@@ -184,29 +149,41 @@ mod tests {
             ),
             (
                 r#"{"link-width": "16"}"#,
-                "config link-width: must be a whole number, 0 or more",
+                "config link-width: must be a whole number, 0 or more, is text",
             ),
             (r#"{"link-width": 33}"#, "config link-width: must be at most 32"),
-            (r#"{"modeset": 1}"#, "config modeset: must be true or false"),
+            (
+                r#"{"modeset": 1}"#,
+                "config modeset: must be true or false, is a number",
+            ),
             (
                 r#"{"xids": {}}"#,
                 "config: unknown key `xids`; known here: ids, fatal-errors, link-width, modeset, gpus, mig, vfio, cdi-spec, xid",
             ),
-            (r#"{"mig": true}"#, "config mig: must be a resource's name"),
-            (r#"{"vfio": "gpu"}"#, "config vfio: must be a resource's name"),
-            (r#"{"cdi-spec": 1}"#, "config cdi-spec: must be an absolute path"),
-            (r#"{"xid": ["94"]}"#, "config xid: must be a mapping"),
+            (
+                r#"{"mig": true}"#,
+                "config mig: must be a resource's name, such as vendor.com/device, is true or false",
+            ),
+            (
+                r#"{"vfio": "gpu"}"#,
+                "config vfio: must be a resource's name, such as vendor.com/device",
+            ),
+            (
+                r#"{"cdi-spec": "nvidia.yaml"}"#,
+                "config cdi-spec: must be an absolute path",
+            ),
+            (r#"{"xid": ["94"]}"#, "config xid: must be a mapping, is a list"),
             (
                 r#"{"xid": {"094": "ignore"}}"#,
-                "config xid: `094` must be a code, such as \"94\"",
+                "config xid.094: its key must be a code, such as \"94\"",
             ),
             (
                 r#"{"xid": {"all": "ignore"}}"#,
-                "config xid: `all` must be a code, such as \"94\"",
+                "config xid.all: its key must be a code, such as \"94\"",
             ),
             (
                 r#"{"xid": {"94": "Ignore"}}"#,
-                "config xid 94: must be ignore, restart-app, reset or restart",
+                "config xid.94: must be ignore, restart-app, reset or restart",
             ),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);

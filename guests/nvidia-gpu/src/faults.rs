@@ -242,7 +242,9 @@ impl Faults {
 
     /// What was stored; nothing where that is of another version or no such thing.
     fn parse(blob: &[u8]) -> Self {
-        let Ok(value) = serde_json::from_slice::<Value>(blob) else {
+        // As text and not as bytes, for which there would be a second parser in the component.
+        let value: Option<Value> = str::from_utf8(blob).ok().and_then(|text| text.parse().ok());
+        let Some(value) = value else {
             return Self::default();
         };
         if at(&value, "version").as_u64() != Some(VERSION) {

@@ -20,16 +20,19 @@ pub(crate) enum Action {
 
 use Action::{Ignore, Reset, Restart, RestartApp};
 
+/// The words that a policy uses for them.
+pub(crate) const WORDS: [(&str, Action); 4] = [
+    ("ignore", Ignore),
+    ("restart-app", RestartApp),
+    ("reset", Reset),
+    ("restart", Restart),
+];
+
 impl Action {
     /// From the word that a policy uses.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "ignore" => Some(Ignore),
-            "restart-app" => Some(RestartApp),
-            "reset" => Some(Reset),
-            "restart" => Some(Restart),
-            _ => None,
-        }
+        let named = WORDS.iter().find(|(name, _)| *name == word);
+        named.map(|(_, action)| *action)
     }
 }
 

@@ -2,11 +2,7 @@
 
 use crate::size;
 use devgate_sdk::Error;
-use serde_json::Value;
-
-/// What the keys are, for a message about one that is not.
-const KNOWN: &str =
-    "known here: resource, unit, vfio, transport, min-size, partitioned, ids, ports, serial, temperature";
+use devgate_sdk::fields::{Field, Fields};
 
 /// The whole configuration; every key has a default.
 #[derive(Debug, PartialEq)]
@@ -81,81 +77,39 @@ impl Default for Config {
 /// # Errors
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
-    let mut config = Config::default();
-    let fields = match value {
-        Value::Null => return Ok(config),
-        Value::Object(fields) => fields,
-        _ => return Err(refused(": must be a mapping")),
+    let mut fields = Fields::parse(json)?;
+    let default = Config::default();
+    let kinds = [("namespace", Kind::Namespace), ("controller", Kind::Controller)];
+    let names = [("address", Ids::Address), ("wwid", Ids::Wwid), ("name", Ids::Name)];
+    let ports = [("several", Ports::Several), ("one", Ports::One)];
+    let config = Config {
+        resource: fields.resource("resource")?.unwrap_or(default.resource),
+        unit: fields.choice("unit", &kinds)?.unwrap_or(default.unit),
+        vfio: fields.resource("vfio")?,
+        transports: fields.texts("transport")?.unwrap_or(default.transports),
+        min_size: fields.take("min-size").map_or(Ok(default.min_size), bytes)?,
+        partitioned: fields.switch("partitioned")?.unwrap_or(default.partitioned),
+        ids: fields.choice("ids", &names)?.unwrap_or(default.ids),
+        ports: fields.choice("ports", &ports)?.unwrap_or(default.ports),
+        serial: fields.switch("serial")?.unwrap_or(default.serial),
+        temperature: fields.switch("temperature")?.unwrap_or(default.temperature),
     };
-    for (key, value) in &fields {
-        match key.as_str() {
-            "resource" => config.resource = text(key, value)?,
-            "vfio" => config.vfio = Some(text(key, value)?),
-            "unit" => {
-                config.unit = match value.as_str() {
-                    Some("namespace") => Kind::Namespace,
-                    Some("controller") => Kind::Controller,
-                    _ => return Err(refused(" unit: must be namespace or controller")),
-                }
-            }
-            "ids" => {
-                config.ids = match value.as_str() {
-                    Some("address") => Ids::Address,
-                    Some("wwid") => Ids::Wwid,
-                    Some("name") => Ids::Name,
-                    _ => return Err(refused(" ids: must be address, wwid or name")),
-                }
-            }
-            "transport" => config.transports = texts(key, value)?,
-            "min-size" => {
-                let size = value.as_u64().or_else(|| value.as_str().and_then(size::parse));
-                config.min_size = size.ok_or_else(|| refused(" min-size: must be a size, such as 500GB or 1TiB"))?;
-            }
-            "ports" => {
-                config.ports = match value.as_str() {
-                    Some("several") => Ports::Several,
-                    Some("one") => Ports::One,
-                    _ => return Err(refused(" ports: must be several or one")),
-                }
-            }
-            "partitioned" => config.partitioned = switch(key, value)?,
-            "serial" => config.serial = switch(key, value)?,
-            "temperature" => config.temperature = switch(key, value)?,
-            _ => return Err(refused(&format!(": unknown key `{key}`; {KNOWN}"))),
-        }
-    }
+    fields.end()?;
     if config.vfio.as_ref() == Some(&config.resource) {
-        return Err(refused(" vfio: must be another resource than `resource`"));
+        return Err(Error::invalid("config vfio: must be another resource than `resource`"));
     }
     if config.unit == Kind::Controller && config.ids == Ids::Wwid {
-        return Err(refused(" ids: a controller has no worldwide name; address or name"));
+        return Err(Error::invalid(
+            "config ids: a controller has no worldwide name; address or name",
+        ));
     }
     Ok(config)
 }
 
-fn refused(problem: &str) -> Error {
-    Error::invalid(format!("config{problem}"))
-}
-
-fn text(key: &str, value: &Value) -> Result<String, Error> {
-    let text = value.as_str().filter(|text| !text.is_empty());
-    Ok(text
-        .ok_or_else(|| refused(&format!(" {key}: must be a text")))?
-        .to_owned())
-}
-
-fn texts(key: &str, value: &Value) -> Result<Vec<String>, Error> {
-    let several = match value {
-        Value::Array(several) => several.as_slice(),
-        one => std::slice::from_ref(one),
-    };
-    several.iter().map(|value| text(key, value)).collect()
-}
-
-fn switch(key: &str, value: &Value) -> Result<bool, Error> {
-    let switch = value.as_bool();
-    switch.ok_or_else(|| refused(&format!(" {key}: must be true or false")))
+/// A number, or a text with a unit.
+fn bytes(field: Field) -> Result<u64, Error> {
+    let size = field.number().ok().or_else(|| size::parse(field.text().ok()?));
+    size.ok_or_else(|| field.refused("must be a size, such as 500GB or 1TiB"))
 }
 
 #[cfg(test)]
@@ -189,16 +143,22 @@ mod tests {
     #[test]
     fn what_means_nothing_is_refused_and_named() {
         for (json, message) in [
-            ("[]", "config: must be a mapping"),
+            ("[]", "config: must be a mapping, is a list"),
             (r#"{"unit": "disk"}"#, "config unit: must be namespace or controller"),
             (r#"{"ids": "uuid"}"#, "config ids: must be address, wwid or name"),
-            (r#"{"resource": ""}"#, "config resource: must be a text"),
-            (r#"{"transport": [1]}"#, "config transport: must be a text"),
+            (
+                r#"{"resource": ""}"#,
+                "config resource: must be a resource's name, such as vendor.com/device",
+            ),
+            (
+                r#"{"transport": [1]}"#,
+                "config transport[0]: must be text in quotes, is a number",
+            ),
             (
                 r#"{"min-size": "1 banana"}"#,
                 "config min-size: must be a size, such as 500GB or 1TiB",
             ),
-            (r#"{"serial": "yes"}"#, "config serial: must be true or false"),
+            (r#"{"serial": "yes"}"#, "config serial: must be true or false, is text"),
             (
                 r#"{"vfio": "devgate.dev/nvme"}"#,
                 "config vfio: must be another resource than `resource`",
@@ -207,7 +167,7 @@ mod tests {
                 r#"{"unit": "controller", "ids": "wwid"}"#,
                 "config ids: a controller has no worldwide name; address or name",
             ),
-            (r#"{"ports": 1}"#, "config ports: must be several or one"),
+            (r#"{"ports": 1}"#, "config ports: must be several or one, is a number"),
             (
                 r#"{"model": "x"}"#,
                 "config: unknown key `model`; known here: resource, unit, vfio, transport, min-size, partitioned, ids, ports, serial, temperature",

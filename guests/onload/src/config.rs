@@ -1,7 +1,7 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
 use devgate_sdk::Error;
-use serde_json::Value;
+use devgate_sdk::fields::{Field, Fields};
 
 /// The whole configuration; every key has a default.
 #[derive(Debug, PartialEq)]
@@ -28,42 +28,23 @@ impl Default for Config {
 /// # Errors
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let refused = |problem: &str| Error::invalid(format!("config{problem}"));
-    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
-    let mut config = Config::default();
-    let fields = match value {
-        Value::Null => return Ok(config),
-        Value::Object(fields) => fields,
-        _ => return Err(refused(": must be a mapping")),
+    let mut fields = Fields::parse(json)?;
+    let default = Config::default();
+    let config = Config {
+        resource: fields.resource("resource")?.unwrap_or(default.resource),
+        mounts: fields.take("mounts").map_or(Ok(default.mounts), names)?,
+        link: fields
+            .choice("link", &[("watch", true), ("ignore", false)])?
+            .unwrap_or(default.link),
     };
-    for (key, value) in &fields {
-        match key.as_str() {
-            "resource" => {
-                let text = value.as_str().ok_or_else(|| refused(" resource: must be text"))?;
-                config.resource = text.to_owned();
-            }
-            "mounts" => {
-                let names = value.as_array().and_then(|list| {
-                    let name = |name: &Value| Some(name.as_str()?.to_owned());
-                    list.iter().map(name).collect::<Option<Vec<_>>>()
-                });
-                config.mounts = names.ok_or_else(|| refused(" mounts: must be a list of the policy's names"))?;
-            }
-            "link" => {
-                config.link = match value.as_str() {
-                    Some("watch") => true,
-                    Some("ignore") => false,
-                    _ => return Err(refused(" link: must be watch or ignore")),
-                }
-            }
-            _ => {
-                return Err(refused(&format!(
-                    ": unknown key `{key}`; known here: resource, mounts, link"
-                )));
-            }
-        }
-    }
+    fields.end()?;
     Ok(config)
+}
+
+/// None is a meaning of its own: what the image needs is in it.
+fn names(list: Field) -> Result<Vec<String>, Error> {
+    let name = |field: Field| Ok(field.text()?.to_owned());
+    list.elements()?.into_iter().map(name).collect()
 }
 
 #[cfg(test)]
@@ -86,17 +67,20 @@ mod tests {
     #[test]
     fn what_means_nothing_is_refused_and_named() {
         for (json, message) in [
-            ("3", "config: must be a mapping"),
-            (r#"{"resource": []}"#, "config resource: must be text"),
+            ("3", "config: must be a mapping, is a number"),
             (
-                r#"{"mounts": "libonload"}"#,
-                "config mounts: must be a list of the policy's names",
+                r#"{"resource": []}"#,
+                "config resource: must be a resource's name, such as vendor.com/device, is a list",
             ),
+            (r#"{"mounts": "libonload"}"#, "config mounts: must be a list, is text"),
             (
                 r#"{"mounts": [1]}"#,
-                "config mounts: must be a list of the policy's names",
+                "config mounts[0]: must be text in quotes, is a number",
             ),
-            (r#"{"link": true}"#, "config link: must be watch or ignore"),
+            (
+                r#"{"link": true}"#,
+                "config link: must be watch or ignore, is true or false",
+            ),
             (
                 r#"{"preload": true}"#,
                 "config: unknown key `preload`; known here: resource, mounts, link",

@@ -1,7 +1,8 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
 use devgate_sdk::Error;
-use serde_json::Value;
+use devgate_sdk::fields::{Field, Fields};
+use std::ops::RangeInclusive;
 
 /// The whole configuration; every key has a default.
 #[derive(Debug, PartialEq)]
@@ -46,79 +47,51 @@ impl Default for Config {
     }
 }
 
-const KNOWN: &str = "known here: resource, devices, link-layers, ids, together, ports, flaps, flap-window";
+/// As the kernel writes them (`ports/<n>/link_layer`).
+const LINK_LAYERS: [(&str, &str); 2] = [("infiniband", "InfiniBand"), ("ethernet", "Ethernet")];
 
 /// Parses the configuration as the host gives it; `null` is all defaults.
 ///
 /// # Errors
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let refused = |problem: &str| Error::invalid(format!("config{problem}"));
-    let value = serde_json::from_str(json).map_err(|error| refused(&format!(": not JSON: {error}")))?;
-    let mut config = Config::default();
-    let fields = match value {
-        Value::Null => return Ok(config),
-        Value::Object(fields) => fields,
-        _ => return Err(refused(": must be a mapping")),
+    let mut fields = Fields::parse(json)?;
+    let default = Config::default();
+    let config = Config {
+        resource: fields.resource("resource")?.unwrap_or(default.resource),
+        devices: fields.texts("devices")?.unwrap_or(default.devices),
+        link_layers: match fields.take("link-layers") {
+            None => default.link_layers,
+            Some(layers) => {
+                let layers = layers.several()?.into_iter();
+                let layer = |layer: Field| Ok(layer.choice(&LINK_LAYERS)?.to_owned());
+                layers.map(layer).collect::<Result<_, Error>>()?
+            }
+        },
+        ids: fields
+            .choice("ids", &[("name", Ids::Name), ("pci", Ids::Pci)])?
+            .unwrap_or(default.ids),
+        together: fields.switch("together")?.unwrap_or(default.together),
+        all_ports: fields
+            .choice("ports", &[("any", false), ("all", true)])?
+            .unwrap_or(default.all_ports),
+        flaps: number(&mut fields, "flaps", 0..=1_000)?.unwrap_or(default.flaps),
+        flap_window: number(&mut fields, "flap-window", 1..=86_400)?.unwrap_or(default.flap_window),
     };
-    for (key, value) in &fields {
-        let wrong = |what: &str| refused(&format!(" {key}: must be {what}"));
-        let number = |least: u64, most: u64| {
-            let number = value.as_u64().filter(|number| (least..=most).contains(number));
-            number.ok_or_else(|| wrong(&format!("a whole number from {least} to {most}")))
-        };
-        match key.as_str() {
-            "resource" => config.resource = value.as_str().ok_or_else(|| wrong("text"))?.to_owned(),
-            "devices" => config.devices = texts(value).ok_or_else(|| wrong("a name or a list of names"))?,
-            "link-layers" => {
-                let what = "infiniband, ethernet, or a list of them";
-                let words = texts(value).ok_or_else(|| wrong(what))?;
-                let layer = |word: &String| link_layer(word).map(str::to_owned);
-                config.link_layers = words
-                    .iter()
-                    .map(layer)
-                    .collect::<Option<_>>()
-                    .ok_or_else(|| wrong(what))?;
-            }
-            "ids" => {
-                config.ids = match value.as_str() {
-                    Some("name") => Ids::Name,
-                    Some("pci") => Ids::Pci,
-                    _ => return Err(wrong("name or pci")),
-                }
-            }
-            "together" => config.together = value.as_bool().ok_or_else(|| wrong("true or false"))?,
-            "ports" => {
-                config.all_ports = match value.as_str() {
-                    Some("any") => false,
-                    Some("all") => true,
-                    _ => return Err(wrong("any or all")),
-                }
-            }
-            "flaps" => config.flaps = number(0, 1_000)?,
-            "flap-window" => config.flap_window = number(1, 86_400)?,
-            _ => return Err(refused(&format!(": unknown key `{key}`; {KNOWN}"))),
-        }
-    }
+    fields.end()?;
     Ok(config)
 }
 
-/// As the kernel writes it (`ports/<n>/link_layer`).
-fn link_layer(word: &str) -> Option<&'static str> {
-    match word {
-        "infiniband" => Some("InfiniBand"),
-        "ethernet" => Some("Ethernet"),
-        _ => None,
+fn number(fields: &mut Fields, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Error> {
+    let Some(field) = fields.take(key) else {
+        return Ok(None);
+    };
+    let number = field.number()?;
+    if range.contains(&number) {
+        return Ok(Some(number));
     }
-}
-
-/// One text or several, at least one.
-fn texts(value: &Value) -> Option<Vec<String>> {
-    match value {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Array(list) if !list.is_empty() => list.iter().map(|text| Some(text.as_str()?.to_owned())).collect(),
-        _ => None,
-    }
+    let (least, most) = range.into_inner();
+    Err(field.refused(&format!("must be a whole number from {least} to {most}")))
 }
 
 #[cfg(test)]
@@ -147,22 +120,25 @@ mod tests {
     #[test]
     fn what_means_nothing_is_refused_and_named() {
         for (json, message) in [
-            ("[]", "config: must be a mapping"),
-            (r#"{"resource": 1}"#, "config resource: must be text"),
+            ("[]", "config: must be a mapping, is a list"),
             (
-                r#"{"devices": []}"#,
-                "config devices: must be a name or a list of names",
+                r#"{"resource": 1}"#,
+                "config resource: must be a resource's name, such as vendor.com/device, is a number",
             ),
+            (r#"{"devices": []}"#, "config devices: must not be empty"),
             (
                 r#"{"devices": [1]}"#,
-                "config devices: must be a name or a list of names",
+                "config devices[0]: must be text in quotes, is a number",
             ),
             (
                 r#"{"link-layers": "roce"}"#,
-                "config link-layers: must be infiniband, ethernet, or a list of them",
+                "config link-layers: must be infiniband or ethernet",
             ),
             (r#"{"ids": "guid"}"#, "config ids: must be name or pci"),
-            (r#"{"together": "yes"}"#, "config together: must be true or false"),
+            (
+                r#"{"together": "yes"}"#,
+                "config together: must be true or false, is text",
+            ),
             (r#"{"ports": "one"}"#, "config ports: must be any or all"),
             (
                 r#"{"flaps": 1001}"#,

@@ -88,7 +88,8 @@ impl Flaps {
 }
 
 fn parse(blob: &[u8]) -> Option<Flaps> {
-    let value: Value = serde_json::from_slice(blob).ok()?;
+    // As text and not as bytes, for which there would be a second parser in the component.
+    let value: Value = str::from_utf8(blob).ok()?.parse().ok()?;
     let mut flaps = Flaps {
         boot: value.get("boot")?.as_str()?.to_owned(),
         ..Flaps::default()

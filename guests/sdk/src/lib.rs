@@ -43,6 +43,8 @@ pub mod bindings;
 #[doc(hidden)]
 pub mod export;
 mod failure;
+#[cfg(feature = "config")]
+pub mod fields;
 pub mod log;
 #[cfg(not(target_family = "wasm"))]
 pub mod native;

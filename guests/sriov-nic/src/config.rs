@@ -1,9 +1,8 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
-use crate::parse::{Fields, fields, refused};
 use crate::select::{LinkType, PfNames, Selector};
 use devgate_sdk::Error;
-use serde_json::Value;
+use devgate_sdk::fields::{Field, Fields};
 
 /// The whole configuration.
 #[derive(Debug, PartialEq)]
@@ -44,84 +43,75 @@ impl Config {
 /// # Errors
 /// `invalid`, naming the place and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
-    let value: Value = serde_json::from_str(json).map_err(|error| refused("", &format!("not JSON: {error}")))?;
-    if value.is_null() {
-        return Err(refused("", "empty; write `pools:` with a list of resources"));
+    let mut root = Fields::parse(json)?;
+    if root.is_empty() {
+        return Err(root.refused("empty; write `pools:` with a list of resources"));
     }
-    let mut root = fields(String::new(), value)?;
-    let Some(list) = root.list("pools")? else {
-        return Err(refused("", "`pools` is missing: a list of resources"));
-    };
+    let list = root.require("pools")?.list()?;
     root.end()?;
     let mut pools: Vec<Pool> = Vec::new();
-    for (at, value) in list {
-        let pool = pool(fields(at.clone(), value)?)?;
-        if pools.iter().any(|other| other.resource == pool.resource) {
-            let problem = format!(
-                "resource {} is there already; one pool may have several entries in `select`",
-                pool.resource
-            );
-            return Err(refused(&at, &problem));
-        }
+    for field in list {
+        let pool = pool(field.fields()?, &pools)?;
         pools.push(pool);
     }
     Ok(Config { pools })
 }
 
-fn pool(mut fields: Fields) -> Result<Pool, Error> {
-    let resource = fields.text("resource")?;
-    let resource = resource.ok_or_else(|| refused(fields.at(), "`resource` is missing"))?;
-    let select = fields.list("select")?.unwrap_or_default();
+fn pool(mut fields: Fields, before: &[Pool]) -> Result<Pool, Error> {
+    let resource = fields.require("resource")?;
+    let name = resource.resource()?;
+    if before.iter().any(|pool| pool.resource == name) {
+        let problem = format!("{name} is there already; one pool may have several entries in `select`");
+        return Err(resource.refused(&problem));
+    }
     let pool = Pool {
-        resource,
-        select: select.into_iter().map(selector).collect::<Result<_, _>>()?,
-        rdma: fields.flag("rdma")?,
-        vhost_net: fields.flag("vhost-net")?,
-        info: fields.flag("info")?,
-        link: match fields.text("link")?.as_deref() {
-            None | Some("watch") => true,
-            Some("ignore") => false,
-            Some(_) => return Err(refused(&fields.place("link"), "must be watch or ignore")),
+        resource: name.to_owned(),
+        select: match fields.take("select") {
+            None => Vec::new(),
+            Some(select) => select.list()?.into_iter().map(selector).collect::<Result<_, _>>()?,
         },
+        rdma: fields.switch("rdma")?.unwrap_or(false),
+        vhost_net: fields.switch("vhost-net")?.unwrap_or(false),
+        info: fields.switch("info")?.unwrap_or(false),
+        link: fields
+            .choice("link", &[("watch", true), ("ignore", false)])?
+            .unwrap_or(true),
     };
     fields.end()?;
     Ok(pool)
 }
 
-fn selector((at, value): (String, Value)) -> Result<Selector, Error> {
-    let mut fields = fields(at, value)?;
-    let plain = |texts: Vec<(String, String)>| texts.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+fn selector(field: Field) -> Result<Selector, Error> {
+    let mut fields = field.fields()?;
     let selector = Selector {
-        vendors: ids(fields.texts("vendors")?)?,
-        devices: ids(fields.texts("devices")?)?,
-        drivers: plain(fields.texts("drivers")?),
-        pci_addresses: plain(fields.texts("pci-addresses")?),
-        pf_names: {
-            let names = fields.texts("pf-names")?.into_iter();
-            let name = |(at, text): (String, String)| PfNames::parse(&text).map_err(|problem| refused(&at, &problem));
-            names.map(name).collect::<Result<_, _>>()?
-        },
-        link_types: {
-            let types = fields.texts("link-types")?.into_iter();
-            let one = |(at, text): (String, String)| {
-                LinkType::from_word(&text).ok_or_else(|| refused(&at, "must be ether or infiniband"))
-            };
-            types.map(one).collect::<Result<_, _>>()?
-        },
+        vendors: each(&mut fields, "vendors", id)?,
+        devices: each(&mut fields, "devices", id)?,
+        drivers: fields.texts("drivers")?.unwrap_or_default(),
+        pci_addresses: fields.texts("pci-addresses")?.unwrap_or_default(),
+        pf_names: each(&mut fields, "pf-names", |field| {
+            PfNames::parse(field.text()?).map_err(|problem| field.refused(&problem))
+        })?,
+        link_types: each(&mut fields, "link-types", |field| field.choice(&LinkType::WORDS))?,
     };
     fields.end()?;
     Ok(selector)
 }
 
-/// PCI ids as the kernel writes them, without `0x`.
-fn ids(texts: Vec<(String, String)>) -> Result<Vec<String>, Error> {
-    let id = |(at, text): (String, String)| {
-        let digits = text.strip_prefix("0x").unwrap_or(&text).to_ascii_lowercase();
-        let fine = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-        fine.then_some(digits)
-            .ok_or_else(|| refused(&at, "must be four hexadecimal digits in quotes, as in \"15b3\""))
-    };
-    texts.into_iter().map(id).collect()
+/// One or several; none where the key is not there.
+fn each<T>(fields: &mut Fields, key: &str, read: fn(&Field) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+    match fields.take(key) {
+        None => Ok(Vec::new()),
+        Some(field) => field.several()?.iter().map(read).collect(),
+    }
+}
+
+/// A PCI id as the kernel writes it, without `0x`.
+fn id(field: &Field) -> Result<String, Error> {
+    let text = field.text()?;
+    let digits = text.strip_prefix("0x").unwrap_or(text).to_ascii_lowercase();
+    let fine = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    fine.then_some(digits)
+        .ok_or_else(|| field.refused("must be four hexadecimal digits in quotes, as in \"15b3\""))
 }
 
 #[cfg(test)]
@@ -173,19 +163,20 @@ mod tests {
                 "null".to_owned(),
                 "config: empty; write `pools:` with a list of resources",
             ),
-            ("[]".to_owned(), "config: must be a mapping"),
-            ("{}".to_owned(), "config: `pools` is missing: a list of resources"),
+            ("[]".to_owned(), "config: must be a mapping, is a list"),
             (
-                r#"{"pools": []}"#.to_owned(),
-                "config pools: must be a list with at least one entry",
+                "{}".to_owned(),
+                "config: empty; write `pools:` with a list of resources",
             ),
+            (r#"{"pool": 1}"#.to_owned(), "config: `pools` is missing"),
+            (r#"{"pools": []}"#.to_owned(), "config pools: must not be empty"),
             (
                 r#"{"pools": [{}]}"#.to_owned(),
                 "config pools[0]: `resource` is missing",
             ),
             (
                 r#"{"pools": [{"resource": "v.com/a"}, {"resource": "v.com/a"}]}"#.to_owned(),
-                "config pools[1]: resource v.com/a is there already; one pool may have several entries in `select`",
+                "config pools[1].resource: v.com/a is there already; one pool may have several entries in `select`",
             ),
             (
                 r#"{"pools": [{"resource": "v.com/a", "isRdma": true}]}"#.to_owned(),
@@ -193,11 +184,11 @@ mod tests {
             ),
             (
                 r#"{"pools": [{"resource": 3}]}"#.to_owned(),
-                "config pools[0].resource: must be text in quotes",
+                "config pools[0].resource: must be a resource's name, such as vendor.com/device, is a number",
             ),
             (
                 r#"{"pools": [{"resource": "v.com/a", "rdma": 1}]}"#.to_owned(),
-                "config pools[0].rdma: must be true or false",
+                "config pools[0].rdma: must be true or false, is a number",
             ),
             (
                 r#"{"pools": [{"resource": "v.com/a", "link": "up"}]}"#.to_owned(),
@@ -209,7 +200,7 @@ mod tests {
             ),
             (
                 select(r#"{"vendors": [5555]}"#),
-                "config pools[0].select[0].vendors[0]: must be text in quotes",
+                "config pools[0].select[0].vendors[0]: must be text in quotes, is a number",
             ),
             (
                 select(r#"{"link-types": "eth"}"#),

@@ -8,7 +8,6 @@ mod facts;
 mod health;
 mod info;
 mod link;
-mod parse;
 mod select;
 mod survey;
 

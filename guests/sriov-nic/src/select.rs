@@ -24,13 +24,8 @@ pub(crate) enum LinkType {
 }
 
 impl LinkType {
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "ether" => Some(Self::Ethernet),
-            "infiniband" => Some(Self::InfiniBand),
-            _ => None,
-        }
-    }
+    /// The configuration's words for them.
+    pub(crate) const WORDS: [(&str, Self); 2] = [("ether", Self::Ethernet), ("infiniband", Self::InfiniBand)];
 
     /// From the attribute `type`: ARPHRD_ETHER is 1, ARPHRD_INFINIBAND is 32.
     pub(crate) fn from_number(number: &str) -> Option<Self> {
@@ -216,15 +211,16 @@ mod tests {
     /// The names of the pools that have the function, might have it, or nothing.
     fn placed(pools: &str, facts: &Facts) -> String {
         let config = config::parse(&format!(r#"{{"pools": [{pools}]}}"#)).unwrap();
-        match place(&config, facts) {
+        let name = match place(&config, facts) {
             Place::In(pool) => pool.resource.clone(),
             Place::Open(pool) => format!("{}?", pool.resource),
             Place::Nowhere => String::new(),
-        }
+        };
+        name.trim_start_matches("v.com/").to_owned()
     }
 
     fn selected(select: &str, facts: &Facts) -> String {
-        placed(&format!(r#"{{"resource": "x", "select": [{select}]}}"#), facts)
+        placed(&format!(r#"{{"resource": "v.com/x", "select": [{select}]}}"#), facts)
     }
 
     #[test]
@@ -248,7 +244,7 @@ mod tests {
         for select in no {
             assert_eq!(selected(select, &facts()), "", "{select}");
         }
-        assert_eq!(placed(r#"{"resource": "x"}"#, &facts()), "x");
+        assert_eq!(placed(r#"{"resource": "v.com/x"}"#, &facts()), "x");
     }
 
     #[test]
@@ -278,8 +274,8 @@ mod tests {
 
     #[test]
     fn the_first_pool_that_means_a_function_has_it() {
-        let rdma = r#"{"resource": "rdma", "rdma": true}"#;
-        let rest = r#"{"resource": "rest"}"#;
+        let rdma = r#"{"resource": "v.com/rdma", "rdma": true}"#;
+        let rest = r#"{"resource": "v.com/rest"}"#;
         let both = [rdma, rest].join(",");
         assert_eq!(placed(&both, &facts()), "rdma");
         let without = Facts {
@@ -298,15 +294,15 @@ mod tests {
             link_type: None,
             ..facts()
         };
-        let rest = r#"{"resource": "rest"}"#;
+        let rest = r#"{"resource": "v.com/rest"}"#;
         assert_eq!(
-            placed(&format!(r#"{{"resource": "r", "rdma": true}},{rest}"#), &moved),
+            placed(&format!(r#"{{"resource": "v.com/r", "rdma": true}},{rest}"#), &moved),
             "r?"
         );
-        let ether = r#"{"resource": "e", "select": [{"link-types": ["ether"]}]}"#;
+        let ether = r#"{"resource": "v.com/e", "select": [{"link-types": ["ether"]}]}"#;
         assert_eq!(placed(&format!("{ether},{rest}"), &moved), "e?");
         // What is told decides all the same.
-        let other = r#"{"resource": "o", "rdma": true, "select": [{"vendors": ["8086"]}]}"#;
+        let other = r#"{"resource": "v.com/o", "rdma": true, "select": [{"vendors": ["8086"]}]}"#;
         assert_eq!(placed(&format!("{other},{rest}"), &moved), "rest");
         let no_names = Facts {
             pf_names: vec![],

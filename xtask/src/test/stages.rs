@@ -280,6 +280,7 @@ fn docs() -> Result<Outcome> {
         "doc",
         "--package",
         "devgate-sdk",
+        "--all-features",
         "--no-deps",
         "--locked",
         "--target",

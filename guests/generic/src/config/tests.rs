@@ -71,7 +71,11 @@ fn errors_say_where_and_what_would_be_right() {
             refused("null"),
             "config: empty; write `devices:` with a list of what to offer",
         ),
-        (refused("{}"), "config: `devices` is missing"),
+        (
+            refused("{}"),
+            "config: empty; write `devices:` with a list of what to offer",
+        ),
+        (refused(r#"{"device": []}"#), "config: `devices` is missing"),
         (refused(r#"{"devices": []}"#), "config devices: must not be empty"),
         (
             refused(r#"{"devices": {}}"#),
