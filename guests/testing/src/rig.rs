@@ -369,7 +369,7 @@ fn recorded(text: &str) -> Node {
 /// Starts the plugin, which does nothing before the runtime is entered the next time.
 #[track_caller]
 fn start(runtime: &Runtime, policy: &Policy, node: &Node, loader: &Arc<dyn Loader>, state: &TempDir) -> Plugins {
-    let memory = match Memory::open(state.path()) {
+    let memory = match Memory::of_new_node(state.path()) {
         Ok(memory) => memory,
         Err(error) => panic!("{error}"),
     };

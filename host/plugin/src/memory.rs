@@ -75,13 +75,27 @@ impl Memory {
     /// # Errors
     /// Where the directory cannot be made, read or written.
     pub fn open(dir: &Path) -> Result<Self, MemoryError> {
+        let (file, handed_out) = Self::read(dir)?;
+        Ok(Self::of(Some(file), handed_out))
+    }
+
+    /// The same for a node of which it is known that nothing else was handed out, such as one that is made for a test.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn of_new_node(dir: &Path) -> Result<Self, MemoryError> {
+        let (file, handed_out) = Self::read(dir)?;
+        Ok(Self::of(Some(file), Some(handed_out.unwrap_or_default())))
+    }
+
+    fn read(dir: &Path) -> Result<(File, Option<BTreeMap<Key, HandedOut>>), MemoryError> {
         let failed = |why| MemoryError {
             dir: dir.to_owned(),
             why,
         };
         let file = File::open(dir).map_err(failed)?;
         let handed_out = file.read().map_err(failed)?;
-        Ok(Self::of(Some(file), handed_out))
+        Ok((file, handed_out))
     }
 
     /// A memory that ends with the process.
