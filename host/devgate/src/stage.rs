@@ -60,6 +60,20 @@ pub(crate) struct Line {
     pub(crate) raw: String,
 }
 
+impl Drop for Stage {
+    /// Waits a moment for the host's end, so that it writes nothing into a directory that is being removed.
+    fn drop(&mut self) {
+        let Some(host) = self.host.as_mut() else { return };
+        let _ = host.start_kill();
+        for _ in 0..100 {
+            if !matches!(host.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
 impl Stage {
     /// Starts the stand-in, then the host.
     pub(crate) async fn set(setup: Setup<'_>) -> anyhow::Result<Self> {

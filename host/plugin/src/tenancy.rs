@@ -12,6 +12,7 @@
 //! an allocation, and what is taken for free by mistake is taken from under a running pod.
 
 mod doubts;
+mod free;
 mod orphans;
 mod sweep;
 mod work;
@@ -28,8 +29,8 @@ use crate::turns::Turns;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_model::{ResourceName, UnitId};
 use doubts::Doubts;
+use free::{is_free, is_seen};
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -61,7 +62,7 @@ struct Tenant {
     /// The component's own name of the resource.
     asked: ResourceName,
     unit: Arc<UnitRecord>,
-    /// When it was handed out last; when the host started, if that was before.
+    /// When it was handed out last; when that became known, if it was before.
     since: Instant,
     /// When something was done to it last, so that who looked at it before notices.
     version: u64,
@@ -366,9 +367,7 @@ impl Tenant {
     }
 
     fn is_seen(&self, id: &UnitId, holders: &Holders) -> bool {
-        is_in(&self.resource, id.as_str(), |at| {
-            holders.seen.range::<Offered, _>(at).next().map(|(key, _)| key)
-        })
+        is_seen(&self.resource, id.as_str(), holders)
     }
 
     /// Whether nobody has it by this look. One that was never seen with anybody may be with somebody whom the look does not
@@ -381,33 +380,6 @@ impl Tenant {
             self.seen_by == Some(holders.process),
         )
     }
-}
-
-type Offered = crate::holders::Offered;
-
-/// Whether a look shows nobody with an id or one of its replicas. `known` if this very process has shown somebody with it.
-fn is_free(resource: &ResourceName, id: &str, holders: &Holders, known: bool) -> bool {
-    if is_in(resource, id, |at| {
-        holders.seen.range::<Offered, _>(at).next().map(|(key, _)| key)
-    }) {
-        return false;
-    }
-    known
-        || holders
-            .recorded
-            .as_ref()
-            .is_some_and(|recorded| !is_in(resource, id, |at| recorded.range::<Offered, _>(at).next()))
-}
-
-type From = (Bound<Offered>, Bound<Offered>);
-
-/// Whether an id or a replica of it is in a sorted set; `first` is its first entry from a place on.
-fn is_in<'a>(resource: &ResourceName, id: &str, first: impl Fn(From) -> Option<&'a Offered>) -> bool {
-    let replicas = format!("{id}{}", crate::resource::REPLICA);
-    let from = |text: &str| (Bound::Included((resource.clone(), text.to_owned())), Bound::Unbounded);
-    let found = |text: &str| first(from(text)).filter(|(of, _)| of == resource);
-    found(id).is_some_and(|(_, found)| found == id)
-        || found(&replicas).is_some_and(|(_, found)| found.starts_with(&replicas))
 }
 
 fn backoff() -> ExponentialBackoff {

@@ -72,6 +72,9 @@ async fn ids_are_unique_on_the_node_and_survive_a_restart() -> anyhow::Result<()
         .collect();
     assert_eq!(numa, [[0], [1], [0]]);
     host.end(rustix::process::Signal::KILL).await?;
+    for kind in &kinds {
+        host.allocatable(&kind.resource(), 0).await?;
+    }
     host.spawn()?;
     for (kind, before) in kinds.iter().zip(&before) {
         host.wait(|kubelet| kubelet.devices(&kind.resource()) == *before)

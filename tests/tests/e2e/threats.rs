@@ -298,7 +298,7 @@ async fn a_flood_of_log_lines_is_cut() -> anyhow::Result<()> {
     );
     let more = "    limits: {cpu: 5s, deadline: 10s, transfer: 64MiB}\n";
     let host = beside_a_good_one(memory.plugin(&enumerate, NOTHING, NOTHING), more).await?;
-    host.logged(|line| line.plugin == "bad" && line.message.contains("loaded"))
+    host.logged(|line| line.plugin == "bad" && line.message.contains("bytes dropped"))
         .await?;
     assert_readable(&host);
     let lines: Vec<_> = host.lines().into_iter().filter(|line| line.plugin == "bad").collect();

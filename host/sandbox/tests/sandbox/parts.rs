@@ -236,7 +236,7 @@ proptest! {
             Ok(contents) => {
                 let made = wasmtime::component::Component::new(&wasmtime::Engine::default(), &bytes).unwrap();
                 let memories = made.resources_required().unwrap().num_memories;
-                eprintln!("DIST {memories}");prop_assert_eq!(contents.counts.instances, memories);
+                prop_assert_eq!(contents.counts.instances, memories);
             }
             Err(Refusal::Limit { .. }) => {}
             Err(other) => prop_assert!(false, "{other}: {component}"),
