@@ -52,6 +52,14 @@ fn ask(command: &mut MetadataCommand, folder: &Path) -> Result<Metadata> {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
+    // What cargo says of this program. Build scripts that look at such variables (ring's does) would be run again, and all that
+    // depends on them compiled again, by every `cargo build` after a `cargo xtask` and the other way round.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|of| name.starts_with(of)) {
+            command.env_remove(&*name);
+        }
+    }
     command
 }
 
