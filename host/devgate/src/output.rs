@@ -18,6 +18,11 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     print(&format!("{text}\n"))
 }
 
+/// So many of something: `1 device`, `2 devices`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Rows with their columns beneath each other, two spaces apart, `indent` spaces in. The last column is as long as it is.
 pub(crate) fn columns<const N: usize>(indent: usize, rows: &[[String; N]]) -> String {
     let mut widths = [0; N];

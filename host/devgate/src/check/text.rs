@@ -3,7 +3,7 @@
 use super::finding::{Finding, Severity};
 use super::grants::{DeviceGrant, GrantFacts};
 use super::{PluginReport, Report};
-use crate::output::columns;
+use crate::output::{columns, count};
 use std::fmt::Write;
 
 /// Devices of one subsystem to be looked at, or files, beyond which a list says how many more there are.
@@ -28,10 +28,6 @@ pub(super) fn of(report: &Report) -> String {
         count(report.plugins.len(), "plugin")
     );
     text
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn plugin_block(text: &mut String, report: &PluginReport) {

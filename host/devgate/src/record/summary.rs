@@ -1,6 +1,7 @@
 //! What is said of a recording on standard error.
 
 use super::redact::Redactor;
+use crate::output::count;
 use devgate_node::{Node, Recording, Unwritten};
 use devgate_plugin::Grants;
 use devgate_policy::Policy;
@@ -28,7 +29,7 @@ impl Summary {
             String::new()
         };
         Self {
-            text: format!("recorded {whole} device{}{also}\n", plural(whole)),
+            text: format!("recorded {}{also}\n", count(whole, "device")),
             notes,
             left: recording.unwritten.clone(),
         }
@@ -37,9 +38,8 @@ impl Summary {
     /// What was replaced, by kinds.
     pub(super) fn redacted(&mut self, redactor: &Redactor) {
         let counts = redactor.counts();
-        let one = |(kind, values, places): &(&str, usize, usize)| {
-            format!("{kind}: {values} in {places} place{}", plural(*places))
-        };
+        let one =
+            |(kind, values, places): &(&str, usize, usize)| format!("{kind}: {values} in {}", count(*places, "place"));
         let all: Vec<_> = counts.iter().map(one).collect();
         let all = if all.is_empty() {
             "nothing".to_owned()
@@ -60,11 +60,11 @@ impl Summary {
             for ((selector, live), there) in plugin.hardware.iter().zip(live).zip(there) {
                 if live != there {
                     self.notes.push(format!(
-                        "plugin {}: the selector at {} matches {live} device{} here and {there} in the recording; where it states \
+                        "plugin {}: the selector at {} matches {} here and {there} in the recording; where it states \
                          what was redacted, change it for the recording or record with --no-redact",
                         plugin.name,
                         selector.origin,
-                        plural(live)
+                        count(live, "device")
                     ));
                 }
             }
@@ -102,8 +102,4 @@ impl Summary {
         // Nobody is left to tell if even this cannot be written.
         let _ = std::io::stderr().write_all(self.text.as_bytes());
     }
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }

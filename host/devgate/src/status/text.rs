@@ -1,6 +1,6 @@
 //! What people read: what is wrong first, and no more lines than a screen has where nothing is.
 
-use crate::output::columns;
+use crate::output::{columns, count};
 use crate::watching::{Report, summary};
 use devgate_kubelet::Phase;
 use devgate_plugin::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
@@ -285,10 +285,6 @@ fn size(n: u64) -> String {
         0..=1_048_575 => format!("{}KiB", n / 1_024),
         _ => format!("{}.{}MiB", n >> 20, ((n & 0xf_ffff) * 10) >> 20),
     }
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn count_u64(n: u64, one: &str, more: &str) -> String {

@@ -2,6 +2,7 @@
 //! so that they cannot disagree.
 
 use super::Report;
+use crate::output::count;
 use devgate_kubelet::Phase;
 use devgate_plugin::status::State;
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,8 +109,6 @@ struct Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |n: usize| if n == 1 { "" } else { "s" };
-        let count = |n: usize, what: &str| format!("{n} {what}{}", plural(n));
         if self.unwell.is_nothing() {
             let (plugins, devices) = (count(self.plugins, "plugin"), count(self.devices, "device"));
             return write!(
