@@ -16,6 +16,7 @@ use crate::inventory::{PoolRecord, UnitRecord};
 use devgate_model::{ResourceName, escape};
 use devgate_policy::PluginPolicy;
 use file::File;
+pub(crate) use file::PROBE;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

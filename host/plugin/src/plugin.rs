@@ -23,6 +23,7 @@ use crate::health::UnitHealth;
 use crate::inventory::{Inventory, Rejection, Strayed, UnitRecord};
 use crate::plugins::Shared;
 use crate::resource::{Core, Resource};
+use crate::status::State;
 use crate::survey::Surveyed;
 use crate::tenancy;
 use crate::watcher::{Asked, Interest};
@@ -222,7 +223,7 @@ impl Plugin {
                 self.publish();
                 // Whoever sees that it serves finds what it offers.
                 if self.failing.is_none() {
-                    self.core.board.is(crate::status::State::Serving);
+                    self.core.board.is(State::Serving);
                 }
                 self.say_farewell();
                 self.tell_found().await;

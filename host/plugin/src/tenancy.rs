@@ -164,16 +164,14 @@ impl Tenancy {
         let mut tenants = self.lock();
         for (resource, snapshot) in shown {
             for unit in &snapshot.pool.units {
-                if tenants.contains_key(&unit.id) {
+                if tenants.contains_key(&unit.id) || !is_seen(resource, unit.id.as_str(), holders) {
                     continue;
                 }
                 let tenant = Tenant {
                     answers: ABSENT,
                     ..Tenant::new(resource, &snapshot.pool, unit, self.version())
                 };
-                if tenant.is_seen(&unit.id, holders) {
-                    tenants.insert(unit.id.clone(), tenant);
-                }
+                tenants.insert(unit.id.clone(), tenant);
             }
         }
     }

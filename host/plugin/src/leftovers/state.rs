@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 const WHAT: &str = "state";
 const CACHE: &str = "cache";
 
-/// What the host keeps in the directory itself. Each may also be there as it is being written, and as it was put aside.
+/// What the host keeps in the directory itself. Each may also be there as it is being written or tried, and as it was put aside.
 const RECORDS: [&str; 3] = ["handed-out.json", "unhealthy.json", "device-info.json"];
 /// What comes after their names then.
-const FORMS: [&str; 3] = ["", crate::whole::NEW, ".unreadable"];
+const FORMS: [&str; 4] = ["", crate::whole::NEW, crate::memory::PROBE, ".unreadable"];
 /// What components remember, a file for each plugin.
 const BLOBS: &str = "state";
 /// Components from a registry, by their digests.

@@ -95,7 +95,12 @@ fn the_state_directory_goes_as_a_whole() {
     let begun = format!("components/{}.17.new/layer", digest('b'));
     lay_out(
         &state,
-        &["handed-out.json", "unhealthy.json.new", "device-info.json.unreadable"],
+        &[
+            "handed-out.json",
+            "handed-out.json.probe",
+            "unhealthy.json.new",
+            "device-info.json.unreadable",
+        ],
     );
     lay_out(&state, &["host.lock", "state/acme", "state/acme.new", &cached, &begun]);
     lay_out(&state, &more.each_ref().map(String::as_str));
@@ -104,7 +109,7 @@ fn the_state_directory_goes_as_a_whole() {
         broom.state(&StateDir::look(&state).unwrap().unwrap());
         broom.found().into_iter().map(|found| found.fate).collect::<Vec<_>>()
     };
-    assert_eq!(sweep(true), [Fate::WouldRemove; 16]);
+    assert_eq!(sweep(true), [Fate::WouldRemove; 17]);
     assert!(state.join(&cached).exists());
     let mut broom = Broom::new(true);
     broom.state(&StateDir::look(&state).unwrap().unwrap());
@@ -115,7 +120,7 @@ fn the_state_directory_goes_as_a_whole() {
         ["WouldRemove state ", "WouldRemove state host.lock"],
         "it keeps hosts out until then"
     );
-    assert_eq!(sweep(false), [Fate::Removed; 16]);
+    assert_eq!(sweep(false), [Fate::Removed; 17]);
     assert!(!state.exists());
     assert!(StateDir::look(&state).unwrap().is_none(), "nothing is there any more");
 }

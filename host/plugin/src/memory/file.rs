@@ -11,8 +11,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "handed-out.json";
-/// What is written to see whether anything can be, with the process behind it: another host may be writing what counts.
-const PROBE: &str = "handed-out.json.probe";
+/// Behind the name of what is written to see whether anything can be: what counts another host may be writing.
+pub(crate) const PROBE: &str = ".probe";
 /// Where a file goes that cannot be understood.
 const ASIDE: &str = "handed-out.json.unreadable";
 /// The format's version.
@@ -36,9 +36,13 @@ impl File {
     pub(super) fn open(dir: &Path) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         // Found out now, not at the first allocation.
-        let probe = dir.join(format!("{PROBE}.{}", std::process::id()));
+        let probe = dir.join(format!("{NAME}{PROBE}"));
         create(&probe)?;
-        fs::remove_file(&probe)?;
+        match fs::remove_file(&probe) {
+            // Another host that starts has done it.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         Ok(Self { dir: dir.to_owned() })
     }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Which units are released before they are given, although nobody had them by what is known.
-#[derive(Default)]
 pub(super) struct Doubts(Mutex<Inner>);
 
 #[derive(Default)]

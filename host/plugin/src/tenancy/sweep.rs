@@ -29,7 +29,8 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
         for due in due {
             let ids = [due.id.clone()];
             let Some(_turn) = core.tenancy.turns.try_turn(&ids) else {
-                next = Some(Instant::now() + TAKEN);
+                let again = Instant::now() + TAKEN;
+                next = Some(next.map_or(again, |next| next.min(again)));
                 continue;
             };
             if let Some((tenant, failed)) = core.tenancy.still_troubled(&due)
