@@ -325,6 +325,7 @@ impl Plugin {
                 }
             }
         }
+        self.core.wake.away.seen(self.strayed.keys());
         // A resource that lost its pool keeps its stream, with an empty list.
         for resource in self.resources.keys() {
             new.pools.entry(resource.clone()).or_default();

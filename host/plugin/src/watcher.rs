@@ -3,6 +3,7 @@
 //! One for all plugins of a host. An event only says where to look: it wakes the plugins that it may be about, which look for
 //! themselves. Too many are woken rather than one too few; a look costs little, and [`wake::Wake`] makes one of many.
 
+mod away;
 mod interest;
 mod wake;
 

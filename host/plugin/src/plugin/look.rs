@@ -9,6 +9,7 @@ use crate::health::UnitHealth;
 use crate::inventory::{PoolRecord, UnitRecord};
 use devgate_model::{CallError, GuestFault, ResourceName, UnitId, Verdict};
 use devgate_node::Node;
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +28,7 @@ impl Plugin {
         let turn = self.calls.means.blob.turn().await?;
         let moment = Moment::Health(turn.ticket());
         let work = move |host: &dyn Fn() -> Box<CallHost>| {
-            let problems = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
+            let problems: HashMap<_, _> = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
             let verdicts = |(resource, pool): &(ResourceName, PoolRecord)| {
                 let mut host = host();
                 host.during(moment);
@@ -38,6 +39,7 @@ impl Plugin {
         };
         let (problems, verdicts) = self.calls.calls(pools.len(), work).await?;
         drop(turn);
+        self.core.wake.away.seen(problems.keys());
         self.problems = problems;
         if let Some(verdicts) = verdicts {
             for ((_, pool), verdicts) in pools.iter().zip(verdicts?) {

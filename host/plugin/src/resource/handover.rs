@@ -33,7 +33,11 @@ impl Resource {
             .filter(|unit| tenancy.is_dirty(&unit.id))
             .cloned()
             .collect();
-        self.release(calls, snapshot, &dirty).await?;
+        // What went away and came back is released as what is there now, once; what does so again is nothing to give.
+        if !self.release(calls, snapshot, &dirty).await? && !self.release(calls, snapshot, &dirty).await? {
+            self.core.wake.ask(Asked::HARDWARE);
+            return Err(self.refused("a device went away while it was released"));
+        }
         // On disk before anything is done to them: after a restart they are what they are now.
         self.note(calls, snapshot, units).await;
         tenancy.given(&self.name, &snapshot.pool, units, !shared);
@@ -89,18 +93,15 @@ impl Resource {
         );
     }
 
+    /// Whether all were there while they were released.
     async fn release(
         &self,
         calls: &Calls,
         snapshot: &Snapshot,
         units: &[Arc<UnitRecord>],
-    ) -> Result<(), AllocateError> {
+    ) -> Result<bool, AllocateError> {
         let asked = snapshot.pool.asked(&self.name);
-        let released = calls.work(Work::Release, asked, units).await;
-        if released.is_ok() {
-            // They were looked at just before.
-            self.core.tenancy.released(units.iter().map(|unit| &unit.id), true);
-        }
+        let released = self.core.work_release(calls, &self.name, asked, units).await;
         released.map_err(|error| {
             self.core.not_ready(&ids_of(units), Failed::Release, &error);
             self.failed_at("release", &error)

@@ -70,39 +70,62 @@ impl Core {
     /// unit is free.
     pub(super) async fn release(&self, tenant: &Tenant, failed: Option<Failed>) -> bool {
         let (calls, units) = (self.calls(), [Arc::clone(&tenant.unit)]);
-        let ids = [tenant.unit.id.clone()];
         let (mut what, mut done) = (Failed::Release, Ok(()));
         if failed == Some(Failed::Prepare) {
             (what, done) = (Failed::Prepare, calls.work(Work::Prepare, &tenant.asked, &units).await);
         }
-        let released = calls.work(Work::Release, &tenant.asked, &units).await;
+        let released = self.work_release(&calls, &tenant.resource, &tenant.asked, &units).await;
         if let Err(error) = released {
             (what, done) = (Failed::Release, Err(error));
         }
         match done {
-            Ok(()) => {
-                if calls.has_lifecycle() {
-                    let there = self.is_there(&calls, tenant).await;
-                    self.tenancy.released(&ids, there);
-                }
-                true
-            }
+            Ok(()) => true,
             Err(error) => {
-                self.not_ready(&ids, what, &error);
+                self.not_ready(std::slice::from_ref(&tenant.unit.id), what, &error);
                 false
             }
         }
     }
 
-    /// Whether a unit was there to be released. What cannot be said counts as no.
-    async fn is_there(&self, calls: &Calls, tenant: &Tenant) -> bool {
-        if !self.board.lists(&tenant.resource, &tenant.unit.id) {
-            return false;
+    /// Has the component release units of one resource, under their turn, and takes note of those that were away at any moment of
+    /// it: a component says then that there is nothing to do, so that they are released again before anybody gets them. Whether
+    /// all were there.
+    pub(crate) async fn work_release(
+        &self,
+        calls: &Calls,
+        resource: &ResourceName,
+        asked: &ResourceName,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<bool, CallError> {
+        if units.is_empty() || !calls.has_lifecycle() {
+            return calls.work(Work::Release, asked, units).await.map(|()| true);
         }
-        let (grants, units) = (Arc::clone(&calls.grants), [Arc::clone(&tenant.unit)]);
+        let watching = self.wake.away.watch(units);
+        self.look_for(calls, resource, units).await;
+        calls.work(Work::Release, asked, units).await?;
+        self.look_for(calls, resource, units).await;
+        let (there, away) = watching.end();
+        self.tenancy.released(&there, true);
+        self.tenancy.released(&away, false);
+        Ok(away.is_empty())
+    }
+
+    /// Looks whether units are there, for who watches them. What cannot be said counts as no.
+    async fn look_for(&self, calls: &Calls, resource: &ResourceName, units: &[Arc<UnitRecord>]) {
+        let unlisted = |unit: &&Arc<UnitRecord>| !self.board.lists(resource, &unit.id);
+        self.wake.away.seen(units.iter().filter(unlisted).map(|unit| &unit.id));
+        let (grants, looked_for) = (Arc::clone(&calls.grants), units.to_vec());
         let patience = grants.policy.limits.deadline.max(LOOK_PATIENCE);
-        let looked = calls.block(patience, move || problem_of(&grants, &[], &units)).await;
-        looked.is_ok_and(|problem| problem.is_none())
+        let look = move || {
+            let is_away = |unit: &Arc<UnitRecord>| problem_of(&grants, &[], std::slice::from_ref(unit)).is_some();
+            looked_for.iter().map(is_away).collect::<Vec<_>>()
+        };
+        let away = calls
+            .block(patience, look)
+            .await
+            .unwrap_or_else(|_| vec![true; units.len()]);
+        let away = units.iter().zip(away).filter(|(_, away)| *away);
+        self.wake.away.seen(away.map(|(unit, _)| &unit.id));
     }
 
     /// Nobody has these any more, and nothing is left to do.

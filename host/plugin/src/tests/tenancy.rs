@@ -624,3 +624,61 @@ async fn what_was_released_while_it_was_away_is_released_again() {
     let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
     assert_eq!(script.said(), expected);
 }
+
+/// Takes a node away and puts it back before anybody has looked.
+fn flicker(world: &World) {
+    let card = world.node.node_at("/dev/dri/card0").unwrap();
+    let (path, number) = (card.path.clone(), card.number);
+    let there_again = devgate_node::Change::AddNode { path, number };
+    for change in [devgate_node::Change::RemoveNode(card.path), there_again] {
+        world.node.apply(change).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_went_away_and_came_back_while_it_was_released_is_released_again() {
+    let (pods, script) = (Pods::default(), Script::default());
+    let (world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    pods.begin(&gpus, &[FIRST]).await;
+    tokio::time::sleep(A_WHILE).await;
+    script.forget();
+    let goes_on = script.wait("release");
+    pods.hold(&[]);
+    script.until(&format!("release {FIRST}")).await;
+    flicker(&world);
+    drop(goes_on);
+    script.forget();
+    pods.begin(&gpus, &[FIRST]).await;
+    let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
+    assert_eq!(script.said(), expected);
+}
+
+/// The same where the next pod waits for it, and gets nothing that does not stay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_went_away_while_it_was_released_for_the_next_pod_is_released_again_or_not_given() {
+    let script = Script::default();
+    let (world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), HoldersFeed::none()).await;
+    let world = Arc::new(world);
+    for (times, given) in [(1, true), (2, false)] {
+        give(&gpus, &[FIRST]).await.unwrap();
+        let held: Vec<_> = (0..times).map(|_| script.wait("release")).collect();
+        script.forget();
+        let next = tokio::spawn({
+            let gpus = Arc::clone(&gpus);
+            async move { give(&gpus, &[FIRST]).await }
+        });
+        for (n, goes_on) in held.into_iter().enumerate() {
+            until("released", || script.said().len() == n + 1).await;
+            flicker(&world);
+            drop(goes_on);
+        }
+        let next = next.await.unwrap();
+        let mut expected = vec![format!("release {FIRST}"); 2];
+        if given {
+            expected.extend(["prepare", "allocate"].map(|call| format!("{call} {FIRST}")));
+        }
+        assert_eq!((next.is_ok(), script.said()), (given, expected), "{next:?}");
+    }
+    // What it is refused for is over.
+    give(&gpus, &[FIRST]).await.unwrap();
+}

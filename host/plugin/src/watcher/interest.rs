@@ -117,6 +117,7 @@ impl Interest {
         if is_of_log && !self.captures.listens_to(watch) {
             return;
         }
+        self.wake.away.tell(event);
         let asked = match event {
             NodeEvent::Device(event) if !self.is_about(event) => return,
             NodeEvent::Device(event) if takes_away(event.action) => Asked::HARDWARE | Asked::UNITS,

@@ -1,5 +1,6 @@
 //! Word to a plugin that there is something to look at.
 
+use super::away::Away;
 use std::ops::BitOr;
 use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::sync::Notify;
@@ -35,6 +36,8 @@ impl BitOr for Asked {
 pub(crate) struct Wake {
     asked: AtomicU8,
     word: Notify,
+    /// What has gone meanwhile of what something is done to.
+    pub(crate) away: Away,
 }
 
 impl Wake {
