@@ -1,5 +1,6 @@
 //! Which of the families an error out of wasmtime belongs to.
 
+use crate::brief::{function_name, message};
 use crate::engine::STACK;
 use crate::meter::host_fault;
 use devgate_model::{CallError, GuestFault, GuestText, Limit, Limits};
@@ -27,9 +28,9 @@ pub(crate) fn classify(error: &wasmtime::Error, limits: &Limits, last_words: &st
         };
     }
     if error.is::<wasmtime::PoolConcurrencyLimitError>() || error.is::<std::io::Error>() {
-        return host_fault(format!("cannot make an instance: {error:#}"));
+        return host_fault(format!("cannot make an instance: {}", message(error.root_cause())));
     }
-    let text = error.root_cause().to_string();
+    let text = message(error.root_cause());
     if matches!(error.downcast_ref(), Some(ResourceTableError::Full)) || text.contains("handle limit exceeded") {
         return GuestFault::Limit(Limit::Handles(limits.handles)).into();
     }
@@ -58,14 +59,12 @@ fn trap_text(trap: Trap, error: &wasmtime::Error, last_words: &str) -> String {
     text
 }
 
-/// The innermost functions that are the vendor's own, without the machinery of a Rust panic.
+/// The innermost functions that are the vendor's own, without the machinery of a Rust panic. Never wasmtime's own text of a backtrace:
+/// what the names in it stand for has no bound.
 fn named_frames(backtrace: &WasmBacktrace) -> Vec<String> {
-    let text = backtrace.to_string();
-    let names = text
-        .lines()
-        .filter_map(|line| Some(line.split_once(" - ")?.1.rsplit_once('!')?.1.trim()));
-    let own = names.filter(|name| !is_panic_machinery(name));
-    own.take(FRAMES).map(|name| without_hash(name).to_owned()).collect()
+    let frames = backtrace.frames().iter();
+    let names = frames.map(|frame| function_name(frame.func_name(), frame.func_index()));
+    names.filter(|name| !is_panic_machinery(name)).take(FRAMES).collect()
 }
 
 fn is_panic_machinery(name: &str) -> bool {
@@ -81,12 +80,4 @@ fn is_panic_machinery(name: &str) -> bool {
     ];
     let name = name.trim_start_matches('<');
     machinery.iter().any(|start| name.starts_with(start)) || name.ends_with("unwrap_failed")
-}
-
-/// `path::function::h0123456789abcdef` without the hash.
-fn without_hash(name: &str) -> &str {
-    match name.rsplit_once("::h") {
-        Some((path, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => path,
-        _ => name,
-    }
 }

@@ -12,6 +12,7 @@
 
 mod answer;
 mod bindings;
+mod brief;
 mod call;
 mod clocks;
 mod engine;

@@ -20,6 +20,7 @@ use crate::bindings::PluginComponent;
 use crate::bindings::PluginComponentPre;
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
+use crate::brief::message;
 use crate::engine::{Engine, Runtime};
 use crate::pool::Seat;
 use crate::precompiled::Precompiled;
@@ -137,7 +138,7 @@ fn compile(engine: &Engine, runtime: &Runtime, bytes: &[u8]) -> Result<Component
             .map_err(|_| Refusal::Host("panic while compiling".into()))
     })?;
     let loaded = compiled.and_then(|compiled| compiled.load(&runtime.engine));
-    loaded.map_err(|error| Refusal::Invalid(GuestText::new(&format!("{error:#}"))))
+    loaded.map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))
 }
 
 impl Loaded {

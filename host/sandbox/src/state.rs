@@ -41,7 +41,7 @@ impl Call {
         Self {
             meter: Meter::start(Arc::clone(&limits)),
             limiter: Limiter::new(Arc::clone(&limits)),
-            lines: Arc::new(Mutex::new(Lines::new(limits.log))),
+            lines: Arc::new(Mutex::new(Lines::new(Arc::clone(&limits)))),
             host: None,
             wasi: None,
         }
@@ -111,10 +111,11 @@ impl Call {
         if let Some(host) = self.host.as_deref_mut() {
             lock(&self.lines).finish(host);
         }
+        let writes = lock(&self.lines).writes();
         Cost {
             time: self.meter.elapsed(),
             memory: self.limiter.memory(),
-            host_calls: self.meter.host_calls(),
+            host_calls: self.meter.host_calls().saturating_add(writes),
         }
     }
 

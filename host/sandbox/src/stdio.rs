@@ -1,30 +1,41 @@
 //! What a component writes to the log: through `log.write`, and, where it imports WASI, on its standard output and error.
+//!
+//! What it writes there is held to the limits of a call as what it passes through the contract's own functions is: each write is a
+//! call to the host, and its bytes are passed to it.
 
-use devgate_model::ByteSize;
+use crate::brief::cut;
+use devgate_model::{ByteSize, CallError, GuestFault, Limit, Limits};
 use devgate_plugin::component::{Capabilities, LogLevel};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 use wasmtime_wasi_io::bytes::Bytes;
 
 /// The longest line, in bytes; longer ones are cut.
 const LINE: usize = 1024;
-/// The longest last words, in bytes.
+/// The longest last words, in bytes, whatever they were put together from.
 const LAST_WORDS: usize = 512;
+/// What begins a panic's message in Rust.
+const PANIC: &str = " panicked at ";
 
 /// One call's lines, held to `limits.log`: what is over is dropped and counted.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    limit: ByteSize,
+    limits: Arc<Limits>,
     written: u64,
     dropped: u64,
+    /// Writes to the standard streams, and their bytes.
+    writes: u32,
+    streamed: u64,
     /// Complete lines of the standard streams that have not been handed to the log yet.
     waiting: Vec<(LogLevel, String)>,
     /// Unfinished lines of standard output and standard error.
     unfinished: [Vec<u8>; 2],
     last_words: String,
+    /// Whether they are the place of a panic alone, whose message is on the next line.
+    place_alone: bool,
 }
 
 /// Shared by the call and its two standard streams. Never contended: a call has one thread.
@@ -36,14 +47,17 @@ pub(crate) fn lock(lines: &SharedLines) -> MutexGuard<'_, Lines> {
 }
 
 impl Lines {
-    pub(crate) fn new(limit: ByteSize) -> Self {
+    pub(crate) fn new(limits: Arc<Limits>) -> Self {
         Self {
-            limit,
+            limits,
             written: 0,
             dropped: 0,
+            writes: 0,
+            streamed: 0,
             waiting: Vec::new(),
             unfinished: [Vec::new(), Vec::new()],
             last_words: String::new(),
+            place_alone: false,
         }
     }
 
@@ -77,7 +91,7 @@ impl Lines {
             let n = self.dropped;
             log.log(
                 LogLevel::Warn,
-                &format!("{n} bytes dropped: one call may log {} (limits.log)", self.limit),
+                &format!("{n} bytes dropped: one call may log {} (limits.log)", self.limits.log),
             );
         }
     }
@@ -91,27 +105,53 @@ impl Lines {
         if level < LogLevel::Error || line.is_empty() || line.starts_with("note: ") {
             return;
         }
-        // Rust's standard library prints place and message of a panic on two lines.
-        if self.last_words.contains(" panicked at ") && self.last_words.ends_with(':') {
-            self.last_words.push(' ');
-        } else if self.last_words.contains(" panicked at ") {
-            return;
-        } else {
-            self.last_words.clear();
+        // Rust's standard library prints place and message of a panic on two lines: one more is taken, and only one.
+        let place = std::mem::take(&mut self.place_alone);
+        match self.last_words.contains(PANIC) {
+            true if place => self.last_words.push(' '),
+            true => return,
+            false => {
+                self.last_words.clear();
+                self.place_alone = line.contains(PANIC) && line.ends_with(':');
+            }
         }
-        self.last_words.push_str(cut(line, LAST_WORDS));
+        let room = LAST_WORDS.saturating_sub(self.last_words.len());
+        self.last_words.push_str(cut(line, room));
     }
 
     /// The line as far as it may be logged.
     fn admit<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         let line = cut(line, LINE);
         let size = u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
-        if self.written.saturating_add(size) > self.limit.0 {
+        if self.written.saturating_add(size) > self.limits.log.0 {
             self.dropped = self.dropped.saturating_add(size);
             return None;
         }
         self.written += size;
         Some(line)
+    }
+
+    /// How many calls to the host the standard streams were.
+    pub(crate) fn writes(&self) -> u32 {
+        self.writes
+    }
+
+    /// Takes what is written to a stream, if the call may still write.
+    fn take(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), CallError> {
+        self.writes = self.writes.saturating_add(1);
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.streamed = self.streamed.saturating_add(size);
+        let Limits {
+            host_calls, transfer, ..
+        } = *self.limits;
+        if self.writes > host_calls {
+            return Err(GuestFault::Limit(Limit::HostCalls(host_calls)).into());
+        }
+        if ByteSize(self.streamed) > transfer {
+            return Err(GuestFault::Limit(Limit::Transfer(transfer)).into());
+        }
+        self.bytes(stream, bytes);
+        Ok(())
     }
 
     fn bytes(&mut self, stream: Stream, bytes: &[u8]) {
@@ -154,15 +194,6 @@ impl Lines {
     }
 }
 
-/// `text`, at most `most` bytes of it, without half a character.
-fn cut(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len()))
-        .rev()
-        .find(|&end| text.is_char_boundary(end))
-        .unwrap_or(0);
-    text.get(..end).unwrap_or_default()
-}
-
 /// One of WASI's standard streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
@@ -202,8 +233,8 @@ impl StdoutStream for ToLog {
 
 impl OutputStream for ToLog {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        lock(&self.lines).bytes(self.stream, &bytes);
-        Ok(())
+        let taken = lock(&self.lines).take(self.stream, &bytes);
+        taken.map_err(|error| StreamError::Trap(wasmtime::Error::new(error)))
     }
 
     fn flush(&mut self) -> StreamResult<()> {
@@ -222,5 +253,65 @@ impl Pollable for ToLog {
         Self: 'b,
     {
         Box::pin(std::future::ready(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(limits: Limits) -> Lines {
+        Lines::new(Arc::new(limits))
+    }
+
+    fn unbounded() -> Limits {
+        Limits {
+            host_calls: u32::MAX,
+            transfer: ByteSize(u64::MAX),
+            ..Limits::default()
+        }
+    }
+
+    /// What is kept of a call's output, in bytes.
+    fn kept(lines: &Lines) -> usize {
+        let waiting: usize = lines.waiting.iter().map(|(_, line)| line.capacity()).sum();
+        let unfinished: usize = lines.unfinished.iter().map(Vec::capacity).sum();
+        waiting + unfinished + lines.last_words.capacity()
+    }
+
+    #[test]
+    fn however_much_is_written_little_is_kept() {
+        let long = "a".repeat(510);
+        for pattern in [
+            format!("x panicked at y:\n{long}:\n{long}:\n{long}:\n"),
+            format!("{long}:\n{long} panicked at {long}:\n"),
+            "\n".repeat(1_000),
+            "é".repeat(10_000),
+            ": panicked at :\n: panicked at :\n".to_owned(),
+        ] {
+            let mut lines = lines(unbounded());
+            for _ in 0..1_000 {
+                for stream in [Stream::Output, Stream::Error] {
+                    lines.take(stream, pattern.as_bytes()).unwrap();
+                }
+                assert!(lines.last_words().len() <= LAST_WORDS);
+            }
+            assert!(kept(&lines) < 64 * 1024, "{pattern:.20}: {}", kept(&lines));
+        }
+    }
+
+    #[test]
+    fn a_panics_message_is_the_one_line_after_its_place() {
+        let mut lines = lines(unbounded());
+        for line in [
+            "before\n",
+            "thread 'm' panicked at a.rs:1:2:\n",
+            "no such key:\n",
+            "a:\n",
+            "b\n",
+        ] {
+            lines.take(Stream::Error, line.as_bytes()).unwrap();
+        }
+        assert_eq!(lines.last_words(), "thread 'm' panicked at a.rs:1:2: no such key:");
     }
 }

@@ -7,6 +7,7 @@ use crate::bindings::preference::WithPreferenceIndices;
 use crate::bindings::{
     PluginComponentPre, config, control, files, hardware, host_paths, kernel_log, log, state, types,
 };
+use crate::brief::message;
 use crate::clocks::Clocks;
 use crate::state::Call;
 use devgate_model::GuestText;
@@ -34,7 +35,8 @@ pub(super) fn link(
     imports: &[String],
     profile: &Profile,
 ) -> Result<Linked, Refusal> {
-    let linker = linker(engine, imports).map_err(|error| Refusal::Host(format!("cannot link: {error:#}")))?;
+    let linker = linker(engine, imports)
+        .map_err(|error| Refusal::Host(format!("cannot link: {}", message(format_args!("{error:#}")))))?;
     let component = linker.instantiate_pre(component).map_err(|error| mismatch(&error))?;
     // Where it is there it must be right: an export of another type is not the same as none.
     let preference = match profile.preference {
@@ -122,7 +124,7 @@ fn add_wasi(linker: &mut Linker<Call>) -> wasmtime::Result<()> {
 
 /// An export with a type that this host does not expect.
 pub(super) fn export_mismatch(interface: &str, error: &wasmtime::Error) -> Refusal {
-    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let causes: Vec<String> = error.chain().map(message).collect();
     let text = format!(
         "devgate:plugin/{interface} has another type here: {}",
         causes.join(": ")
@@ -132,7 +134,7 @@ pub(super) fn export_mismatch(interface: &str, error: &wasmtime::Error) -> Refus
 
 /// wasmtime's chain of causes names the interface first, then the function, then what is wrong with it.
 fn mismatch(error: &wasmtime::Error) -> Refusal {
-    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let causes: Vec<String> = error.chain().map(message).collect();
     let mut names = causes.iter().filter_map(|cause| cause.split('`').nth(1));
     let (interface, function) = (names.next(), names.next());
     let last = causes.last().map_or("", String::as_str);

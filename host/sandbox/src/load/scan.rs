@@ -7,6 +7,7 @@ use super::described::Described;
 use super::error::Refusal;
 use super::parts::Parts;
 use super::producers::Producers;
+use crate::brief::message;
 use devgate_model::{ByteSize, GuestText, Limits};
 use std::collections::BTreeSet;
 use wasmparser::component_types::ComponentEntityType;
@@ -17,6 +18,8 @@ use wasmparser::{BinaryReaderError, Operator, Parser, Payload, Validator, WasmFe
 const LOOPS: u32 = 1_000;
 /// Blocks of any kind in one function. A large interpreter's main loop has some thousands.
 const BLOCKS: u32 = 10_000;
+/// Names that a component imports or exports. A real one has some dozens; each is looked up, kept and shown.
+const NAMES: usize = 1_000;
 /// Components within components.
 const DEPTH: usize = 8;
 
@@ -69,11 +72,15 @@ impl Scan {
                 }
                 Payload::End(_) => depth = depth.saturating_sub(1),
                 Payload::ComponentImportSection(section) if depth == 0 => {
+                    let names = scan.imports.len().saturating_add(count(section.count()));
+                    at_most("imports", names, NAMES, None)?;
                     for import in section {
                         scan.imports.push(import.map_err(invalid)?.name.name.to_owned());
                     }
                 }
                 Payload::ComponentExportSection(section) if depth == 0 => {
+                    let names = scan.exports.len().saturating_add(count(section.count()));
+                    at_most("exports", names, NAMES, None)?;
                     for export in section {
                         scan.exports.push(export.map_err(invalid)?.name.name.to_owned());
                     }
@@ -164,6 +171,10 @@ impl Counts {
     }
 }
 
+fn count(n: u32) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
 fn check_blocks(body: &wasmparser::FunctionBody<'_>) -> Result<(), Refusal> {
     let mut blocks = 0_u32;
     let mut loops = 0_u32;
@@ -204,5 +215,5 @@ fn features() -> WasmFeatures {
 }
 
 pub(super) fn invalid(error: BinaryReaderError) -> Refusal {
-    Refusal::Invalid(GuestText::new(&error.to_string()))
+    Refusal::Invalid(GuestText::new(&message(error)))
 }

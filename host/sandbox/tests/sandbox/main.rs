@@ -10,6 +10,7 @@
 mod fake;
 mod guest;
 
+mod about;
 mod calls;
 mod capabilities;
 mod files;

@@ -1,7 +1,8 @@
 //! Components that import parts of WASI, as most compilers for other languages make them.
 
-use crate::fake::{Fake, error, loaded, patient};
+use crate::fake::{Fake, error, limit, loaded, patient};
 use crate::guest::{Guest, contract, encode};
+use devgate_model::{ByteSize, Limit, Limits};
 use devgate_plugin::component::{Component, LogLevel};
 use insta::assert_snapshot;
 
@@ -93,6 +94,30 @@ fn a_panic_message_on_standard_error_is_what_the_trap_says() {
     );
     let plugin = loaded(&component(&guest), patient());
     assert_snapshot!(error(plugin.enumerate(Fake::boxed())), @"trapped: thread 'main' panicked at src/lib.rs:3:5: index out of bounds (wasm `unreachable` instruction executed in enumerate)");
+}
+
+/// Each write is a call to the host, and what is written is passed to it, whatever comes of it in the log.
+#[test]
+fn standard_streams_are_held_to_what_a_call_may_pass_to_the_host() {
+    let guest = Guest::enumerating(
+        "(local $stderr i32) (local.set $stderr (call $stderr))
+        (loop $again
+            (call $write (local.get $stderr) (i32.const 1024) (i32.const 1000) (i32.const 512))
+            (br $again))
+        (unreachable)",
+    )
+    .with(&format!(r#"(data (i32.const 1024) "{}")"#, "x".repeat(999) + r"\0a"));
+    let plugin = loaded(&component(&guest), patient());
+    let met = |limits| limit(plugin.enumerate(Box::new(Fake::within(limits))));
+    let (transfer, host_calls) = (ByteSize(100_000), 50);
+    assert_eq!(met(Limits { transfer, ..patient() }), Some(Limit::Transfer(transfer)));
+    assert_eq!(
+        met(Limits {
+            host_calls,
+            ..patient()
+        }),
+        Some(Limit::HostCalls(host_calls))
+    );
 }
 
 #[test]
