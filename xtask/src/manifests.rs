@@ -14,6 +14,7 @@ mod render;
 mod rules;
 mod same;
 mod selectors;
+mod sockets;
 mod values;
 mod versions;
 
@@ -54,8 +55,9 @@ pub(crate) fn check(programs: &Programs) -> Result<()> {
         let theirs = render::chart(programs, &chart(), case)?;
         let wrong = allowed.problems(&case.lists(), &facts::of(&ours));
         problems.extend(wrong.into_iter().map(|wrong| format!("kustomize, {name}: {wrong}")));
-        let missed = selectors::problems(&ours);
-        problems.extend(missed.into_iter().map(|wrong| format!("kustomize, {name}: {wrong}")));
+        let mut wrong = selectors::problems(&ours);
+        wrong.extend(sockets::problems(&ours));
+        problems.extend(wrong.into_iter().map(|wrong| format!("kustomize, {name}: {wrong}")));
         let different = same::differences(&ours, &theirs);
         problems.extend(different.into_iter().map(|wrong| format!("chart, {name}: {wrong}")));
         sorted.add(&name, case.least(), ours);
@@ -65,6 +67,7 @@ pub(crate) fn check(programs: &Programs) -> Result<()> {
         let documents = render::whole(programs, &kustomize().join(whole.folder))?;
         let mut wrong = allowed.problems(whole.lists, &facts::of(&documents));
         wrong.extend(selectors::problems(&documents));
+        wrong.extend(sockets::problems(&documents));
         problems.extend(wrong.into_iter().map(|wrong| format!("{}: {wrong}", whole.folder)));
         sorted.add(whole.folder, whole.least, documents);
     }

@@ -54,6 +54,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("terminationGracePeriodSeconds=0", "terminationGracePeriodSeconds"),
     ("kubelet.podResourcesDir=x", "podResourcesDir"),
     ("kubelet.podResourcesDir=/", "podResourcesDir"),
+    ("kubelet.podResourcesDir=/var/lib/kubelet", "podResourcesDir"),
     ("monitoring.labels.release=3", "release"),
     ("monitoring.label.release=x", "label"),
     ("overlays.alerts=once", "alerts"),

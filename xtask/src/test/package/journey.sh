@@ -25,6 +25,9 @@ says() { soon "devgate status | grep -q '$1'"; }
 install() { DEBIAN_FRONTEND=noninteractive ok dpkg "$@"; }
 pid() { systemctl show -p MainPID --value devgate; }
 figure() { echo "figure: $*"; }
+# As who has taken over a process of uid 0 without capabilities; `inside` the service also with what it sees of the machine.
+bare() { setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"; }
+inside() { nsenter --mount --net --target "$(pid)" setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"; }
 
 step "there is nothing of devgate yet"
 find / -xdev -name '*devgate*' ! -path '/journey/*' ! -path '/proc/*' | sort >/tmp/before
@@ -41,15 +44,17 @@ step "what of the sandbox is in force"
 for line in 'CapBnd:	0000000000000000' 'CapEff:	0000000000000000' 'NoNewPrivs:	1' 'Seccomp:	2'; do
     ok grep -q "^$line" "/proc/$(pid)/status"
 done
-inside() { nsenter --mount --target "$(pid)" "$@"; }
 for directory in / /etc /usr /run /home /var/lib /var/lib/kubelet /sys /sys/devices /sys/fs/cgroup /proc/sys; do
     refused inside test -w "$directory"
 done
 for directory in /var/lib/devgate /run/devgate /var/lib/kubelet/device-plugins; do
     ok inside test -w "$directory"
 done
-mkdir -p /mnt/late && mount -t tmpfs late /mnt/late
-grep -q ' /mnt/late ' "/proc/$(pid)/mountinfo" || fail "mounts that come later are not seen: disks in use would be offered"
+for late in /mnt/late /run/late /var/lib/late; do
+    mkdir -p $late && mount -t tmpfs late $late
+    ok inside grep -q " $late " /proc/1/mountinfo # else disks in use would be offered
+    umount $late && rmdir $late
+done
 
 step "the unit is as systemd wants it, and its sandbox as tight as it was"
 ok systemd-analyze verify --man=no devgate.service
@@ -72,14 +77,74 @@ ok systemctl start devgate
 figure "start until ready, ms: $((($(date +%s%N) - started) / 1000000))"
 says 'devgate.dev/zero  1 device, 0 unhealthy, 1 handed out'
 ok systemctl reload devgate
-before=$(pid)
 
 step "a kubelet comes: the sockets of plugins are made"
 ok systemctl start kubelet-for-tests.socket
 soon 'ls /var/lib/kubelet/device-plugins | grep -q devgate'
 figure "resident memory, $(grep VmRSS "/proc/$(pid)/status" | tr -s '\t ' ' ')"
 
+step "of all sockets of the node, those can be reached from the service that it needs, and no other"
+planted='/run/planted.sock /var/lib/planted/x.sock /var/planted.sock /srv/planted.sock /opt/planted.sock /mnt/planted.sock /planted.sock
+    /dev/shm/planted.sock /tmp/planted.sock /var/tmp/planted.sock /root/planted.sock /home/planted.sock'
+mkdir -p /var/lib/planted
+cat >/usr/local/bin/knock <<'END'
+#!/usr/bin/perl
+# Whether there is a socket, of whatever kind, that may be connected to. `@` begins the name of one without a file.
+use Errno; use Socket;
+my $name = shift; my $abstract = $name =~ s/^@/\0/;
+socket(my $socket, PF_UNIX, SOCK_STREAM, 0) or die;
+exit 0 if connect($socket, pack_sockaddr_un($name));
+exit($abstract || $!{ENOENT} || $!{ENOTDIR} || $!{EACCES} ? 1 : 0);
+END
+cat >/usr/local/bin/plant <<'END'
+#!/usr/bin/perl
+# Listens on sockets until it is ended, and says when it does.
+use Socket;
+my @all;
+for my $name (@ARGV) {
+    $name =~ s/^@/\0/;
+    socket(my $socket, PF_UNIX, SOCK_STREAM, 0) or die;
+    bind($socket, pack_sockaddr_un($name)) && listen($socket, 9) or die "$name: $!";
+    push @all, $socket;
+}
+open(my $said, ">", "/tmp/planted"); close $said; sleep 900;
+END
+chmod 755 /usr/local/bin/knock /usr/local/bin/plant
+needed='/var/lib/kubelet/device-plugins/needed.sock /var/lib/kubelet/pod-resources/needed.sock'
+plant $planted $needed @planted &
+planter=$!
+soon 'test -e /tmp/planted'
+for socket in $planted $needed @planted /run/systemd/private; do
+    ok bare /usr/local/bin/knock $socket
+done
+find / -path /proc -prune -o -path /sys -prune -o -type s -print >/tmp/sockets
+ok grep -q '^/run/systemd/private$' /tmp/sockets
+while read -r socket; do
+    case $socket in
+    /run/systemd/notify | /run/devgate/* | /var/lib/kubelet/device-plugins/* | /var/lib/kubelet/pod-resources/*) ;;
+    *) refused inside /usr/local/bin/knock "$socket" ;;
+    esac
+done </tmp/sockets
+for socket in $needed /run/systemd/notify; do
+    ok inside /usr/local/bin/knock "$socket"
+done
+figure "sockets of the node: $(wc -l </tmp/sockets)"
+# What has no file is of the network that the service shares with the machine.
+ok inside /usr/local/bin/knock @planted
+mkdir -p /etc/systemd/system/devgate.service.d
+cp /usr/share/doc/devgate/examples/private-network.conf /etc/systemd/system/devgate.service.d/
+systemctl daemon-reload
+ok systemctl restart devgate
+refused inside /usr/local/bin/knock @planted
+rm -r /etc/systemd/system/devgate.service.d
+systemctl daemon-reload
+ok systemctl restart devgate
+says '1 handed out'
+kill $planter
+rm -rf /usr/local/bin/knock /usr/local/bin/plant $planted $needed /var/lib/planted /tmp/planted /tmp/sockets
+
 step "a policy with a mistake is refused, and the old one goes on"
+before=$(pid)
 echo 'plugins: [' >/etc/devgate/policy.d/wrong.yaml
 refused systemctl reload devgate
 ok test "$(pid)" = "$before"
@@ -120,17 +185,20 @@ says '1 handed out'
 
 step "drop-ins give what they say, and no more"
 drop=/etc/systemd/system/devgate.service.d
-mkdir -p $drop /run/k8s.cni.cncf.io/devinfo/dp /var/lib/k0s/kubelet/device-plugins
+mkdir -p $drop /run/k8s.cni.cncf.io/devinfo/dp /run/cdi /var/lib/k0s/kubelet/device-plugins /var/lib/k0s/kubelet/pod-resources
 cp /usr/share/doc/devgate/examples/*.conf $drop/
 systemctl daemon-reload
 ok systemctl restart devgate
 # CAP_SYSLOG alone.
 ok grep -q '^CapBnd:	0000000400000000' "/proc/$(pid)/status"
 features=/etc/kubernetes/node-feature-discovery/features.d
-for directory in /run/k8s.cni.cncf.io/devinfo/dp $features /var/lib/k0s/kubelet/device-plugins; do
+for directory in /var/run/k8s.cni.cncf.io/devinfo/dp $features /var/lib/k0s/kubelet/device-plugins; do
     ok inside test -w "$directory"
 done
-for directory in /etc /run /var/lib/k0s /sys /sys/fs/cgroup; do
+for directory in /run/cdi /var/run/cdi /var/lib/k0s/kubelet/pod-resources; do
+    ok inside test -d "$directory"
+done
+for directory in /etc /run /run/cdi /var/run /var/lib/k0s /var/lib/k0s/kubelet/pod-resources /sys /sys/fs/cgroup; do
     refused inside test -w "$directory"
 done
 rm -r $drop /etc/kubernetes

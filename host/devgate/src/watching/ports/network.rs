@@ -5,6 +5,7 @@ use super::work;
 use crate::exit;
 use crate::watching::Watching;
 use crate::watching::http::{Audience, answer};
+use rustix::io::Errno;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +16,14 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(address).await;
-    let listener =
-        listener.map_err(|error| exit::with_code(exit::NODE, format!("--listen {address}: cannot be had: {error}")))?;
+    let listener = listener.map_err(|error| {
+        let help = if error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error()) {
+            "; a service of systemd has to be let: the package's by the drop-in network.conf"
+        } else {
+            ""
+        };
+        exit::with_code(exit::NODE, format!("--listen {address}: cannot be had: {error}{help}"))
+    })?;
     let address = listener.local_addr().unwrap_or(address);
     let page = if address.ip().is_loopback() {
         "; / is the page"
