@@ -1,19 +1,16 @@
 //! What components found wrong with units, kept across restarts of the host and of the node: a restart heals nothing by itself.
 
+use crate::state::{Dir, StateFile};
 use crate::status::When;
-use devgate_model::{PluginName, UnitId, escape};
+use devgate_model::{PluginName, UnitId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
 const NAME: &str = "unhealthy.json";
-/// Where a file goes that cannot be understood.
-const ASIDE: &str = "unhealthy.json.unreadable";
 const VERSION: u32 = 1;
 const MOST_BYTES: u64 = 64 << 20;
 /// The most units of one plugin; of more, nothing new is kept.
@@ -48,7 +45,7 @@ struct Content {
 pub(crate) struct Ailments(Arc<Inner>);
 
 struct Inner {
-    dir: Option<PathBuf>,
+    file: Option<StateFile>,
     boot: Option<String>,
     known: Mutex<Known>,
     changed: Notify,
@@ -57,10 +54,14 @@ struct Inner {
 impl Ailments {
     /// Those kept in a directory; none that outlives the process without one. A file that cannot be understood is put aside
     /// and said to be.
-    pub(crate) fn open(dir: Option<&Path>, boot: Option<String>) -> Self {
-        let known = dir.map(read).unwrap_or_default();
+    pub(crate) fn open(dir: Option<&Dir>, boot: Option<String>) -> Self {
+        let file = dir.map(file);
+        let content = file
+            .as_ref()
+            .and_then(|file| file.read_or_put_aside::<Content>("what was unhealthy before is not known"));
+        let known = content.map(|content| content.unhealthy).unwrap_or_default();
         Self(Arc::new(Inner {
-            dir: dir.map(Path::to_owned),
+            file,
             boot,
             known: Mutex::new(known),
             changed: Notify::new(),
@@ -133,14 +134,12 @@ impl Ailments {
     }
 
     fn write(&self) -> io::Result<()> {
-        let Some(dir) = &self.0.dir else { return Ok(()) };
+        let Some(file) = &self.0.file else { return Ok(()) };
         let content = Content {
             version: VERSION,
             unhealthy: self.lock().clone(),
         };
-        let mut text = serde_json::to_vec_pretty(&content)?;
-        text.push(b'\n');
-        crate::whole::write(&dir.join(NAME), &text)
+        file.write(&content)
     }
 
     /// Saves what is not saved yet, before the host ends. Blocks.
@@ -163,37 +162,19 @@ fn forget_oldest(units: &mut BTreeMap<String, Ailment>) {
     }
 }
 
-fn read(dir: &Path) -> Known {
-    let path = dir.join(NAME);
-    let content = fs::File::open(&path).and_then(|file| {
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    });
-    let problem = match content.map(|bytes| serde_json::from_slice::<Content>(&bytes)) {
-        Ok(Ok(content)) if content.version == VERSION => return content.unhealthy,
-        Ok(Ok(content)) => format!("it has version {}, this host reads {VERSION}", content.version),
-        Ok(Err(error)) => error.to_string(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Known::new(),
-        Err(error) => error.to_string(),
-    };
-    // Whether or not that works, nothing is known.
-    let aside = match fs::rename(&path, dir.join(ASIDE)) {
-        Ok(()) => format!("put aside as {ASIDE}"),
-        Err(error) => format!("not put aside: {error}"),
-    };
-    tracing::error!(
-        family = "host",
-        "{}: cannot be understood: {}; {aside}: what was unhealthy before is not known",
-        path.display(),
-        escape(&problem, 160)
-    );
-    Known::new()
+fn file(dir: &Dir) -> StateFile {
+    StateFile {
+        dir: dir.clone(),
+        name: NAME,
+        version: VERSION,
+        most: MOST_BYTES,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn names() -> (PluginName, UnitId) {
         (PluginName::try_new("gpus").unwrap(), UnitId::try_new("gpu-0").unwrap())
@@ -208,11 +189,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (plugin, id) = names();
         let then = When(std::time::UNIX_EPOCH + Duration::from_secs(1_000));
-        let first = Ailments::open(Some(dir.path()), boot(1));
+        let first = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
         first.note(&plugin, &id, Some(("too hot", then)));
         first.note(&plugin, &id, Some(("too hot", When::now())));
         first.write().unwrap();
-        let second = Ailments::open(Some(dir.path()), boot(1));
+        let second = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
         let known = second.of(&plugin, &id, true).unwrap();
         assert_eq!(
             (known.reason.as_str(), known.since),
@@ -221,21 +202,28 @@ mod tests {
         );
         second.note(&plugin, &id, None);
         second.write().unwrap();
-        assert_eq!(Ailments::open(Some(dir.path()), boot(1)).of(&plugin, &id, false), None);
+        assert_eq!(
+            Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1)).of(&plugin, &id, false),
+            None
+        );
     }
 
     #[test]
     fn a_new_boot_forgives_only_where_the_policy_says_so() {
         let dir = tempfile::tempdir().unwrap();
         let (plugin, id) = names();
-        let first = Ailments::open(Some(dir.path()), boot(1));
+        let first = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
         first.note(&plugin, &id, Some(("off the bus", When::now())));
         first.write().unwrap();
-        let next = Ailments::open(Some(dir.path()), boot(2));
+        let next = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(2));
         assert!(next.of(&plugin, &id, false).is_some());
         assert_eq!(next.of(&plugin, &id, true), None);
         // Not knowing which boot this is, is no evidence.
-        assert!(Ailments::open(Some(dir.path()), None).of(&plugin, &id, true).is_some());
+        assert!(
+            Ailments::open(Some(&Dir::open(dir.path()).unwrap()), None)
+                .of(&plugin, &id, true)
+                .is_some()
+        );
     }
 
     #[test]
@@ -243,12 +231,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (plugin, id) = names();
         for n in [1, 2] {
-            let ailments = Ailments::open(Some(dir.path()), boot(n));
+            let ailments = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(n));
             ailments.note(&plugin, &id, Some(("off the bus", When::now())));
             ailments.write().unwrap();
         }
         assert!(
-            Ailments::open(Some(dir.path()), boot(2))
+            Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(2))
                 .of(&plugin, &id, true)
                 .is_some()
         );
@@ -279,9 +267,12 @@ mod tests {
         for text in ["", "{", "{\"version\":2,\"unhealthy\":{}}", "[1]"] {
             fs::write(dir.path().join(NAME), text).unwrap();
             let (plugin, id) = names();
-            let ailments = Ailments::open(Some(dir.path()), None);
+            let ailments = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), None);
             assert_eq!(ailments.of(&plugin, &id, false), None);
-            assert_eq!(fs::read_to_string(dir.path().join(ASIDE)).unwrap(), text);
+            assert_eq!(
+                fs::read_to_string(dir.path().join("unhealthy.json.unreadable")).unwrap(),
+                text
+            );
             assert!(!dir.path().join(NAME).exists());
         }
     }
@@ -290,7 +281,7 @@ mod tests {
     async fn a_change_is_saved_by_itself() {
         let dir = tempfile::tempdir().unwrap();
         let (plugin, id) = names();
-        let ailments = Ailments::open(Some(dir.path()), boot(1));
+        let ailments = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
         let saver = tokio::spawn(ailments.clone().keep());
         ailments.note(&plugin, &id, Some(("too hot", When::now())));
         let saved = async {

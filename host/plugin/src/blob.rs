@@ -1,10 +1,8 @@
 //! One small blob for each plugin that survives restarts: a file of the state directory, replaced as a whole.
 
-use crate::whole;
+use crate::state::Dir;
 use devgate_model::{CallError, HostFault, PluginName};
-use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -25,7 +23,7 @@ pub(crate) struct Blob(Arc<Inner>);
 
 struct Inner {
     /// Nothing: it ends with the process.
-    file: Option<PathBuf>,
+    file: Option<Place>,
     /// What is stored, once it has been read.
     kept: Mutex<Option<Arc<[u8]>>>,
     /// One writer at a time, however long the disk takes.
@@ -35,6 +33,28 @@ struct Inner {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// The newest ticket. Older ones are worth nothing any more.
     newest: AtomicU64,
+}
+
+/// Where it is kept: a file in a directory beneath the state directory, which is made with the first of them.
+struct Place {
+    state: Dir,
+    plugin: String,
+}
+
+impl Place {
+    fn read(&self) -> io::Result<Vec<u8>> {
+        let Some(dir) = self.state.inner(DIRECTORY, false)? else {
+            return Ok(Vec::new());
+        };
+        Ok(dir.read(&self.plugin, MOST_BYTES as u64)?.unwrap_or_default())
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        match self.state.inner(DIRECTORY, true)? {
+            Some(dir) => dir.write(&self.plugin, bytes),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
 }
 
 /// The turn of a call that may store. Ends when dropped.
@@ -66,10 +86,13 @@ pub(crate) enum NotStored {
 
 impl Blob {
     /// The blob of a plugin, in a state directory if there is one.
-    pub(crate) fn new(state_dir: Option<&Path>, plugin: &PluginName) -> Self {
+    pub(crate) fn new(state: Option<&Dir>, plugin: &PluginName) -> Self {
         Self(Arc::new(Inner {
             // A plugin's name is a DNS label: it has neither slash nor dot.
-            file: state_dir.map(|dir| dir.join(DIRECTORY).join(plugin.as_str())),
+            file: state.map(|state| Place {
+                state: state.clone(),
+                plugin: plugin.to_string(),
+            }),
             kept: Mutex::default(),
             writing: Mutex::default(),
             turn: Arc::default(),
@@ -139,7 +162,7 @@ impl Blob {
             return Ok(Arc::clone(kept));
         }
         let bytes: Arc<[u8]> = match &self.0.file {
-            Some(file) => read(file)?.into(),
+            Some(file) => file.read()?.into(),
             None => Arc::default(),
         };
         *kept = Some(Arc::clone(&bytes));
@@ -159,7 +182,7 @@ impl Blob {
             return Ok(());
         }
         if let Some(file) = &self.0.file {
-            whole::write(file, bytes).map_err(|error| {
+            file.write(bytes).map_err(|error| {
                 // It may be in place all the same: only the disk knows.
                 *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 NotStored::Disk(error)
@@ -176,23 +199,10 @@ impl Blob {
     }
 }
 
-fn read(file: &Path) -> io::Result<Vec<u8>> {
-    let opened = match fs::File::open(file) {
-        Ok(opened) => opened,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut bytes = Vec::new();
-    opened.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > MOST_BYTES {
-        return Err(io::Error::other(format!("it has more than {MOST_BYTES} bytes")));
-    }
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn name(name: &str) -> PluginName {
         PluginName::try_new(name).unwrap()
@@ -201,7 +211,7 @@ mod tests {
     #[test]
     fn a_blob_survives_a_restart_and_is_its_plugins_own() {
         let dir = tempfile::tempdir().unwrap();
-        let open = |plugin| Blob::new(Some(dir.path()), &name(plugin));
+        let open = |plugin| Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name(plugin));
         let blob = open("gpus");
         assert_eq!(*blob.load().unwrap(), *b"");
         blob.store(blob.ticket(), b"one").unwrap();
@@ -223,10 +233,10 @@ mod tests {
     #[test]
     fn a_file_that_was_half_written_is_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let open = || Blob::new(Some(dir.path()), &name("gpus"));
+        let open = || Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
         let blob = open();
         blob.store(blob.ticket(), b"whole").unwrap();
-        fs::write(dir.path().join("state/gpus.new"), b"ha").unwrap();
+        fs::write(dir.path().join("state/.devgate-0.new"), b"ha").unwrap();
         assert_eq!(*open().load().unwrap(), *b"whole");
         // And it is in nobody's way.
         let blob = open();
@@ -237,13 +247,17 @@ mod tests {
     #[test]
     fn a_blob_has_at_most_64_kib() {
         let dir = tempfile::tempdir().unwrap();
-        let blob = Blob::new(Some(dir.path()), &name("gpus"));
+        let blob = Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
         blob.store(blob.ticket(), &vec![1; MOST_BYTES]).unwrap();
         let more = blob.store(blob.ticket(), &vec![2; MOST_BYTES + 1]);
         assert!(matches!(more, Err(NotStored::TooLarge)));
         assert_eq!(*blob.load().unwrap(), *vec![1; MOST_BYTES]);
         fs::write(dir.path().join("state/gpus"), vec![3; MOST_BYTES + 1]).unwrap();
-        assert!(Blob::new(Some(dir.path()), &name("gpus")).load().is_err());
+        assert!(
+            Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"))
+                .load()
+                .is_err()
+        );
     }
 
     #[tokio::test]
@@ -299,11 +313,13 @@ mod tests {
     #[test]
     fn what_may_or_may_not_have_been_stored_is_read_again() {
         let dir = tempfile::tempdir().unwrap();
-        let blob = Blob::new(Some(dir.path()), &name("gpus"));
+        let blob = Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
         blob.store(blob.ticket(), b"one").unwrap();
-        // The new content's own name is taken, by what no file is written to.
-        fs::create_dir(dir.path().join("state/gpus.new")).unwrap();
+        // A directory in the file's place: not even root can put a file there.
+        fs::remove_file(dir.path().join("state/gpus")).unwrap();
+        fs::create_dir_all(dir.path().join("state/gpus/in the way")).unwrap();
         assert!(matches!(blob.store(blob.ticket(), b"two"), Err(NotStored::Disk(_))));
+        fs::remove_dir_all(dir.path().join("state/gpus")).unwrap();
         fs::write(dir.path().join("state/gpus"), b"three").unwrap();
         assert_eq!(*blob.load().unwrap(), *b"three");
     }

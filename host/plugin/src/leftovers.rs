@@ -9,6 +9,7 @@ mod state;
 pub use state::StateDir;
 
 use crate::labels;
+use crate::state::is_temporary;
 use serde::Serialize;
 use std::fs;
 use std::io;
@@ -109,6 +110,11 @@ impl Broom {
                 Ok(None) => {}
                 Err(why) => self.fail(WHAT, &path, &why),
             }
+        }
+        let names = fs::read_dir(dir).into_iter().flatten().flatten();
+        let unfinished = names.filter(|entry| entry.file_name().to_str().is_some_and(is_temporary));
+        for path in unfinished.map(|entry| entry.path()).filter(|path| is_file(path)) {
+            self.remove(WHAT, &path);
         }
         let lock = dir.join(labels::LOCK);
         if is_file(&lock) {

@@ -41,11 +41,11 @@ mod plugins;
 mod registry;
 mod reply;
 mod resource;
+mod state;
 mod survey;
 mod tenancy;
 mod turns;
 mod watcher;
-mod whole;
 
 pub use calls::Inline;
 pub use grants::{

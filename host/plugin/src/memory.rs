@@ -13,10 +13,10 @@ mod save;
 use crate::device_info::Files;
 use crate::grants::GrantedNode;
 use crate::inventory::{PoolRecord, UnitRecord};
+use crate::state::Dir;
 use devgate_model::{ResourceName, escape};
 use devgate_policy::PluginPolicy;
 use file::File;
-pub(crate) use file::PROBE;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ impl Memory {
     /// Where it cannot be read which files were written before.
     pub fn telling_in(self, dir: &Path) -> Result<Self, MemoryError> {
         let failed = |why| MemoryError {
-            dir: self.dir().unwrap_or(dir).to_owned(),
+            dir: self.dir().map_or(dir, Dir::path).to_owned(),
             why,
         };
         let files = Files::open(dir, self.dir()).map_err(failed)?;
@@ -249,7 +249,7 @@ impl Memory {
     }
 
     /// The directory that the host keeps things in, if any.
-    pub(crate) fn dir(&self) -> Option<&Path> {
+    pub(crate) fn dir(&self) -> Option<&Dir> {
         self.0.file.as_ref().map(File::dir)
     }
 

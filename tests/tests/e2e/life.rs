@@ -3,6 +3,8 @@
 use devgate_kubelet::standin::Pod;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use rustix::process::Signal;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 async fn started() -> anyhow::Result<Host> {
     let kind = Kind { class: 0, count: 2 };
@@ -46,6 +48,19 @@ async fn a_killed_host_comes_back() -> anyhow::Result<()> {
     host.allocatable("devgate.dev/bench0", 2).await?;
     assert_eq!(sockets(&host)?.len(), 1, "{:?}", sockets(&host)?);
     host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench0", 1)])).await?;
+    Ok(())
+}
+
+/// Whoever else can write to the state directory could say there what pods have, or lead a write elsewhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_directory_that_others_can_write_in_is_refused() -> anyhow::Result<()> {
+    let mut host = started().await?;
+    host.end(Signal::TERM).await?;
+    std::fs::set_permissions(host.dir().join("state"), Permissions::from_mode(0o777))?;
+    host.spawn()?;
+    let line = host.logged(|line| line.message.contains("chmod go-w")).await?;
+    assert!(line.message.contains("--state-dir"), "{line:?}");
+    assert_eq!(host.ended().await?.code(), Some(4));
     Ok(())
 }
 

@@ -6,19 +6,17 @@
 
 use super::file_name;
 use super::record::{Record, Written};
+use crate::state::{self, Dir, Style};
 use devgate_model::{ResourceName, UnitId, escape};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most files at once: far more functions than a node has.
 const MOST: usize = 8_192;
-/// What a file is written as before it is put in place: a longer name than a file's own may be too long.
-const NEW: &str = ".devgate-new";
 
 /// What one file is to tell.
 #[derive(Debug, Clone)]
@@ -69,7 +67,7 @@ pub(super) struct Known {
 
 impl Files {
     /// The files in `dir`, which is made with the first of them. What was written before is read from `state`.
-    pub(crate) fn open(dir: &Path, state: Option<&Path>) -> io::Result<Self> {
+    pub(crate) fn open(dir: &Path, state: Option<&Dir>) -> io::Result<Self> {
         let record = Record::in_dir(state);
         let written = record.read()?;
         let unseen: Vec<_> = written.keys().cloned().collect();
@@ -168,7 +166,7 @@ impl Files {
 
     fn put(&self, tells: &Tells) -> Result<(), String> {
         let file = self.0.dir.join(file_name(&tells.resource, &tells.id));
-        put(&file, tells.text.as_bytes()).map_err(|why| {
+        state::put(&file, tells.text.as_bytes(), Style::PASSING).map_err(|why| {
             let shown = escape(&file.display().to_string(), 512);
             format!("file {shown} could not be written: {why}; look at the directory (--device-info-dir)")
         })
@@ -351,25 +349,6 @@ impl Written {
     fn is_of(&self, other: &Self) -> bool {
         (&self.resource, &self.id) == (&other.resource, &other.id)
     }
-}
-
-/// Puts a file in place as a whole, for everybody to read. A restart of the node may take it, so that nothing is forced to the
-/// disk.
-fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = file.parent().unwrap_or(Path::new(""));
-    fs::DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
-    let new = dir.join(NEW);
-    // What an earlier host left there, or somebody's link.
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    let mut opened = options.write(true).create_new(true).mode(0o644).open(&new)?;
-    // Whatever the umask is: others than root read it.
-    opened.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-    opened.write_all(bytes)?;
-    fs::rename(&new, file)
 }
 
 /// Removes a file that says this; one that is gone, or says something else, is left alone.

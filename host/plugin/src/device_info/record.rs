@@ -2,7 +2,7 @@
 
 use super::SUFFIX;
 use super::files::says;
-use crate::whole;
+use crate::state::{Dir, Found, StateFile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,47 +77,40 @@ pub(crate) fn left_behind(dir: &Path, state: &Path) -> io::Result<Option<LeftBeh
 }
 
 /// Where it is kept.
-pub(super) struct Record(Option<PathBuf>);
+pub(super) struct Record(Option<StateFile>);
 
 impl Record {
     /// In the host's directory; nowhere where it has none.
-    pub(super) fn in_dir(dir: Option<&Path>) -> Self {
-        Self(dir.map(|dir| dir.join(NAME)))
+    pub(super) fn in_dir(dir: Option<&Dir>) -> Self {
+        Self(dir.map(|dir| StateFile {
+            dir: dir.clone(),
+            name: NAME,
+            version: FORMAT,
+            most: MOST_BYTES,
+        }))
     }
 
     /// What was written before, by name. A record that cannot be understood is put aside and said to be: what it named stays.
     pub(super) fn read(&self) -> io::Result<BTreeMap<String, Written>> {
-        let Some(path) = &self.0 else {
+        let Some(file) = &self.0 else {
             return Ok(BTreeMap::new());
         };
-        let text = match fs::read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(error),
+        let problem = match file.read::<Content>()? {
+            Found::Nothing => return Ok(BTreeMap::new()),
+            Found::Content(content) => return Ok(content.written),
+            Found::Newer(version) => format!("it has version {version}, this host reads {FORMAT}"),
+            Found::Odd(problem) => problem,
         };
-        let problem = match serde_json::from_slice::<Content>(&text) {
-            Ok(content) if content.version == FORMAT => return Ok(content.written),
-            Ok(content) => format!("it has version {}, this host reads {FORMAT}", content.version),
-            Err(error) => error.to_string(),
-        };
-        let aside = path.with_extension("json.unreadable");
-        fs::rename(path, &aside)?;
-        tracing::error!(
-            family = "host",
-            "{}: cannot be understood: {problem}; put aside as {}: files that it named are not removed",
-            path.display(),
-            aside.display()
-        );
+        file.put_aside(&problem, "files that it named are not removed");
         Ok(BTreeMap::new())
     }
 
     /// Replaces it as a whole.
     pub(super) fn write(&self, written: &BTreeMap<String, Written>) -> io::Result<()> {
-        let Some(path) = &self.0 else { return Ok(()) };
-        let content = Content {
+        let Some(file) = &self.0 else { return Ok(()) };
+        file.write(&Content {
             version: FORMAT,
             written: written.clone(),
-        };
-        whole::write(path, &serde_json::to_vec(&content)?)
+        })
     }
 }

@@ -97,6 +97,10 @@ fn write(files: &Files, all: &[Tells]) -> Result<(), String> {
     files.write(all, &Wanted::default())
 }
 
+fn state_in(dir: &Path) -> crate::state::Dir {
+    crate::state::Dir::open(dir).unwrap()
+}
+
 /// The names in a directory, sorted; none where it is not there.
 fn names(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else {
@@ -111,7 +115,7 @@ fn names(dir: &Path) -> Vec<String> {
 fn files_are_whole_for_everybody_and_go_with_their_unit() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("told/dp"), dir.path().join("state"));
-    let files = Files::open(&told, Some(&state)).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
     assert!(!told.exists(), "made with the first file");
     write(
         &files,
@@ -142,7 +146,7 @@ fn files_are_whole_for_everybody_and_go_with_their_unit() {
 fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
-    let files = Files::open(&told, Some(&state)).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
     write(
         &files,
         &[
@@ -155,7 +159,7 @@ fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
     fs::write(told.join("a.com-x-2-device.json"), "somebody else's").unwrap();
     fs::write(told.join("b.com-y-7-device.json"), "not ours").unwrap();
     drop(files);
-    let files = Files::open(&told, Some(&state)).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
     files.keep_only(|resource, unit| (resource, unit) == ("a.com/x", "3"));
     assert_eq!(
         names(&told),
@@ -177,7 +181,7 @@ fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
 fn a_record_that_cannot_be_understood_is_put_aside() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("device-info.json"), "{").unwrap();
-    let files = Files::open(&dir.path().join("dp"), Some(dir.path())).unwrap();
+    let files = Files::open(&dir.path().join("dp"), Some(&state_in(dir.path()))).unwrap();
     assert!(files.has_seen_all());
     assert_eq!(names(dir.path()), ["device-info.json.unreadable"]);
 }
@@ -221,7 +225,7 @@ fn a_file_of_somebody_else_is_left_and_said() {
     fs::create_dir(&told).unwrap();
     let file = told.join("a.com-x-1-device.json");
     fs::write(&file, "theirs").unwrap();
-    let files = Files::open(&told, Some(dir.path())).unwrap();
+    let files = Files::open(&told, Some(&state_in(dir.path()))).unwrap();
     let both = [tells("a.com/x", "0", "ours"), tells("a.com/x", "1", "ours")];
     let error = write(&files, &both).unwrap_err();
     let error = error.replace(&told.display().to_string(), "");
@@ -254,7 +258,7 @@ fn what_cannot_be_noted_is_not_known() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
     fs::create_dir(&state).unwrap();
-    let files = Files::open(&told, Some(&state)).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
     write(&files, &[tells("a.com/x", "1", "one")]).unwrap();
     // In the way of the record.
     fs::remove_file(state.join("device-info.json")).unwrap();
@@ -282,8 +286,8 @@ fn what_is_over_is_not_written_again() {
     let told = dir.path().join("dp");
     let state = dir.path().join("state");
     let all = [tells("a.com/x", "1", "one"), tells("a.com/x", "2", "two")];
-    write(&Files::open(&told, Some(&state)).unwrap(), &all).unwrap();
-    let files = Files::open(&told, Some(&state)).unwrap();
+    write(&Files::open(&told, Some(&state_in(&state))).unwrap(), &all).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
     fs::remove_dir_all(&told).unwrap();
     files.forget([("a.com/x", "1")].into_iter());
     files.write_again(&all).unwrap();

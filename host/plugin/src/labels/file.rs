@@ -1,15 +1,16 @@
 //! The file that Node Feature Discovery reads, and how it is known to be devgate's own.
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use crate::state::{self, Style};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Where Node Feature Discovery's worker reads feature files, unless it is told otherwise.
 pub const DEFAULT_DIR: &str = "/etc/kubernetes/node-feature-discovery/features.d";
 /// The name of devgate's file there.
 pub const FILE: &str = "devgate.features";
-/// What it is written as before it is put in place. Node Feature Discovery reads no dot-files.
+/// What hosts of version 0.1.0 wrote it as before it was put in place. Node Feature Discovery reads no dot-files.
 pub(crate) const TEMPORARY: &str = ".devgate.features.new";
 /// What the host locks that writes the file.
 pub(crate) const LOCK: &str = ".devgate.features.lock";
@@ -35,19 +36,7 @@ pub(crate) fn is_ours(path: &Path) -> io::Result<Option<bool>> {
     Ok(Some(start == HEADER.as_bytes()))
 }
 
-/// Puts a file in place as a whole, for everybody to read.
+/// Puts a file in place as a whole, for everybody to read: its reader need not be root.
 pub(crate) fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = file.with_file_name(TEMPORARY);
-    // What an earlier host left there, or somebody's link.
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    let mut opened = options.write(true).create_new(true).mode(0o644).open(&new)?;
-    // Whatever the umask is: its reader need not be root.
-    opened.set_permissions(Permissions::from_mode(0o644))?;
-    opened.write_all(bytes)?;
-    opened.sync_all()?;
-    fs::rename(&new, file)
+    state::put(file, bytes, Style::SHOWN)
 }

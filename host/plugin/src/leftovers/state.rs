@@ -2,6 +2,7 @@
 
 use super::{Broom, is_file};
 use crate::hold;
+use crate::state::is_temporary;
 use devgate_model::PluginName;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -15,7 +16,9 @@ const CACHE: &str = "cache";
 /// What the host keeps in the directory itself. Each may also be there as it is being written or tried, and as it was put aside.
 const RECORDS: [&str; 3] = ["handed-out.json", "unhealthy.json", "device-info.json"];
 /// What comes after their names then.
-const FORMS: [&str; 4] = ["", crate::whole::NEW, crate::memory::PROBE, ".unreadable"];
+const FORMS: [&str; 4] = ["", NEW, ".probe", ".unreadable"];
+/// What hosts of version 0.1.0 wrote first, and the cache of components does, beside the file.
+const NEW: &str = ".new";
 /// What components remember, a file for each plugin.
 const BLOBS: &str = "state";
 /// Components from a registry, by their digests.
@@ -159,18 +162,21 @@ fn is_known(name: &str) -> bool {
 }
 
 fn is_record(name: &str) -> bool {
+    if is_temporary(name) {
+        return true;
+    }
     let mut records = RECORDS.iter().filter_map(|record| name.strip_prefix(record));
     records.any(|rest| FORMS.contains(&rest))
 }
 
 fn is_blob(name: &str) -> bool {
-    let plugin = name.strip_suffix(crate::whole::NEW).unwrap_or(name);
-    PluginName::try_new(plugin).is_ok()
+    let plugin = name.strip_suffix(NEW).unwrap_or(name);
+    is_temporary(name) || PluginName::try_new(plugin).is_ok()
 }
 
 /// Whether the cache gives a file of a component this name.
 fn is_cache_file(name: &str) -> bool {
-    let name = name.strip_suffix(crate::whole::NEW).unwrap_or(name);
+    let name = name.strip_suffix(NEW).unwrap_or(name);
     let number = name
         .strip_prefix("manifest.")
         .and_then(|rest| rest.strip_suffix(".json"));

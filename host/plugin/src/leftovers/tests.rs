@@ -40,20 +40,25 @@ fn the_feature_file_goes_where_devgate_wrote_it() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join(labels::FILE);
     fs::write(&file, format!("{}a.com/x=1\n", labels::HEADER)).unwrap();
-    lay_out(dir.path(), &[labels::TEMPORARY, labels::LOCK, "others.features"]);
+    lay_out(
+        dir.path(),
+        &[labels::TEMPORARY, ".devgate-1.new", labels::LOCK, "others.features"],
+    );
     let mut dry = Broom::new(true);
     dry.labels(dir.path());
     insta::assert_snapshot!(told(dry, dir.path()), @r"
     WouldRemove labels devgate.features
     WouldRemove labels .devgate.features.new
+    WouldRemove labels .devgate-1.new
     WouldRemove labels .devgate.features.lock
     ");
-    assert_eq!(names(dir.path()).len(), 4);
+    assert_eq!(names(dir.path()).len(), 5);
     let mut broom = Broom::new(false);
     broom.labels(dir.path());
     insta::assert_snapshot!(told(broom, dir.path()), @r"
     Removed labels devgate.features
     Removed labels .devgate.features.new
+    Removed labels .devgate-1.new
     Removed labels .devgate.features.lock
     ");
     assert_eq!(names(dir.path()), ["others.features"]);
@@ -98,18 +103,29 @@ fn the_state_directory_goes_as_a_whole() {
         &[
             "handed-out.json",
             "handed-out.json.probe",
+            ".devgate-3f.new",
             "unhealthy.json.new",
             "device-info.json.unreadable",
         ],
     );
-    lay_out(&state, &["host.lock", "state/acme", "state/acme.new", &cached, &begun]);
+    lay_out(
+        &state,
+        &[
+            "host.lock",
+            "state/acme",
+            "state/acme.new",
+            "state/.devgate-2.new",
+            &cached,
+            &begun,
+        ],
+    );
     lay_out(&state, &more.each_ref().map(String::as_str));
     let sweep = |dry| {
         let mut broom = Broom::new(dry);
         broom.state(&StateDir::look(&state).unwrap().unwrap());
         broom.found().into_iter().map(|found| found.fate).collect::<Vec<_>>()
     };
-    assert_eq!(sweep(true), [Fate::WouldRemove; 17]);
+    assert_eq!(sweep(true), [Fate::WouldRemove; 19]);
     assert!(state.join(&cached).exists());
     let mut broom = Broom::new(true);
     broom.state(&StateDir::look(&state).unwrap().unwrap());
@@ -120,7 +136,7 @@ fn the_state_directory_goes_as_a_whole() {
         ["WouldRemove state ", "WouldRemove state host.lock"],
         "it keeps hosts out until then"
     );
-    assert_eq!(sweep(false), [Fate::Removed; 17]);
+    assert_eq!(sweep(false), [Fate::Removed; 19]);
     assert!(!state.exists());
     assert!(StateDir::look(&state).unwrap().is_none(), "nothing is there any more");
 }

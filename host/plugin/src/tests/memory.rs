@@ -272,15 +272,12 @@ async fn what_was_handed_out_in_parts_is_not_given_under_another_id() {
 async fn what_could_not_be_saved_is_saved_with_the_next_allocation() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::open(dir.path()).unwrap();
-    let (file, blocked) = (
-        dir.path().join("handed-out.json"),
-        dir.path().join("handed-out.json.new"),
-    );
-    std::fs::create_dir(&blocked).unwrap();
+    let file = dir.path().join("handed-out.json");
+    // A directory in the file's place: not even root can put a file there.
+    std::fs::create_dir_all(file.join("in the way")).unwrap();
     let world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
-    assert!(!file.exists());
-    std::fs::remove_dir(&blocked).unwrap();
+    std::fs::remove_dir_all(&file).unwrap();
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
     assert!(std::fs::read_to_string(&file).unwrap().contains("0000:00:01.0"));
 }
@@ -289,11 +286,46 @@ async fn what_could_not_be_saved_is_saved_with_the_next_allocation() {
 async fn a_memory_that_cannot_be_written_costs_no_pod_its_device() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::open(dir.path()).unwrap();
-    // A directory in the file's place: not even root can write there.
-    std::fs::create_dir(dir.path().join("handed-out.json.new")).unwrap();
+    std::fs::create_dir_all(dir.path().join("handed-out.json/in the way")).unwrap();
     let world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
-    assert!(!dir.path().join("handed-out.json").exists());
+}
+
+/// A link in place of each file that the host keeps, and of each that one before it wrote first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_link_in_the_state_directory_is_followed() {
+    let policy = format!("{POLICY}    state: true\n");
+    for name in [
+        "handed-out.json",
+        "handed-out.json.new",
+        "handed-out.json.probe",
+        "unhealthy.json",
+        "unhealthy.json.new",
+        "device-info.json",
+        "state",
+        "state/gpus",
+        "state/gpus.new",
+        ".devgate-0.new",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let (state, precious) = (dir.path().join("kept"), dir.path().join("precious"));
+        std::fs::create_dir_all(state.join(name).parent().unwrap()).unwrap();
+        let empty = "{\"version\": 1, \"unhealthy\": {}}";
+        std::fs::write(&precious, empty).unwrap();
+        std::os::unix::fs::symlink(&precious, state.join(name)).unwrap();
+        let memory = Memory::of_new_node(&state).and_then(|memory| memory.telling_in(&dir.path().join("dp")));
+        if let Ok(memory) = memory {
+            let world = start_with(&policy, NODE, &memory, [("fake.wasm", Fake::gpus())]);
+            give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
+            let blob = crate::blob::Blob::new(memory.dir(), &devgate_model::PluginName::try_new("gpus").unwrap());
+            let stored = blob.store(blob.ticket(), b"something");
+            assert_eq!(stored.is_err(), name == "state", "{name}");
+            world.plugins.flush();
+        } else {
+            assert!(["handed-out.json", "device-info.json"].contains(&name), "{name}");
+        }
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), empty, "{name}");
+    }
 }
 
 #[test]
