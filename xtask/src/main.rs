@@ -8,6 +8,7 @@
 
 mod bench;
 mod chart;
+mod cluster;
 mod components;
 mod demo;
 mod dependencies;
@@ -80,6 +81,11 @@ enum Command {
     ///
     /// The same tree makes the same bytes. Prints where it is, its size and its SHA-256.
     Chart(chart::Options),
+    /// Brings up a real Kubernetes of one node, installs devgate in it as an admin does, and plays scenarios
+    ///
+    /// In namespaces of its own, as root; everything is taken down at the end. Kubernetes' programs come from the folder that
+    /// `KUBERNETES` names; docs/cluster.md says how to get them. Prints a table of seconds.
+    Cluster(cluster::Options),
     /// Builds devgate and its components, and runs `devgate demo`
     ///
     /// Arguments after `--` go to it: `cargo xtask demo -- --help`.
@@ -121,6 +127,7 @@ fn main() -> ExitCode {
         Command::Release(options) => release::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Chart(options) => chart::run(&options),
+        Command::Cluster(options) => cluster::run(&options),
         Command::Demo(passed) => demo::run(&passed.arguments),
         Command::Bench(passed) => bench::run(&passed.arguments),
         Command::Soak(direct) => soak::run(&direct.arguments),

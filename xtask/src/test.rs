@@ -1,5 +1,6 @@
 //! Everything that CI checks.
 
+mod cluster;
 mod image;
 mod package;
 mod spelling;
@@ -16,7 +17,7 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
     /// Also build and test the example in all languages, which brings their tools (pip, npm), and the static binary and the image
-    /// of it: minutes each
+    /// of it, and play the scenarios on a real Kubernetes: minutes each
     #[arg(long)]
     full: bool,
     /// Go on after a stage that fails, and fail at the end

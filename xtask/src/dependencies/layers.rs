@@ -21,6 +21,8 @@ const BELOW: &[(&str, &[&str])] = &[
     ),
     ("devgate", ALL),
     ("devgate-tests", ALL),
+    // It looks at devgate from outside, and is built without it.
+    ("devgate-cluster", &[]),
     ("xtask", &[]),
 ];
 

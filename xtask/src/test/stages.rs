@@ -1,6 +1,6 @@
 //! The stages, cheapest first where nothing else decides.
 
-use super::{Outcome, Stage, image, package, spelling};
+use super::{Outcome, Stage, cluster, image, package, spelling};
 use crate::languages::{self, Language};
 use crate::setup::Toolchain;
 use crate::workspace::{WHOLE, cargo, guests, host, target};
@@ -100,6 +100,12 @@ pub(super) const ALL: &[Stage] = &[
         check: image::check,
     },
     Stage {
+        name: "cluster",
+        slow: true,
+        full: true,
+        check: cluster::check,
+    },
+    Stage {
         name: "package",
         slow: true,
         full: true,
@@ -179,7 +185,7 @@ fn manifests() -> Result<Outcome> {
 }
 
 /// What cannot be had here skips its stage, but for CI.
-fn unless_ci(error: anyhow::Error) -> Result<Outcome> {
+pub(super) fn unless_ci(error: anyhow::Error) -> Result<Outcome> {
     if std::env::var_os("CI").is_none() {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }

@@ -1,0 +1,406 @@
+//! The cluster: bringing it up, its parts, and what an admin has of it.
+
+use crate::configs::ADDRESS;
+use crate::disks::Disks;
+use crate::part::{Part, Signal};
+use crate::space::{self, Space};
+use crate::wait::until;
+use crate::{archive, configs, keys, needs, process};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Instant;
+
+/// What the cluster is made of.
+pub(crate) struct Given {
+    /// Where its files and logs lie.
+    pub(crate) dir: PathBuf,
+    /// kubelet, kube-apiserver, kube-controller-manager, kube-scheduler and etcd.
+    pub(crate) kubernetes: PathBuf,
+    /// The archive of devgate's image.
+    pub(crate) image: PathBuf,
+    /// The chart.
+    pub(crate) chart: PathBuf,
+    /// The static program.
+    pub(crate) program: PathBuf,
+    /// The components.
+    pub(crate) components: PathBuf,
+    /// The repository.
+    pub(crate) root: PathBuf,
+    /// kubectl.
+    pub(crate) kubectl: PathBuf,
+    /// Helm.
+    pub(crate) helm: PathBuf,
+    /// The longer forms of scenarios.
+    pub(crate) long: bool,
+    /// Left up, or used again.
+    pub(crate) keep: bool,
+}
+
+/// A whole cluster of one node.
+pub(crate) struct Cluster {
+    /// What it is made of.
+    pub(crate) given: Given,
+    /// Where the API server is.
+    plane: Space,
+    /// Where the kubelet is.
+    node: Space,
+    /// What runs on the node.
+    parts: BTreeMap<&'static str, Part>,
+    /// The hardware.
+    pub(crate) disks: Disks,
+    guard: Option<Child>,
+    notes: Vec<String>,
+}
+
+/// A container with a shell and little else, which pods are made of.
+pub(crate) const BUSYBOX: &str = "registry.example.com/busybox:1";
+
+/// A kubelet's user is authorized as a node, which without admission's bookkeeping is a role.
+const ROLE: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: nodes}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'system:node'}
+subjects: [{kind: Group, name: 'system:nodes', apiGroup: rbac.authorization.k8s.io}]
+";
+
+impl Cluster {
+    /// Brings it up, until its node is ready; or uses the one that was left up.
+    ///
+    /// # Errors
+    /// When anything is missing or does not come.
+    pub(crate) fn up(given: Given) -> Result<Self> {
+        if space::is_up(&given.dir) {
+            if given.keep {
+                return Self::again(given);
+            }
+            bail!(
+                "{}: a cluster is up; use it with --keep, or end it with --down",
+                given.dir.display()
+            );
+        }
+        let start = Instant::now();
+        needs::all(&given.kubernetes)?;
+        let dir = given.dir.clone();
+        let _logs_of_an_earlier_one = std::fs::remove_dir_all(dir.join("log"));
+        for name in ["log", "work", "keys", "conf"] {
+            std::fs::create_dir_all(dir.join(name))?;
+        }
+        let cgroup = format!("devgate{}", std::process::id());
+        std::fs::write(dir.join("cgroup"), &cgroup)?;
+        let guard = space::guard(&dir)?;
+        make_cgroups(&cgroup)?;
+        let disks = Disks::make(&dir)?;
+        keys::make(&dir.join("keys"))?;
+        let cni = needs::cni().context("the plugins of CNI")?;
+        configs::write(&dir.join("conf"), &dir.join("keys"), &cni, &cgroup)?;
+        let plane = Space::plane(&dir)?;
+        let node = plane.node(&dir)?;
+        let mut cluster = Self {
+            given,
+            plane,
+            node,
+            parts: BTreeMap::new(),
+            disks,
+            guard: Some(guard),
+            notes: Vec::new(),
+        };
+        cluster.start("etcd")?;
+        cluster.start("kube-apiserver")?;
+        cluster.start("containerd")?;
+        cluster.images()?;
+        until("the API server", 120, || cluster.api("/readyz"))?;
+        cluster.start("kube-controller-manager")?;
+        cluster.start("kube-scheduler")?;
+        cluster.start("kubelet")?;
+        cluster.apply(ROLE)?;
+        cluster.node_is_ready(120)?;
+        until("the service account of pods", 60, || {
+            cluster.api("/api/v1/namespaces/default/serviceaccounts/default")
+        })?;
+        println!(
+            "the cluster is up after {:.1} s; logs are in {}",
+            start.elapsed().as_secs_f64(),
+            dir.join("log").display()
+        );
+        Ok(cluster)
+    }
+
+    fn again(given: Given) -> Result<Self> {
+        let (plane, node) = (Space::of(&given.dir, "plane")?, Space::of(&given.dir, "node")?);
+        let mut parts = BTreeMap::new();
+        for name in ["containerd", "kubelet"] {
+            parts.insert(name, Part::of(&node, &given.dir, name)?);
+        }
+        let disks = Disks::of(&given.dir)?;
+        Ok(Self {
+            given,
+            plane,
+            node,
+            parts,
+            disks,
+            guard: None,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Starts a part that does not run.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(crate) fn start(&mut self, name: &'static str) -> Result<()> {
+        if self.parts.get(name).is_some_and(Part::runs) {
+            return Ok(());
+        }
+        let (dir, keys, conf) = (
+            self.given.dir.display(),
+            self.given.dir.join("keys"),
+            self.given.dir.join("conf"),
+        );
+        let (keys, conf) = (keys.display(), conf.display());
+        let words = match name {
+            "etcd" => format!("--data-dir={dir}/work/etcd --unsafe-no-fsync"),
+            "kube-apiserver" => format!(
+                "--etcd-servers=http://127.0.0.1:2379 --bind-address=0.0.0.0 --secure-port=6443 --advertise-address={ADDRESS} \
+                 --client-ca-file={keys}/ca.crt --tls-cert-file={keys}/apiserver.crt --tls-private-key-file={keys}/apiserver.key \
+                 --kubelet-client-certificate={keys}/admin.crt --kubelet-client-key={keys}/admin.key \
+                 --kubelet-certificate-authority={keys}/ca.crt --kubelet-preferred-address-types=InternalIP \
+                 --service-account-issuer=https://kubernetes.default.svc --service-account-key-file={keys}/accounts.pub \
+                 --service-account-signing-key-file={keys}/accounts.key --service-cluster-ip-range=10.96.0.0/16 \
+                 --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --allow-privileged=true"
+            ),
+            "kube-controller-manager" => format!(
+                "--kubeconfig={conf}/controller-manager.kubeconfig --service-account-private-key-file={keys}/accounts.key \
+                 --root-ca-file={keys}/ca.crt --use-service-account-credentials=true --leader-elect=false"
+            ),
+            "kube-scheduler" => format!("--kubeconfig={conf}/scheduler.kubeconfig --leader-elect=false"),
+            "containerd" => format!("--config {conf}/containerd.toml"),
+            "kubelet" => format!(
+                "--config={conf}/kubelet.yaml --kubeconfig={conf}/kubelet.kubeconfig --hostname-override=node1 --node-ip={ADDRESS}"
+            ),
+            _ => bail!("there is no part {name}"),
+        };
+        let program = match name {
+            "containerd" => PathBuf::from(name),
+            _ => std::path::absolute(self.given.kubernetes.join(name))?,
+        };
+        let space = if ["containerd", "kubelet"].contains(&name) {
+            &self.node
+        } else {
+            &self.plane
+        };
+        let words: Vec<_> = std::iter::once(program.display().to_string())
+            .chain(words.split_whitespace().map(str::to_owned))
+            .collect();
+        let part = Part::start(space, &self.given.dir, name, &words)?;
+        self.parts.insert(name, part);
+        Ok(())
+    }
+
+    /// Ends a part, and comes back when it has ended.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub(crate) fn stop(&mut self, name: &'static str, signal: Signal) -> Result<()> {
+        self.parts.get(name).map_or(Ok(()), |part| part.stop(signal))
+    }
+
+    /// The node loses power and boots: its disk stays, `/run` and every process are gone. `before` happens when it has booted and neither
+    /// containerd nor the kubelet runs.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub(crate) fn reboot(&mut self, before: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        self.node.kill()?;
+        self.parts.remove("containerd");
+        self.parts.remove("kubelet");
+        self.node = self.plane.node(&self.given.dir)?;
+        before(self)?;
+        self.start("containerd")?;
+        until("containerd", 30, || self.ctr(&["version"]))?;
+        self.start("kubelet")
+    }
+
+    /// Runs a program of the node, where its files are.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) fn node(&self, words: &[&str]) -> Result<String> {
+        let (program, rest) = words.split_first().context("a program")?;
+        process::read(self.node.command(program).args(rest))
+    }
+
+    /// A command to be run on the node.
+    pub(crate) fn on_node(&self, program: &str) -> Command {
+        self.node.command(program)
+    }
+
+    /// The node's files, as a path from outside.
+    pub(crate) fn node_root(&self) -> PathBuf {
+        self.node.root()
+    }
+
+    /// Runs containerd's `ctr`.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) fn ctr(&self, words: &[&str]) -> Result<String> {
+        self.node(
+            &[
+                &[
+                    "ctr",
+                    "--address",
+                    "/run/containerd/containerd.sock",
+                    "--namespace",
+                    "k8s.io",
+                ],
+                words,
+            ]
+            .concat(),
+        )
+    }
+
+    /// Runs kubectl as the admin.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) fn kubectl(&self, words: &[&str]) -> Result<String> {
+        process::read(self.admin(&self.given.kubectl).args(words))
+    }
+
+    /// `kubectl apply` of a text.
+    ///
+    /// # Errors
+    /// When it is not taken.
+    pub(crate) fn apply(&self, manifest: &str) -> Result<()> {
+        process::read_with(self.admin(&self.given.kubectl).args(["apply", "-f", "-"]), manifest).map(drop)
+    }
+
+    /// A program of this machine that speaks to the API server, as the admin.
+    pub(crate) fn admin(&self, program: &Path) -> Command {
+        let mut command = self.plane.in_network(program);
+        command.env("KUBECONFIG", self.given.dir.join("conf/admin.kubeconfig"));
+        command
+    }
+
+    /// A program in the node's network, with this machine's files.
+    pub(crate) fn in_network(&self, program: &str) -> Command {
+        self.plane.in_network(program)
+    }
+
+    /// Waits until the node is ready by what its kubelet said after it was started.
+    ///
+    /// # Errors
+    /// When it is not in time.
+    pub(crate) fn node_is_ready(&self, seconds: u64) -> Result<()> {
+        until("a node that is ready", seconds, || {
+            let node = self.get("/api/v1/nodes/node1")?;
+            let conditions = node["status"]["conditions"].as_array().context("no conditions")?;
+            if !conditions
+                .iter()
+                .any(|is| is["type"] == "Ready" && is["status"] == "True")
+            {
+                bail!("node1 is not ready");
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps a line for the end of the run: something that was measured.
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        println!("measured: {text}");
+        self.notes.push(text);
+    }
+
+    /// Everything that was measured.
+    pub(crate) fn notes(&self) -> String {
+        self.notes.iter().fold(String::new(), |mut text, note| {
+            let _infallible = writeln!(text, "measured: {note}");
+            text
+        })
+    }
+
+    fn images(&self) -> Result<()> {
+        until("containerd", 30, || self.ctr(&["version"]))?;
+        let file = self.given.dir.join("work/image.tar");
+        let busybox = Path::new("/bin/busybox");
+        let sleep = ["/bin/busybox", "sleep", "2147483647"];
+        archive::write(
+            &file,
+            "registry.example.com/pause:1",
+            &[("bin/busybox", busybox)],
+            &sleep,
+        )?;
+        self.load(&file)?;
+        archive::write(
+            &file,
+            BUSYBOX,
+            &[("bin/busybox", busybox), ("bin/sh", busybox)],
+            &["/bin/sh"],
+        )?;
+        self.load(&file)
+    }
+
+    /// Gives the node an image.
+    ///
+    /// # Errors
+    /// When containerd does not take it.
+    pub(crate) fn load(&self, archive: &Path) -> Result<()> {
+        self.ctr(&["images", "import", "--all-platforms", &archive.display().to_string()])
+            .map(drop)
+    }
+
+    /// Ends everything, and comes back when nothing of it is left but its logs.
+    ///
+    /// # Errors
+    /// When something could not be taken away.
+    pub(crate) fn down(mut self) -> Result<()> {
+        let Some(mut guard) = self.guard.take() else {
+            return Ok(());
+        };
+        drop(guard.stdin.take());
+        let status = guard.wait()?;
+        if !status.success() || space::is_up(&self.given.dir) {
+            bail!(
+                "not everything of {} was taken away: {status}",
+                self.given.dir.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Leaves it up.
+    pub(crate) fn say_how_to_use(mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            let _ended = guard.kill().and_then(|()| guard.wait());
+        }
+        let dir = self.given.dir.display();
+        println!("\nthe cluster is up:");
+        println!("  export KUBECONFIG={dir}/conf/admin.kubeconfig");
+        println!(
+            "  {} kubectl get pods -A      # the node's files, processes and network",
+            self.node.way_in()
+        );
+        println!("  cargo xtask cluster --keep SCENARIO…   # plays on it");
+        println!("  cargo xtask cluster --down             # ends it");
+    }
+}
+
+fn make_cgroups(name: &str) -> Result<()> {
+    let top = Path::new("/sys/fs/cgroup");
+    let mut made = 0;
+    let hierarchies = std::fs::read_dir(top)?.filter_map(Result::ok).map(|entry| entry.path());
+    for hierarchy in hierarchies.chain([top.to_owned()]) {
+        if hierarchy.join("cgroup.procs").is_file() && std::fs::create_dir(hierarchy.join(name)).is_ok() {
+            made += 1;
+        }
+    }
+    if made == 0 {
+        bail!("no control group can be made below {}", top.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! What the parts of the cluster are told.
+
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// The node's address, which the API server has, too.
+pub(crate) const ADDRESS: &str = "10.99.0.1";
+
+/// Writes each part's configuration into a folder.
+///
+/// # Errors
+/// Where they cannot be written.
+pub(crate) fn write(conf: &Path, keys: &Path, cni: &Path, cgroup: &str) -> Result<()> {
+    let put = |name: &str, text: String| {
+        let file = conf.join(name);
+        std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))
+    };
+    for who in ["admin", "controller-manager", "scheduler", "kubelet"] {
+        put(&format!("{who}.kubeconfig"), kubeconfig(keys, who))?;
+    }
+    put("containerd.toml", containerd(conf, cni))?;
+    std::fs::create_dir_all(conf.join("cni"))?;
+    put("cni/10-cluster.conflist", NETWORK.to_owned())?;
+    put("kubelet.yaml", kubelet(keys, cgroup))
+}
+
+fn kubeconfig(keys: &Path, who: &str) -> String {
+    let keys = keys.display();
+    format!(
+        r#"apiVersion: v1
+kind: Config
+clusters: [{{name: c, cluster: {{server: "https://{ADDRESS}:6443", certificate-authority: "{keys}/ca.crt"}}}}]
+users: [{{name: u, user: {{client-certificate: "{keys}/{who}.crt", client-key: "{keys}/{who}.key"}}}}]
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+current-context: c
+"#
+    )
+}
+
+fn containerd(conf: &Path, cni: &Path) -> String {
+    let (conf, cni) = (conf.display(), cni.display());
+    format!(
+        r#"version = 2
+root = "/var/lib/containerd"
+state = "/run/containerd"
+[grpc]
+  address = "/run/containerd/containerd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "registry.example.com/pause:1"
+  restrict_oom_score_adj = true
+  enable_cdi = true
+  cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "{cni}"
+    conf_dir = "{conf}/cni"
+"#
+    )
+}
+
+/// Pods have addresses of one network, and a cable each to the node.
+const NETWORK: &str = r#"{"cniVersion": "0.4.0", "name": "cluster", "plugins": [{"type": "ptp", "ipMasq": false,
+  "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.1.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
+"#;
+
+fn kubelet(keys: &Path, cgroup: &str) -> String {
+    let keys = keys.display();
+    format!(
+        r#"apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: {{anonymous: {{enabled: false}}, webhook: {{enabled: true}}, x509: {{clientCAFile: "{keys}/ca.crt"}}}}
+authorization: {{mode: Webhook}}
+tlsCertFile: "{keys}/kubelet.crt"
+tlsPrivateKeyFile: "{keys}/kubelet.key"
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+cgroupDriver: cgroupfs
+cgroupRoot: /{cgroup}
+enforceNodeAllocatable: [pods]
+clusterDNS: [10.96.0.10]
+failCgroupV1: false
+failSwapOn: false
+maxOpenFiles: 20000
+evictionHard: {{}}
+imageGCHighThresholdPercent: 100
+maxPods: 60
+syncFrequency: 10s
+configMapAndSecretChangeDetectionStrategy: Watch
+"#
+    )
+}

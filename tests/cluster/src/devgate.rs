@@ -1,0 +1,312 @@
+//! Installing devgate as an admin does: the image's archive, the component on the node, the chart with a policy.
+
+use crate::archive::digest;
+use crate::cluster::Cluster;
+use crate::part::Signal;
+use crate::process;
+use crate::wait::until;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// What pods ask for.
+pub(crate) const DISK: &str = "example.com/disk";
+
+/// Where the image is said to be; nothing is pulled, as the node has it.
+const REPOSITORY: &str = "registry.example.com/devgate";
+
+/// The component of the policy, beneath [`COMPONENTS`].
+pub(crate) const COMPONENT: &str = "generic.wasm";
+
+/// The directory of the node that components are in.
+pub(crate) const COMPONENTS: &str = "/var/lib/devgate/components.d";
+
+impl Cluster {
+    /// The policy that scenarios begin with: each disk is one device of [`DISK`].
+    ///
+    /// # Errors
+    /// When the component cannot be read.
+    pub(crate) fn policy(&self) -> Result<String> {
+        let component = std::fs::read(self.given.components.join(COMPONENT)).context("read the component")?;
+        let names = self.disks.names().join(", ");
+        Ok(format!(
+            "apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  disks:
+    component: {{file: {COMPONENT}, sha256: \"{}\"}}
+    resources: [{DISK}]
+    hardware:
+      - {{subsystem: block, name: [{names}], use: offer, nodes: [{{access: rw}}]}}
+    config: {{devices: [{{resource: {DISK}, subsystem: block, name: \"loop*\"}}]}}
+",
+            digest(&component)
+        ))
+    }
+
+    /// A file of the node, as a path that can be read and written from here.
+    pub(crate) fn file(&self, path: &str) -> PathBuf {
+        self.node_root().join(path.trim_start_matches('/'))
+    }
+
+    /// Puts the component where the policy finds it.
+    ///
+    /// # Errors
+    /// When it cannot be copied.
+    pub(crate) fn bring_component(&self) -> Result<()> {
+        let folder = self.file(COMPONENTS);
+        std::fs::create_dir_all(&folder)?;
+        let new = folder.join("new");
+        std::fs::copy(self.given.components.join(COMPONENT), &new).context("copy the component")?;
+        Ok(std::fs::rename(new, folder.join(COMPONENT))?)
+    }
+
+    /// Gives the node devgate's image under the name that the chart has.
+    ///
+    /// # Errors
+    /// When containerd does not take it.
+    pub(crate) fn bring_image(&self, tag: &str) -> Result<()> {
+        let name = format!("{REPOSITORY}:{tag}");
+        let loaded = self.ctr(&["images", "import", &self.given.image.display().to_string()])?;
+        let reference = loaded
+            .split_whitespace()
+            .find(|word| word.contains("devgate:"))
+            .with_context(|| format!("ctr names no image: {loaded}"))?;
+        if reference != name {
+            self.ctr(&["images", "tag", "--force", reference, &name])?;
+        }
+        Ok(())
+    }
+
+    /// Installs it, and does not wait.
+    ///
+    /// # Errors
+    /// When any step fails.
+    pub(crate) fn install(&self) -> Result<()> {
+        self.bring_image(&self.version()?)?;
+        self.bring_component()?;
+        let namespace = "
+apiVersion: v1
+kind: Namespace
+metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privileged}}";
+        self.apply(namespace)?;
+        self.helm(
+            &["install", "devgate", &self.given.chart.display().to_string()],
+            &self.policy()?,
+        )
+    }
+
+    /// Installs it, until the node shows every disk.
+    ///
+    /// # Errors
+    /// When that does not come about.
+    pub(crate) fn install_and_wait(&self) -> Result<()> {
+        self.install()?;
+        self.devgate_is_ready(60)?;
+        self.allocatable(self.disks.names().len(), 60)
+    }
+
+    /// Another policy, in the config map that the chart makes.
+    ///
+    /// # Errors
+    /// When Helm fails.
+    pub(crate) fn change_policy(&self, policy: &str) -> Result<()> {
+        self.helm(&["upgrade", "devgate", &self.given.chart.display().to_string()], policy)
+    }
+
+    fn helm(&self, words: &[&str], policy: &str) -> Result<()> {
+        let values = self.given.dir.join("work/values.yaml");
+        let text = json!({"image": {"repository": REPOSITORY}, "policy": {"files": {"serial.yaml": null, "disks.yaml": policy}}});
+        std::fs::write(&values, text.to_string())?;
+        let mut helm = self.admin(&self.given.helm);
+        helm.args(words)
+            .args(["--namespace", "devgate", "--values"])
+            .arg(&values);
+        process::read(&mut helm).map(drop)
+    }
+
+    /// Uninstalls it, until its pod is gone; content where it is not installed.
+    ///
+    /// # Errors
+    /// When Helm fails, or the pod stays.
+    pub(crate) fn uninstall(&self) -> Result<()> {
+        if self.is_installed() {
+            process::read(
+                self.admin(&self.given.helm)
+                    .args(["uninstall", "devgate", "--namespace", "devgate"]),
+            )?;
+        }
+        until("the end of devgate's pod", 60, || match self.devgate_pods()?.len() {
+            0 => Ok(()),
+            left => bail!("{left} of its pods are left"),
+        })
+    }
+
+    fn is_installed(&self) -> bool {
+        self.api("/apis/apps/v1/namespaces/devgate/daemonsets/devgate").is_ok()
+    }
+
+    /// What some scenarios begin with: a cluster in which devgate is not, and nothing of it on the node.
+    ///
+    /// # Errors
+    /// When that does not come about.
+    pub(crate) fn bare(&mut self) -> Result<()> {
+        self.in_order()?;
+        self.uninstall()?;
+        let state = self.file("/var/lib/devgate");
+        if state.exists() {
+            std::fs::remove_dir_all(&state).with_context(|| format!("remove {}", state.display()))?;
+        }
+        Ok(())
+    }
+
+    /// What most scenarios begin with: no pods of an earlier one, all disks there, devgate installed with its first policy, ready.
+    ///
+    /// # Errors
+    /// When that does not come about.
+    pub(crate) fn fresh(&mut self) -> Result<()> {
+        self.in_order()?;
+        if self.is_installed() {
+            self.bring_component()?;
+            let config = self.get("/api/v1/namespaces/devgate/configmaps/devgate-policy")?;
+            if config["data"]["disks.yaml"] != Value::String(self.policy()?) {
+                self.change_policy(&self.policy()?)?;
+            }
+            self.devgate_is_ready(60)?;
+            return self.allocatable(self.disks.names().len(), 90);
+        }
+        self.install_and_wait()
+    }
+
+    fn in_order(&mut self) -> Result<()> {
+        self.start("containerd")?;
+        self.start("kubelet")?;
+        self.node_is_ready(60)?;
+        self.delete_pods()?;
+        self.disks.names().iter().try_for_each(|name| self.disks.plug(name))
+    }
+
+    /// devgate's pods, those that end too.
+    ///
+    /// # Errors
+    /// When the API server answers with an error.
+    pub(crate) fn devgate_pods(&self) -> Result<Vec<Value>> {
+        self.list("/api/v1/namespaces/devgate/pods?labelSelector=app.kubernetes.io%2Fname%3Ddevgate")
+    }
+
+    /// devgate's pod, which does not end.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn devgate(&self) -> Result<Value> {
+        let pods = self.devgate_pods()?;
+        let stays = |pod: &Value| pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] != "Failed";
+        pods.into_iter().find(stays).context("there is no pod of devgate")
+    }
+
+    /// The name of devgate's pod.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn devgate_name(&self) -> Result<String> {
+        let pod = self.devgate()?;
+        Ok(pod["metadata"]["name"]
+            .as_str()
+            .context("a pod without a name")?
+            .to_owned())
+    }
+
+    /// Whether devgate's pod is ready, and what the API server shows of it if not.
+    ///
+    /// # Errors
+    /// When it is not ready.
+    pub(crate) fn ready(&self) -> Result<()> {
+        let pod = self.devgate()?;
+        let container = &pod["status"]["containerStatuses"][0];
+        if container["ready"] != true {
+            bail!(
+                "devgate's pod is not ready: {}, {}",
+                pod["status"]["phase"],
+                container["state"]
+            );
+        }
+        Ok(())
+    }
+
+    /// Waits until devgate's pod is ready.
+    ///
+    /// # Errors
+    /// When it is not in time.
+    pub(crate) fn devgate_is_ready(&self, seconds: u64) -> Result<()> {
+        until("devgate to be ready", seconds, || self.ready())
+    }
+
+    /// Waits until the node has so many disks for pods.
+    ///
+    /// # Errors
+    /// When it has another number at the end of the time.
+    pub(crate) fn allocatable(&self, disks: usize, seconds: u64) -> Result<()> {
+        until(
+            &format!("{disks} of {DISK} to be allocatable"),
+            seconds,
+            || match self.node_has("allocatable", DISK)? {
+                Some(amount) if amount == u64::try_from(disks)? => Ok(()),
+                Some(amount) => bail!("the node has {amount}"),
+                None => bail!("the node does not know of it"),
+            },
+        )
+    }
+
+    /// Runs one of devgate's commands in its container, as an admin does.
+    ///
+    /// # Errors
+    /// When it ends with another code than 0; what it printed is in the error.
+    pub(crate) fn in_devgate(&self, words: &[&str]) -> Result<String> {
+        let name = self.devgate_name()?;
+        self.kubectl(&[&["-n", "devgate", "exec", &name, "--", "/devgate"], words].concat())
+    }
+
+    /// The version that the chart installs.
+    ///
+    /// # Errors
+    /// When Helm cannot read the chart.
+    pub(crate) fn version(&self) -> Result<String> {
+        let chart = process::read(
+            std::process::Command::new(&self.given.helm)
+                .args(["show", "chart"])
+                .arg(&self.given.chart),
+        )?;
+        let line = chart
+            .lines()
+            .find_map(|line| line.strip_prefix("appVersion:"))
+            .context("the chart has no appVersion")?;
+        Ok(line.trim().trim_matches('"').to_owned())
+    }
+
+    /// Prints what a person looks at first when a scenario has failed.
+    pub(crate) fn show(&self) {
+        let ask = |words: &[&str]| self.kubectl(words).unwrap_or_else(|error| format!("{error:#}"));
+        let mut text = String::new();
+        for words in [
+            &["get", "pods", "-A", "-o", "wide"][..],
+            &["get", "events", "-A", "--sort-by=.lastTimestamp"],
+            &["-n", "devgate", "logs", "daemonset/devgate", "--tail=30"],
+        ] {
+            let answer = ask(words);
+            let from = answer.lines().count().saturating_sub(30);
+            let end: Vec<_> = answer.lines().skip(from).collect();
+            let _infallible = writeln!(text, "$ kubectl {}\n{}", words.join(" "), end.join("\n"));
+        }
+        println!("{text}");
+    }
+
+    /// Whether the kubelet was told to end with this signal, and came back.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(crate) fn restart_kubelet(&mut self, signal: Signal) -> Result<()> {
+        self.stop("kubelet", signal)?;
+        self.start("kubelet")
+    }
+}

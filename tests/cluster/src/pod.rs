@@ -1,0 +1,200 @@
+//! Pods that ask for disks, and what they have.
+
+use crate::cluster::{BUSYBOX, Cluster};
+use crate::devgate::DISK;
+use crate::wait::until;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+impl Cluster {
+    /// The manifest of a pod that asks for so many disks and sleeps.
+    pub(crate) fn manifest(name: &str, disks: usize) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "labels": {"scenario": "yes"}},
+            "spec": {
+                "terminationGracePeriodSeconds": 1,
+                "automountServiceAccountToken": false,
+                "tolerations": [{"operator": "Exists"}],
+                "containers": [{
+                    "name": "main", "image": BUSYBOX, "imagePullPolicy": "Never",
+                    "command": ["/bin/busybox", "sleep", "2147483647"],
+                    "resources": {"limits": {DISK: disks.to_string()}},
+                }],
+            },
+        })
+    }
+
+    /// Makes a pod with so many disks, and does not wait.
+    ///
+    /// # Errors
+    /// When the API server does not take it.
+    pub(crate) fn make_pod(&self, name: &str, disks: usize) -> Result<()> {
+        self.apply(&Self::manifest(name, disks).to_string())
+    }
+
+    /// Makes a pod with so many disks, and waits until it runs.
+    ///
+    /// # Errors
+    /// When it fails, or does not run in time.
+    pub(crate) fn run_pod(&self, name: &str, disks: usize) -> Result<()> {
+        self.make_pod(name, disks)?;
+        self.runs(name, 60)
+    }
+
+    /// Waits until a pod runs.
+    ///
+    /// # Errors
+    /// When it has failed, or does not run in time.
+    pub(crate) fn runs(&self, name: &str, seconds: u64) -> Result<()> {
+        let end = until(&format!("pod {name} to run"), seconds, || {
+            let pod = self.pod(name)?;
+            let status = &pod["status"];
+            match status["phase"].as_str() {
+                Some("Running") => Ok(Ok(())),
+                Some("Failed") => Ok(Err(anyhow::anyhow!(
+                    "pod {name} failed: {} {}",
+                    status["reason"],
+                    status["message"]
+                ))),
+                phase => bail!("it is {phase:?}: {}", status["conditions"]),
+            }
+        })?;
+        end
+    }
+
+    /// A pod as the API server has it.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn pod(&self, name: &str) -> Result<Value> {
+        self.get(&format!("/api/v1/namespaces/default/pods/{name}"))
+    }
+
+    /// Deletes a pod, until it is gone.
+    ///
+    /// # Errors
+    /// When it stays.
+    pub(crate) fn delete_pod(&self, name: &str) -> Result<()> {
+        self.kubectl(&["delete", "pod", name, "--wait=true", "--timeout=60s"])
+            .map(drop)
+    }
+
+    /// Deletes all pods of scenarios and what makes them, until they are gone.
+    ///
+    /// # Errors
+    /// When one stays.
+    pub(crate) fn delete_pods(&self) -> Result<()> {
+        let all = [
+            "delete",
+            "deployments,pods",
+            "-l",
+            "scenario=yes",
+            "--wait=true",
+            "--timeout=90s",
+        ];
+        self.kubectl(&all)?;
+        until("the end of the pods of scenarios", 60, || {
+            match self
+                .list("/api/v1/namespaces/default/pods?labelSelector=scenario%3Dyes")?
+                .len()
+            {
+                0 => Ok(()),
+                left => bail!("{left} are left"),
+            }
+        })
+    }
+
+    /// Runs a shell's line in a pod's container.
+    ///
+    /// # Errors
+    /// When it ends with another code than 0.
+    pub(crate) fn in_pod(&self, name: &str, line: &str) -> Result<String> {
+        self.kubectl(&["exec", name, "--", "/bin/sh", "-c", &format!("PATH=/bin; {line}")])
+    }
+
+    /// The disks that a container has: those whose nodes are in its `/dev`.
+    ///
+    /// # Errors
+    /// When the container does not answer.
+    pub(crate) fn disks_of(&self, name: &str) -> Result<BTreeSet<String>> {
+        let nodes = self.in_pod(name, "busybox ls /dev")?;
+        Ok(nodes
+            .split_whitespace()
+            .filter(|node| node.starts_with("loop"))
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// Fails unless the container has exactly so many disks: their nodes are in its `/dev`, it reads from each what is on it, the kernel
+    /// refuses it every other one, and pod-resources names the same. Gives their names.
+    ///
+    /// # Errors
+    /// With what is not so.
+    pub(crate) fn has_exactly(&self, name: &str, disks: usize) -> Result<BTreeSet<String>> {
+        let has = self.disks_of(name)?;
+        if has.len() != disks {
+            bail!("pod {name} asked for {disks} disks and has the nodes of {has:?}");
+        }
+        for disk in &has {
+            let says = self.opens(name, disk, &format!("/dev/{disk}"))?;
+            if !says.is_empty() {
+                bail!("pod {name}: {disk}, which it has, is not opened: {says}");
+            }
+        }
+        for other in self.disks.names().iter().filter(|disk| !has.contains(*disk)) {
+            let says = self.opens(name, other, "/x")?;
+            if !says.contains("Operation not permitted") {
+                bail!("pod {name}: the kernel does not refuse it {other}: {says:?}");
+            }
+        }
+        let told = self.pod_resources()?;
+        let told = told.get(&format!("default/{name}")).cloned().unwrap_or_default();
+        if told != has {
+            bail!("pod {name} has {has:?}, and pod-resources says {told:?}");
+        }
+        Ok(has)
+    }
+
+    /// Opens a disk's node in a container, where it is made if it is not there, and gives what was said against it.
+    fn opens(&self, name: &str, disk: &str, node: &str) -> Result<String> {
+        let number = disk.trim_start_matches("loop");
+        let minor = format!("{:x}", number.parse::<u32>()?);
+        let line = format!(
+            "[ -e {node} ] || busybox mknod {node} b 7 {number}; \
+             [ $(busybox stat -c %t:%T {node}) = 7:{minor} ] || echo another node; \
+             busybox head -c 1 {node} 2>&1; case {node} in /dev/*) ;; *) busybox rm -f {node};; esac"
+        );
+        self.in_pod(name, &line)
+    }
+
+    /// What the pod's status says of the health of its disks: id and health.
+    ///
+    /// # Errors
+    /// When it says nothing.
+    pub(crate) fn health(&self, name: &str) -> Result<Vec<(String, String)>> {
+        let pod = self.pod(name)?;
+        let status = pod["status"]["containerStatuses"][0]["allocatedResourcesStatus"]
+            .as_array()
+            .cloned();
+        let status = status.with_context(|| format!("pod {name} has no allocatedResourcesStatus"))?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let of = |resource: &Value| resource["resources"].as_array().cloned().unwrap_or_default();
+        Ok(status
+            .iter()
+            .flat_map(of)
+            .map(|unit| (text(&unit["resourceID"]), text(&unit["health"])))
+            .collect())
+    }
+
+    /// How often a pod's container was started again.
+    ///
+    /// # Errors
+    /// When there is no such pod.
+    pub(crate) fn restarts(&self, name: &str) -> Result<u64> {
+        Ok(self.pod(name)?["status"]["containerStatuses"][0]["restartCount"]
+            .as_u64()
+            .unwrap_or_default())
+    }
+}

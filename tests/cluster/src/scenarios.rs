@@ -1,0 +1,59 @@
+//! What is played. A scenario is a function in a file of this folder, and a line in [`ALL`].
+//!
+//! It gets a cluster that [`Cluster::fresh`](crate::cluster::Cluster::fresh) has put in order: no pods of an earlier one, all disks
+//! plugged in, devgate installed with its first policy, ready, every disk allocatable; it may leave it as it is. It fails with
+//! what an outsider sees: API objects, a container's `/dev`, pod-resources, metrics, exit codes of devgate's commands. None reads
+//! devgate's log. What there is for it:
+//!
+//! | | |
+//! | --- | --- |
+//! | wait | `until(what, seconds, ask)`, `stays(seconds, ask)`, `timed(run)` |
+//! | pods | `make_pod`, `run_pod(name, disks)`, `runs`, `delete_pod`, `in_pod(name, line)`, `has_exactly(name, disks)` (gives the disks), `disks_of`, `health`, `restarts` |
+//! | the node | `allocatable(disks, seconds)`, `node_has("capacity", resource)`, `pod_resources()`, `node(&[program, …])`, `file("/path/of/the/node")` to read or write, `ctr(&[…])` |
+//! | devgate | `install`, `uninstall`, `change_policy(text)` over `policy()`, `ready`, `devgate_is_ready`, `in_devgate(&["status"])`, `metric(name, &[label])`, `probe("/readyz")` |
+//! | hardware | `disks.names()`, `disks.pull(name)`, `disks.plug(name)` |
+//! | trouble | `stop("kubelet", Signal::Kill)`, `start("kubelet")`, `restart_kubelet(signal)`, `reboot(before)` |
+//! | the runtime | `watch_runtime()?` … `.end()`: which disk was in two containers |
+//! | the API | `get(path)`, `list(path)`, `apply(yaml)`, `kubectl(&[…])` |
+//! | figures | `note(text)` is told at the end |
+
+mod install;
+mod pods;
+mod unplug;
+
+use crate::cluster::Cluster;
+use anyhow::Result;
+
+/// What is played.
+pub(crate) struct Scenario {
+    /// One word.
+    pub(crate) name: &'static str,
+    /// What it shows.
+    pub(crate) about: &'static str,
+    /// Whether it begins with a cluster in which devgate is not installed.
+    pub(crate) bare: bool,
+    /// Plays it.
+    pub(crate) play: fn(&mut Cluster) -> Result<()>,
+}
+
+/// All, in the order in which they are played.
+pub(crate) const ALL: &[Scenario] = &[
+    Scenario {
+        name: "install",
+        about: "from the chart to a ready pod to devices of the node",
+        bare: true,
+        play: install::play,
+    },
+    Scenario {
+        name: "pods",
+        about: "pods with one and with two devices have exactly these",
+        bare: false,
+        play: pods::play,
+    },
+    Scenario {
+        name: "unplug",
+        about: "a device that goes and comes is in the node's and the pod's status",
+        bare: false,
+        play: unplug::play,
+    },
+];

@@ -1,0 +1,235 @@
+//! Namespaces of the cluster's own, and their end.
+//!
+//! There are two: the *plane*, with a network and processes of its own, in which etcd and the API server run, and the *node* in the
+//! plane's network, with files and processes of its own. Each lives as long as its first process does; the kernel ends everything else
+//! in it together with that one. So the end needs no list of what was started, and a reboot of the node is the end of its first process.
+//!
+//! A shell outside (the *guard*) waits for the end of this program, however it comes about, and takes everything down.
+
+use crate::process;
+use crate::wait::until;
+use anyhow::{Context, Result, bail};
+use std::fs::OpenOptions;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// First processes: of each, its id outside and when it began, by which a later process with the same id is told from it.
+const IDS: &str = "ids";
+
+/// A first process writes itself down, makes the place, says so, and waits for its end.
+const FIRST: &str = r#"
+set -e
+read -r self < /proc/self/stat
+set -- $self
+echo "$1 ${22}" >> "$DIR/ids"
+mount -t proc proc /proc
+eval "$PLACE"
+echo "$1" > "$DIR/$NAME.first"
+sleep infinity &
+wait
+"#;
+
+/// A network with one address, and a route so that parts find a default.
+const PLANE: &str = r#"
+ip link set lo up
+ip link add node0 type bridge
+ip addr add "$ADDRESS/24" dev node0
+ip link set node0 up
+ip route add default dev node0
+echo 1 > /proc/sys/net/ipv4/ip_forward
+"#;
+
+/// What a node writes to is its own, and what a kubelet sets in the kernel is set in files that lie over the kernel's.
+const NODE: &str = r#"
+mkdir -p "$DIR/node/etc" "$DIR/node/work" "$DIR/node/lib" "$DIR/node/log"
+mount -t overlay overlay -o "lowerdir=/etc,upperdir=$DIR/node/etc,workdir=$DIR/node/work" /etc
+mount --bind "$DIR/node/lib" /var/lib
+mount --bind "$DIR/node/log" /var/log
+mount -t tmpfs tmpfs /run
+mkdir -p /run/lock /run/kernel /etc/cdi /var/lib/kubelet /var/log/pods /var/log/containers
+for file in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
+    own=/run/kernel/$(echo "$file" | tr / _)
+    cat "/proc/sys/$file" > "$own"
+    mount --bind "$own" "/proc/sys/$file"
+done
+mount --make-rshared /
+"#;
+
+/// Ends first processes, and takes away what the kernel does not: control groups, loop devices, files. Logs stay.
+const END: &str = r#"
+cd "$DIR" || exit 0
+[ -f ids ] && while read -r pid began; do
+    line=$(cat "/proc/$pid/stat" 2>/dev/null) || continue
+    set -- $line
+    [ "${22}" = "$began" ] && kill -KILL "$pid"
+done < ids
+name=$(cat cgroup 2>/dev/null)
+if [ -n "$name" ]; then
+    for attempt in $(seq 100); do
+        left=
+        for top in "/sys/fs/cgroup/$name" /sys/fs/cgroup/*/"$name"; do
+            [ -d "$top" ] || continue
+            find "$top" -depth -type d -exec rmdir {} + 2>/dev/null
+            [ -d "$top" ] && left=$top
+        done
+        [ -z "$left" ] && break
+        sleep 0.1
+    done
+    [ -z "$left" ] || echo "not taken away: $left"
+fi
+[ -f disks.py ] && python3 disks.py end "$DIR"
+rm -rf --one-file-system node conf keys ids cgroup plane.first node.first disks disks.py work
+"#;
+
+/// Whether a cluster is up in this folder.
+pub(crate) fn is_up(dir: &Path) -> bool {
+    dir.join(IDS).is_file()
+}
+
+/// Starts the guard; `None` where the cluster is to be left up.
+///
+/// # Errors
+/// When there is no shell.
+pub(crate) fn guard(dir: &Path) -> Result<Child> {
+    let script = format!("cat > /dev/null\n{END}");
+    let mut command = Command::new("setsid");
+    command
+        .args(["sh", "-c", &script])
+        .env("DIR", dir)
+        .stdin(Stdio::piped());
+    command.spawn().context("start setsid")
+}
+
+/// Ends a cluster that was left up.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn end(dir: &Path) -> Result<()> {
+    if !is_up(dir) {
+        bail!("{}: no cluster is up there", dir.display());
+    }
+    let said = process::read(Command::new("sh").args(["-c", END]).env("DIR", dir))?;
+    if !said.is_empty() {
+        bail!("{said}");
+    }
+    Ok(())
+}
+
+/// The namespaces behind a first process.
+#[derive(Debug, Clone)]
+pub(crate) struct Space {
+    pid: String,
+}
+
+impl Space {
+    /// The plane: a network and processes.
+    ///
+    /// # Errors
+    /// When the kernel does not let it.
+    pub(crate) fn plane(dir: &Path) -> Result<Self> {
+        let mut command = Command::new("unshare");
+        command.arg("--net");
+        Self::begin(command, dir, "plane", PLANE)
+    }
+
+    /// The node, in the plane's network.
+    ///
+    /// # Errors
+    /// When the kernel does not let it.
+    pub(crate) fn node(&self, dir: &Path) -> Result<Self> {
+        let mut command = Command::new("nsenter");
+        command.args(["-t", &self.pid, "--net", "unshare"]);
+        Self::begin(command, dir, "node", NODE)
+    }
+
+    /// Those of a cluster that was left up.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub(crate) fn of(dir: &Path, name: &str) -> Result<Self> {
+        let file = dir.join(format!("{name}.first"));
+        let pid = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
+        Ok(Self {
+            pid: pid.trim().to_owned(),
+        })
+    }
+
+    fn begin(mut command: Command, dir: &Path, name: &str, place: &str) -> Result<Self> {
+        let ready = dir.join(format!("{name}.first"));
+        let _was_there = std::fs::remove_file(&ready);
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(dir.join("log").join(format!("{name}.log")))?;
+        command.args([
+            "--mount",
+            "--pid",
+            "--fork",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            FIRST,
+        ]);
+        command
+            .env("DIR", dir)
+            .env("NAME", name)
+            .env("PLACE", place)
+            .env("ADDRESS", crate::configs::ADDRESS);
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        // Ctrl-C is for this program alone.
+        let mut child = command.process_group(0).spawn().context("start unshare")?;
+        let pid = until(&format!("the namespaces of the {name}"), 20, || {
+            if let Some(status) = child.try_wait()? {
+                bail!("unshare ended: {status}; {} has more", dir.join("log").display());
+            }
+            let pid = std::fs::read_to_string(&ready)?;
+            Ok(pid.trim().to_owned())
+        })?;
+        if pid.is_empty() {
+            bail!("the first process of the {name} did not say its id");
+        }
+        Ok(Self { pid })
+    }
+
+    /// A program in all of these namespaces.
+    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new("nsenter");
+        command
+            .args(["-t", &self.pid, "--mount", "--net", "--pid", "--"])
+            .arg(program);
+        command
+    }
+
+    /// A program of this machine's files, in their network.
+    pub(crate) fn in_network(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["-t", &self.pid, "--net", "--"]).arg(program);
+        command
+    }
+
+    /// Its files, as a path from outside.
+    pub(crate) fn root(&self) -> std::path::PathBuf {
+        Path::new("/proc").join(&self.pid).join("root")
+    }
+
+    /// How a person gets in.
+    pub(crate) fn way_in(&self) -> String {
+        format!("nsenter -t {} --mount --net --pid --", self.pid)
+    }
+
+    /// Everything in it ends at once, as when the power goes.
+    ///
+    /// # Errors
+    /// When it has ended before.
+    pub(crate) fn kill(&self) -> Result<()> {
+        process::read(Command::new("kill").args(["-KILL", &self.pid]))?;
+        until("the end of the namespaces", 20, || {
+            if Path::new("/proc").join(&self.pid).exists() {
+                bail!("the first process is there");
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! devgate on a real Kubernetes: builds what tests/cluster installs and plays, and starts it.
+
+use crate::dist::{self, Out};
+use crate::workspace::{WHOLE, cargo, root, target};
+use crate::{chart, components, demo, image, manifests, process, static_binary, tools};
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+/// What to play.
+#[derive(Default, clap::Args)]
+pub(crate) struct Options {
+    /// What to play [default: all that there is]
+    scenarios: Vec<String>,
+    /// Leave the cluster up, and say how to use it; where one was left up, use that one. Without the name of a scenario devgate is
+    /// installed, and nothing is played
+    #[arg(long)]
+    keep: bool,
+    /// End a cluster that was left up
+    #[arg(long, conflicts_with_all = ["keep", "scenarios"])]
+    down: bool,
+    /// Play the longer forms of scenarios that have one
+    #[arg(long)]
+    long: bool,
+    /// List the scenarios
+    #[arg(long)]
+    list: bool,
+    /// A folder with kubelet, kube-apiserver, kube-controller-manager, kube-scheduler and etcd [default: the variable KUBERNETES]
+    #[arg(long, value_name = "DIR")]
+    kubernetes: Option<PathBuf>,
+    /// An image's archive to install [default: one of this tree, built for tests]
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    demo::become_it(&mut command(options)?)
+}
+
+/// Plays everything, for `cargo xtask test`.
+pub(crate) fn play() -> Result<()> {
+    process::run(&mut command(&Options::default())?)
+}
+
+/// The folder of Kubernetes' programs, as the environment has it.
+///
+/// # Errors
+/// Where it has none, which says what to do.
+pub(crate) fn kubernetes() -> Result<PathBuf> {
+    match std::env::var_os("KUBERNETES") {
+        Some(folder) if !folder.is_empty() => Ok(folder.into()),
+        _ => bail!(
+            "KUBERNETES names no folder with kubelet, kube-apiserver, kube-controller-manager, kube-scheduler and etcd (docs/cluster.md)"
+        ),
+    }
+}
+
+fn command(options: &Options) -> Result<Command> {
+    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgate-cluster"]))?;
+    let program = target()?.join("debug/devgate-cluster");
+    let mut command = Command::new(&program);
+    command.arg("--dir").arg(target()?.join("cluster"));
+    if options.list || options.down {
+        command
+            .args(options.list.then_some("--list"))
+            .args(options.down.then_some("--down"));
+        return Ok(command);
+    }
+    let kubernetes = options.kubernetes.clone().map_or_else(kubernetes, Ok)?;
+    command.arg("--kubernetes").arg(std::path::absolute(kubernetes)?);
+    command
+        .args(options.keep.then_some("--keep"))
+        .args(options.long.then_some("--long"));
+    command.args(&options.scenarios);
+    // Before minutes go into what it would be played with.
+    let mut check = Command::new(program);
+    process::run(check.args(command.get_args()).arg("--check"))?;
+
+    components::build()?;
+    let out = Out::default().folder()?;
+    let image = match &options.image {
+        Some(file) => std::path::absolute(file)?,
+        None => {
+            image::needs_buildah()?;
+            let program = static_binary::for_tests()?;
+            command.arg("--program").arg(&program);
+            image::build(&[program], &out)?
+        }
+    };
+    command.arg("--image").arg(image);
+    command
+        .arg("--chart")
+        .arg(chart::pack(&manifests::chart(), &out, dist::epoch()?)?);
+    command.arg("--components").arg(components::folder()?);
+    command.arg("--root").arg(root());
+    command
+        .arg("--kubectl")
+        .arg(tools::kubectl()?)
+        .arg("--helm")
+        .arg(tools::helm()?);
+    Ok(command)
+}
