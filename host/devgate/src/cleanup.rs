@@ -1,5 +1,6 @@
 //! `devgate cleanup`: removes what devgate has left on a node.
 
+mod in_use;
 mod text;
 
 use crate::cli::{CleanupArgs, Output};
@@ -24,7 +25,7 @@ struct Cleaned {
 
 /// What stands in the way.
 enum Refusal {
-    /// It is meant to be there: a host runs, or a directory is somebody else's.
+    /// It is meant to be there: a host runs, pods have what it gave them, or a directory is somebody else's.
     Refused(String),
     /// The node cannot be looked at.
     Node(anyhow::Error),
@@ -92,6 +93,11 @@ async fn clean(args: &CleanupArgs) -> Result<Vec<Leftover>, Refusal> {
             ),
         )),
     })?;
+    if let Some(state) = &state
+        && !args.even_if_in_use
+    {
+        in_use::refuse(args, state).await.map_err(Refusal::Refused)?;
+    }
     let mut broom = Broom::new(args.dry_run);
     for socket in &sockets.dead {
         broom.remove("socket", socket);

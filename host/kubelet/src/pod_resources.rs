@@ -9,7 +9,10 @@
 //! and a kubelet that has just started lists no pods until it has heard of them from the API server, which may be away. The
 //! kubelet's own checkpoint knows of both, but is written only when something is allocated or listed. So both are told.
 
+mod in_use;
 mod record;
+
+pub use in_use::in_use;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

@@ -3,9 +3,11 @@
 //! A file goes where its name and its content say that it is devgate's. No link is followed, and of directories only those that
 //! devgate made are looked into. Everything else that is found there is told and stays.
 
+mod given;
 mod info;
 mod state;
 
+pub use given::Given;
 pub use state::StateDir;
 
 use crate::labels;

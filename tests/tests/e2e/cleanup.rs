@@ -1,5 +1,6 @@
 //! `devgate cleanup`: what a host leaves on a node goes, and nothing else.
 
+use devgate_kubelet::standin::{CHECKPOINT, Pod};
 use devgate_tests::{Host, Setup};
 use rustix::process::Signal;
 use std::path::Path;
@@ -37,6 +38,7 @@ fn cleanup(host: &Host, more: &[&str]) -> anyhow::Result<Output> {
         ("--device-info-dir", "devinfo"),
         ("--state-dir", "state"),
         ("--status-socket", "status.sock"),
+        ("--pod-resources-dir", "pods"),
     ] {
         if !more.contains(&option) {
             command.args([Path::new(option), &dir.join(path)]);
@@ -55,9 +57,7 @@ fn ours(dir: &Path) -> Vec<String> {
 async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Result<()> {
     let mut host = Setup::new(POLICY).on(NODE).start().await?;
     host.allocatable("example.com/acme", 1).await?;
-    host.kubelet
-        .admit(&devgate_kubelet::standin::Pod::new("one", &[("example.com/acme", 1)]))
-        .await?;
+    host.kubelet.admit(&Pod::new("one", &[("example.com/acme", 1)])).await?;
     let plugins = host.dir().join("plugins");
     let socket = host.dir().join("status.sock");
 
@@ -73,6 +73,12 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     }
 
     host.end(Signal::KILL).await?;
+    host.kubelet.remove("one");
+    // As the kubelet's own record is some minutes after a pod's end.
+    std::fs::write(
+        plugins.join(CHECKPOINT),
+        r#"{"Data": {"PodDeviceEntries": null}, "Checksum": 1}"#,
+    )?;
     assert!(ours(&plugins).len() == 1 && socket.exists() && host.dir().join("state").exists());
     std::fs::write(host.dir().join("state/notes.txt"), "the admin's")?;
     let dry = cleanup(&host, &["--state", "--dry-run"])?;
@@ -106,6 +112,57 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     let again = cleanup(&host, &["--state"])?;
     assert_eq!(String::from_utf8(again.stdout)?, "nothing of devgate's is here\n");
     assert!(again.status.success());
+    Ok(())
+}
+
+/// What is forgotten while a pod has it is given to the next pod as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_pods_have_is_not_forgotten_unless_that_is_said() -> anyhow::Result<()> {
+    let mut host = Setup::new(POLICY).on(NODE).start().await?;
+    host.allocatable("example.com/acme", 1).await?;
+    host.kubelet.admit(&Pod::new("one", &[("example.com/acme", 1)])).await?;
+    host.end(Signal::TERM).await?;
+    let kept = host.dir().join("state/handed-out.json");
+    let refused = |host: &Host, more: &[&str]| -> anyhow::Result<String> {
+        let refused = cleanup(host, more)?;
+        let said = String::from_utf8(refused.stderr)?;
+        assert_eq!(refused.status.code(), Some(5), "{said}");
+        assert!(
+            said.contains("nothing was removed") && said.contains("--even-if-in-use"),
+            "{said}"
+        );
+        assert!(refused.stdout.is_empty() && kept.exists());
+        Ok(said)
+    };
+
+    for more in [&["--state"][..], &["--state", "--dry-run"]] {
+        let said = refused(&host, more)?;
+        assert!(
+            said.contains("device acme0 of example.com/acme is in use by pod default/one"),
+            "{said}"
+        );
+    }
+    // A kubelet that is not there now, or that is asked in vain, has its record.
+    for more in [&["--state", "--pod-resources-dir", "/not/there"][..], &["--state"]] {
+        let said = refused(&host, more)?;
+        assert!(said.contains("device acme0 of example.com/acme is in use"), "{said}");
+        host.kubelet.stop().await;
+    }
+    // What is not understood is no reason to forget: neither the kubelet's record nor devgate's.
+    let record = host.dir().join("plugins").join(CHECKPOINT);
+    let understood = std::fs::read(&record)?;
+    std::fs::write(&record, "{")?;
+    assert!(refused(&host, &["--state"])?.contains("it cannot be seen which devices pods have"));
+    std::fs::write(&record, understood)?;
+    let handed_out = std::fs::read(&kept)?;
+    std::fs::write(&kept, "{")?;
+    refused(&host, &["--state"])?;
+    std::fs::write(&kept, handed_out)?;
+
+    // All else goes as ever, and the state when that is said.
+    assert!(cleanup(&host, &[])?.status.success() && kept.exists());
+    assert!(!cleanup(&host, &["--even-if-in-use"])?.status.success(), "of what?");
+    assert!(cleanup(&host, &["--state", "--even-if-in-use"])?.status.success() && !kept.exists());
     Ok(())
 }
 

@@ -117,14 +117,16 @@ impl Node {
     }
 
     /// Runs `cleanup` in a container of its own, as docs/upgrading.md has it.
-    fn cleanup(&self) -> anyhow::Result<String> {
+    fn cleanup(&self, more: &[&str]) -> anyhow::Result<String> {
         let plugins = self.folder("plugins", "/var/lib/kubelet/device-plugins");
+        let pods = self.folder("pods", "/var/lib/kubelet/pod-resources");
         let state = self.folder("state", "/var/lib/devgate");
         let mut arguments = vec!["run", "--rm", "--network=none", "--read-only", "--cap-drop=all"];
-        arguments.extend(["--security-opt=no-new-privileges", &plugins, &state]);
+        arguments.extend(["--security-opt=no-new-privileges", &plugins, &pods, &state]);
         arguments.extend(["--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"]);
         let image = self.image();
         arguments.extend([image.as_str(), "cleanup", "--state"]);
+        arguments.extend(more);
         self.podman(&arguments)
     }
 
@@ -229,10 +231,12 @@ async fn the_image_serves_a_kubelet_without_any_privilege() -> anyhow::Result<()
     assert!(refused.is_err(), "one device for two pods");
 
     // What it leaves stays while it runs, and goes afterwards.
-    let error = node.cleanup().expect_err("it runs").to_string();
+    let error = node.cleanup(&[]).expect_err("it runs").to_string();
     assert!(error.contains("end it first; nothing was removed"), "{error}");
     node.podman(&["rm", "--force", "--time=30", NAME])?;
-    let cleaned = node.cleanup()?;
+    let error = node.cleanup(&[]).expect_err("a pod has it").to_string();
+    assert!(error.contains("is in use by pod default/a"), "{error}");
+    let cleaned = node.cleanup(&["--even-if-in-use"])?;
     assert!(cleaned.contains("/var/lib/devgate/handed-out.json"), "{cleaned}");
     let left = std::fs::read_dir(node.dir.path().join("state"))?.count();
     assert_eq!(left, 0, "{cleaned}");

@@ -20,7 +20,7 @@ Exit codes:
   0  it is gone, or there was nothing
   1  something failed at run time
   4  something is still there that could not be looked at or removed; what is shown says why
-  5  refused: a devgate runs here, or the state directory is not one; nothing was removed";
+  5  refused: a devgate runs here, pods have devices of it (with --state), or the state directory is not one; nothing was removed";
 
 /// Options of `devgate cleanup`.
 #[derive(Debug, Clone, Args)]
@@ -28,6 +28,10 @@ pub(crate) struct CleanupArgs {
     /// The kubelet's directory of device plugins: devgate's own sockets go, where nobody answers
     #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/device-plugins")]
     pub(crate) kubelet_dir: PathBuf,
+
+    /// The kubelet's directory with the socket that tells which pods have which devices: what they have of devgate keeps the state
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/pod-resources")]
+    pub(crate) pod_resources_dir: PathBuf,
 
     /// Where Node Feature Discovery reads files: devgate's own goes, and with it its labels of the node
     #[arg(long, value_name = "DIR", default_value = devgate_plugin::labels::DEFAULT_DIR)]
@@ -49,6 +53,11 @@ pub(crate) struct CleanupArgs {
     /// devgate that comes back does not know then which devices running pods have had
     #[arg(long)]
     pub(crate) state: bool,
+
+    /// With --state: also while the kubelet shows devices of devgate with pods. A devgate that comes back may give them to others, while
+    /// those pods have them
+    #[arg(long, requires = "state")]
+    pub(crate) even_if_in_use: bool,
 
     /// Remove nothing, and show what would be
     #[arg(long)]

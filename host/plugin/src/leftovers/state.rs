@@ -30,7 +30,7 @@ const DIGITS: usize = 64;
 
 /// A directory that looks as if devgate kept its state in it.
 #[derive(Debug)]
-pub struct StateDir(PathBuf);
+pub struct StateDir(pub(super) PathBuf);
 
 impl StateDir {
     /// Looks at a directory; nothing where it is not there.

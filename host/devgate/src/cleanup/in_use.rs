@@ -1,0 +1,53 @@
+//! What pods have of devgate: as long as they do, what was handed out is not forgotten, or it is given twice.
+
+use crate::cli::CleanupArgs;
+use devgate_kubelet::{PodResourcesConfig, pod_resources};
+use devgate_model::escape;
+use devgate_plugin::Holder;
+use devgate_plugin::leftovers::StateDir;
+
+/// The most characters of a name in a message.
+const SHOWN: usize = 128;
+
+/// Whether the state may go.
+///
+/// # Errors
+/// Which device is in use, and by whom; or why that cannot be seen.
+pub(super) async fn refuse(args: &CleanupArgs, state: &StateDir) -> Result<(), String> {
+    let given = state.given();
+    if given.is_nothing() {
+        return Ok(());
+    }
+    let config = PodResourcesConfig::new(args.pod_resources_dir.clone(), args.kubelet_dir.clone());
+    let shown = pod_resources::in_use(&config).await.map_err(|why| {
+        format!(
+            "it cannot be seen which devices pods have: {why}; try again, or, if none has any, say --even-if-in-use"
+        )
+    })?;
+    let mut used = shown.iter().filter(|((resource, _), _)| given.has(resource.as_ref()));
+    let Some(((resource, id), holders)) = used.next() else {
+        return Ok(());
+    };
+    let more = match used.count() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Err(format!(
+        "device {} of {resource} is in use{}{more}; end the pods that have devices of devgate first, or say --even-if-in-use: a \
+         devgate that comes back may then give to others what those pods have",
+        escape(id, SHOWN),
+        by(holders.first())
+    ))
+}
+
+fn by(holder: Option<&Holder>) -> String {
+    match holder {
+        Some(holder) => format!(
+            " by pod {}/{}",
+            escape(&holder.namespace, SHOWN),
+            escape(&holder.pod, SHOWN)
+        ),
+        // Such as that of an init container, or of a pod that ended a while ago.
+        None => " (by the kubelet's own record, which forgets a pod some minutes after its end)".to_owned(),
+    }
+}
