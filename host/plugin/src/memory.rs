@@ -6,6 +6,7 @@
 
 mod file;
 mod forget;
+mod past;
 mod reach;
 mod record;
 mod save;
@@ -17,8 +18,9 @@ use crate::state::Dir;
 use devgate_model::{ResourceName, escape};
 use devgate_policy::PluginPolicy;
 use file::File;
+use past::Past;
 use record::HandedOut;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
@@ -50,9 +52,10 @@ struct Known {
     version: u64,
     /// The newest version that is in the file.
     saved: u64,
-    /// Which ids had a device when the host started, by its place in the tree; several where they are parts of it. What is
-    /// handed out since then the ledger knows.
-    had: HashMap<String, Vec<Key>>,
+    /// What was handed out when the host started. What is handed out since then the ledger knows.
+    past: Past,
+    /// The boot that this is, where the kernel says which.
+    boot: Option<String>,
     /// The ids that a plugin looks after.
     claimed: BTreeSet<Key>,
 }
@@ -107,17 +110,12 @@ impl Memory {
 
     fn of(file: Option<File>, handed_out: Option<BTreeMap<Key, HandedOut>>) -> Self {
         let (knew, handed_out) = (handed_out.is_some(), handed_out.unwrap_or_default());
-        let mut had: HashMap<String, Vec<Key>> = HashMap::new();
-        for (key, unit) in handed_out.iter().filter(|(_, unit)| !unit.shares) {
-            for place in unit.places() {
-                had.entry(place.to_owned()).or_default().push(key.clone());
-            }
-        }
         let known = Known {
+            past: Past::new(&handed_out, None),
             handed_out,
             version: 0,
             saved: 0,
-            had,
+            boot: None,
             claimed: BTreeSet::new(),
         };
         Self(Arc::new(Inner {
@@ -150,6 +148,13 @@ impl Memory {
         // Asked for once, when the host starts.
         let _ = self.0.files.set(files);
         Ok(self)
+    }
+
+    /// Which boot this is, before anything is asked: the numbers of nodes mean something in their own boot alone.
+    pub(crate) fn is_in_boot(&self, boot: Option<String>) {
+        let mut known = self.lock();
+        known.past = Past::new(&known.handed_out, boot.as_deref());
+        known.boot = boot;
     }
 
     /// Whether an id was handed out, and nobody has been seen to be done with it.
@@ -197,19 +202,11 @@ impl Memory {
         if let Some(difference) = known.handed_out.get(&key).and_then(|then| then.difference(&now)) {
             return Some(difference);
         }
-        if now.shares {
-            return None;
-        }
-        let had = now.places().filter_map(|place| known.had.get(place)).flatten();
-        // Those that had several of its places are compared once.
-        let others: BTreeSet<_> = had.filter(|other| **other != key).collect();
-        let other = others.into_iter().find(|other| {
-            let then = known.handed_out.get(other);
-            !then.is_some_and(|then| then.is_part_beside(&now))
-        });
-        let (resource, id) = other?;
+        let clash = known.past.clash(&key, &now)?;
+        let (resource, id) = clash.of;
         Some(format!(
-            "its hardware was handed out as {} of {}, which a pod may still have; see docs/state.md",
+            "its {} was handed out as {} of {}, which a pod may still have; see docs/state.md",
+            clash.what,
             escape(id, 80),
             escape(resource, 80)
         ))
@@ -229,7 +226,9 @@ impl Memory {
         let mut known = self.lock();
         for unit in units {
             let key = key(resource, unit);
-            let now = HandedOut::of(unit, shared_nodes, policy).with_release(unreleased);
+            let now = HandedOut::of(unit, shared_nodes, policy)
+                .with_release(unreleased)
+                .with_boot(known.boot.as_deref());
             known.claimed.insert(key.clone());
             let room = known.handed_out.len() < MOST_REMEMBERED || known.handed_out.contains_key(&key);
             if room && known.handed_out.get(&key) != Some(&now) {

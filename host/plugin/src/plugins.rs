@@ -90,6 +90,7 @@ impl Plugins {
     #[must_use]
     pub fn start(policy: &Policy, around: Surroundings) -> Self {
         let watcher = Watcher::new(around.node.clone());
+        around.memory.is_in_boot(around.node.boot_id());
         let ailments = Ailments::open(around.memory.dir(), around.node.boot_id());
         let keep = ailments.clone().keep();
         let orphans = forget_orphans(around.memory.clone(), around.holders.clone());

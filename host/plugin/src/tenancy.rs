@@ -40,6 +40,8 @@ use tokio::sync::Notify;
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// Looks in a row that must not see a unit.
 const ABSENT: u32 = 2;
+/// How long a look may take that is the last word before something is taken for free.
+const LAST_LOOK: Duration = Duration::from_secs(20);
 /// The longest wait before something that failed is tried again.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 

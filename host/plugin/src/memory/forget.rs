@@ -105,11 +105,8 @@ impl Known {
         for key in &keys {
             self.claimed.remove(key);
             self.handed_out.remove(key);
+            self.past.forget(key);
         }
-        self.had.retain(|_, of| {
-            of.retain(|key| !keys.contains(key));
-            !of.is_empty()
-        });
         let forgotten = before - self.handed_out.len();
         self.version += u64::from(forgotten > 0);
         forgotten

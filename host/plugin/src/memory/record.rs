@@ -27,6 +27,9 @@ pub(super) struct HandedOut {
     /// Whether a component has to release it before anybody else gets it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) unreleased: bool,
+    /// The boot that the nodes' numbers are of, where the kernel says which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    boot: Option<String>,
 }
 
 /// One node as it was handed out.
@@ -103,7 +106,22 @@ impl HandedOut {
             part_of: is_part.then(|| policy.name.to_string()),
             replicas: policy.replicas,
             unreleased: false,
+            boot: None,
         }
+    }
+
+    /// The same, with the boot that it was handed out in.
+    pub(super) fn with_boot(self, boot: Option<&str>) -> Self {
+        let boot = boot.map(str::to_owned);
+        Self { boot, ..self }
+    }
+
+    /// The same, without the numbers of its nodes where they are of another boot, or of one that is not known.
+    pub(super) fn in_boot(mut self, boot: Option<&str>) -> Self {
+        if boot.is_none() || self.boot.as_deref() != boot {
+            self.nodes.iter_mut().for_each(|node| node.number.clear());
+        }
+        self
     }
 
     /// The same, with whether a component has to release it.
@@ -141,6 +159,22 @@ impl HandedOut {
         let own = self.nodes.iter().filter(|node| !node.shared);
         let backing = self.backing.iter().map(String::as_str);
         backing.chain(own.map(NodeThen::place))
+    }
+
+    /// The places in the device tree of what the unit has for itself.
+    pub(super) fn own_places(&self) -> impl Iterator<Item = &str> {
+        let own = self.nodes.iter().filter(|node| !node.shared);
+        let backing = self.backing.iter().map(String::as_str);
+        backing.chain(own.filter_map(|node| node.device.as_deref()))
+    }
+
+    /// Paths and numbers of its nodes, and whether others may have them as well. A number that is not known is left out.
+    pub(super) fn names(&self) -> impl Iterator<Item = (bool, &str)> {
+        let names = self
+            .nodes
+            .iter()
+            .flat_map(|node| [&node.path, &node.number].map(|name| (node.shared, name.as_str())));
+        names.filter(|(_, name)| !name.is_empty())
     }
 
     /// What is different for whoever has it: what his answer means, or which ids mean it.

@@ -2,14 +2,12 @@
 
 use crate::holders::{Holders, HoldersFeed};
 use crate::resource::Core;
-use crate::tenancy::{Due, FIRST_LOOK};
+use crate::tenancy::{Due, FIRST_LOOK, LAST_LOOK};
 use crate::watcher::Asked;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a look may take that is the last word before something is taken for free.
-const LAST_LOOK: Duration = Duration::from_secs(20);
 /// When to try again what somebody else has just now.
 const TAKEN: Duration = Duration::from_secs(1);
 /// How long nothing happens where nothing is to be tried again.

@@ -1,6 +1,7 @@
 //! What was handed out goes on meaning the same hardware, whoever restarts.
 
 use super::*;
+use crate::component::Capabilities;
 use devgate_model::{Pool, Unit};
 use std::sync::atomic::Ordering;
 
@@ -200,6 +201,164 @@ async fn hardware_that_was_handed_out_is_not_given_under_another_id() {
     let first = world.offer("fake.com/first").await;
     let list = wait(&first, |list| list.devices.len() == 2).await;
     assert!(list.ends_with("a-0000:00:02.0 {}"), "{list}");
+}
+
+/// A unit for each granted device of a subsystem with its nodes, and the nodes of granted misc devices for all of them.
+fn each_of(resource: &'static str, subsystem: &'static str) -> Fake {
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(move |host| {
+        let (mut units, mut shared_nodes) = (Vec::new(), Vec::new());
+        for device in host.devices(subsystem).unwrap() {
+            units.push(Unit {
+                id: format!(
+                    "{}-{}",
+                    resource.trim_start_matches("fake.com/"),
+                    host.device_name(device).unwrap()
+                ),
+                backing: vec![device],
+                nodes: host.nodes(device).unwrap_or_default(),
+                properties: vec![],
+            });
+        }
+        if subsystem != "misc" {
+            for device in host.devices("misc").unwrap_or_default() {
+                shared_nodes.extend(host.nodes(device).unwrap_or_default());
+            }
+        }
+        Ok(vec![Pool {
+            resource: resource.into(),
+            units,
+            shared_nodes,
+            properties: vec![],
+        }])
+    });
+    fake.allocate = Box::new(|_, _| Ok(devgate_model::Edits::default()));
+    fake
+}
+
+/// An entry of a policy.
+fn entry(name: &str, hardware: &str) -> String {
+    format!(
+        "  {name}:\n    component: {{file: {name}.wasm}}\n    resources: [fake.com/{name}]\n    hardware: [{hardware}]\n    \
+         health: {{check-every: 100ms}}\n"
+    )
+}
+
+/// Hardware that goes together, in every way that two units can be in each other's way: the second is refused while the first is
+/// held, and no less after a restart, where the first plugin's component is missing or its entry is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_refused_beside_what_is_held_is_refused_after_a_restart() {
+    let gpu = |n: u32, nodes: &str| {
+        format!(
+            "{{subsystem: pci, name: \"0000:00:0{n}.0\", use: offer, nodes: [{{subsystem: drm, name: \"{nodes}\"}}]}}"
+        )
+    };
+    let render = "{subsystem: drm, name: renderD128, use: offer, nodes: [{access: rw}]}";
+    let kvm = |shared| format!("{{subsystem: misc, name: kvm, use: offer, nodes: [{{access: rw, shared: {shared}}}]}}");
+    let shares = format!("{}, {}", gpu(2, "card*"), kvm(true));
+    for (why, one, of_one, two, of_two) in [
+        ("the same device", gpu(1, "card*"), "pci", gpu(1, "renderD*"), "pci"),
+        ("a part of it", gpu(1, "card*"), "pci", render.to_owned(), "drm"),
+        ("what it is a part of", render.to_owned(), "drm", gpu(1, "card*"), "pci"),
+        (
+            "a node of its own that others share",
+            kvm(false),
+            "misc",
+            shares.clone(),
+            "pci",
+        ),
+        ("a node that it shares", shares, "pci", kvm(false), "misc"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || Memory::of_new_node(dir.path()).unwrap();
+        let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
+        let alone = format!("{head}{}", entry("two", &two));
+        let both = format!("{head}{}{}", entry("one", &one), entry("two", &two));
+        let second = || ("two.wasm", each_of("fake.com/two", of_two));
+        let refused = |world: World| async move {
+            let two = world.offer("fake.com/two").await;
+            wait(&two, |list| !list.devices.is_empty()).await;
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            show(&two.devices().borrow())
+        };
+        let world = start_with(
+            &both,
+            NODE,
+            &open(),
+            [("one.wasm", each_of("fake.com/one", of_one)), second()],
+        );
+        let first = world.offer("fake.com/one").await;
+        wait(&first, all_healthy).await;
+        let ids: Vec<_> = first.devices().borrow().devices.iter().map(|d| d.id.clone()).collect();
+        first.allocate(&ids).await.unwrap();
+        let live = refused(world).await;
+        assert!(live.contains("one-"), "{why}, live: {live}");
+        for policy in [&both, &alone] {
+            let list = refused(start_with(policy, NODE, &open(), [second()])).await;
+            assert!(list.contains("was handed out as one-"), "{why}: {list}");
+        }
+    }
+}
+
+/// An adapter moves to another port while devgate is away, or two swap their names: the pod keeps the path that it was given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_path_that_a_pod_may_still_have_is_not_given_with_other_hardware() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || Memory::of_new_node(dir.path()).unwrap();
+    let world = start_with(POLICY, NODE, &open(), [("fake.wasm", Fake::gpus())]);
+    give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
+    drop(world);
+    let gone = NODE.replace("/0000:00:01.0", "/0000:00:07.0");
+    for (node, id) in [(renumbered(), "0000:00:02.0"), (gone, "0000:00:07.0")] {
+        let world = start_with(POLICY, &node, &open(), [("fake.wasm", Fake::gpus())]);
+        let gpus = world.offer("fake.com/gpu").await;
+        let list = wait(&gpus, |list| !list.devices.is_empty()).await;
+        assert!(
+            list.lines().any(|line| line.starts_with(id)
+                && line.ends_with("its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md")),
+            "{list}"
+        );
+        gpus.allocate(&strings(&[id])).await.unwrap_err();
+    }
+}
+
+/// A number means the same within one boot alone; with it, a node is known by any path.
+#[test]
+fn a_number_counts_in_the_boot_that_it_was_handed_out_in() {
+    let number = |text: &str, boot: Option<&str>, now: Option<&str>| {
+        let dir = tempfile::tempdir().unwrap();
+        let boot = boot.map_or(String::new(), |boot| format!(",\"boot\": \"{boot}\""));
+        let text = format!(
+            "{{\"version\": 1, \"handed_out\": {{\"a.com/x\": {{\"1\": {{\"nodes\": [{{\"path\": \"/dev/{text}\", \
+             \"number\": \"c 10:232\"}}], \"backing\": []{boot}}}}}}}}}"
+        );
+        std::fs::write(dir.path().join("handed-out.json"), text).unwrap();
+        let memory = Memory::open(dir.path()).unwrap();
+        memory.is_in_boot(now.map(str::to_owned));
+        let kvm = "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}";
+        let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
+        let policy = plugin_policy(&format!("{head}{}", entry("one", kvm)));
+        let mut host = host_of(Arc::new(crate::grants::Grants::new(node(), Arc::clone(&policy))));
+        let device = host.device_by_name("misc", "kvm").unwrap();
+        let pools = vec![Pool {
+            resource: "fake.com/one".into(),
+            units: vec![Unit {
+                id: "i".into(),
+                backing: vec![],
+                nodes: host.nodes(device).unwrap(),
+                properties: vec![],
+            }],
+            shared_nodes: vec![],
+            properties: vec![],
+        }];
+        let (inventory, _) = crate::inventory::Inventory::gate(&policy, &host, pools, &|_| None);
+        inventory.drifted(&policy, &memory).len()
+    };
+    assert_eq!(number("other", Some("a"), Some("a")), 1);
+    assert_eq!(number("other", Some("a"), Some("b")), 0);
+    assert_eq!(number("other", None, Some("a")), 0);
+    assert_eq!(number("other", None, None), 0);
+    assert_eq!(number("kvm", None, None), 1);
 }
 
 /// Two parts of the first GPU, a node each, or the whole of it; with `prefix` before their ids.

@@ -597,6 +597,58 @@ async fn what_pods_have_is_known_again_where_the_memory_was_lost() {
     assert_eq!(script.said(), calls, "released before it is given, once");
 }
 
+/// A kubelet writes its records when it allocates something: on a quiet node they name for long what pods do not have any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hardware_that_has_another_name_by_now_is_free_when_its_pod_was_seen_to_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let (first, gpus) = ready(POLICY, Fake::gpus(), &memory, HoldersFeed::none()).await;
+    give(&gpus, &[FIRST]).await.unwrap();
+    drop((first, gpus));
+    let pods = Pods::default();
+    pods.hold(&[FIRST]);
+    pods.set(|told| told.recorded = [FIRST.to_owned()].into());
+    let mut other = Fake::gpus();
+    other.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        pools[0].units.iter_mut().for_each(|unit| unit.id.insert_str(0, "gpu-"));
+        Ok(pools)
+    });
+    let memory = Memory::open(dir.path()).unwrap();
+    let (_world, gpus) = world(POLICY, other, &memory, pods.feed()).await;
+    wait(&gpus, |list| !list.devices.is_empty()).await;
+    tokio::time::sleep(A_WHILE).await;
+    let list = show(&gpus.devices().borrow());
+    assert!(list.contains("was handed out as 0000:00:01.0"), "{list}");
+    pods.set(|told| told.held.clear());
+    wait(&gpus, all_healthy).await;
+}
+
+/// What this kubelet was never seen to show may be with somebody whom it does not show.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let (world, gpus) = ready(POLICY, Fake::gpus(), &memory, HoldersFeed::none()).await;
+    give(&gpus, &[FIRST]).await.unwrap();
+    drop((world, gpus));
+    let pods = Pods::default();
+    pods.hold(&[FIRST]);
+    let memory = Memory::open(dir.path()).unwrap();
+    let orphans = tokio::spawn(crate::tenancy::forget_orphans(memory.clone(), pods.feed()));
+    tokio::time::sleep(A_WHILE).await;
+    pods.set(|told| {
+        told.held.clear();
+        told.recorded = [FIRST.to_owned()].into();
+        told.process += 1;
+    });
+    tokio::time::sleep(A_WHILE).await;
+    assert!(!memory.is_empty(), "another kubelet has shown it");
+    pods.set(|told| told.recorded.clear());
+    until("forgotten", || memory.is_empty()).await;
+    orphans.abort();
+}
+
 /// A device may come back as its pod left it: what it was told while it was away it has not heard.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_released_while_it_was_away_is_released_again() {

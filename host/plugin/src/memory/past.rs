@@ -1,0 +1,104 @@
+//! What was handed out before the host started, and who else's it must not become.
+//!
+//! Pods may still have it, whether or not a plugin lists it now: its component may be missing, or its entry gone from the
+//! policy. So what would be refused beside a unit that is held is refused beside one that is remembered: the same device, one
+//! above or beneath it, a node of its own by number, and by path as well, since the kubelet keeps paths.
+
+use super::Key;
+use super::record::HandedOut;
+use std::collections::{BTreeMap, HashMap};
+
+/// An index of it, so that a unit is compared with what it could be in the way of.
+#[derive(Default)]
+pub(super) struct Past {
+    then: BTreeMap<Key, HandedOut>,
+    /// The places in the device tree of what each had for itself.
+    places: Index,
+    /// Every place above one of those.
+    above: Index,
+    /// The paths of the nodes that each had for itself, and their numbers where they are of this boot.
+    own: Index,
+    /// The same of what each shared with others.
+    shared: Index,
+}
+
+type Index = HashMap<String, Vec<Key>>;
+
+/// One that was handed out, and what it has in common with another unit.
+pub(super) struct Clash<'a> {
+    pub(super) of: &'a Key,
+    /// `hardware`, or `node /dev/x`.
+    pub(super) what: String,
+}
+
+impl Past {
+    /// What was handed out by then; numbers count where they are of the boot that this is.
+    pub(super) fn new(handed_out: &BTreeMap<Key, HandedOut>, boot: Option<&str>) -> Self {
+        let mut past = Self::default();
+        for (key, unit) in handed_out {
+            let unit = unit.clone().in_boot(boot);
+            past.each(&unit, |index, name| {
+                index.entry(name.to_owned()).or_default().push(key.clone());
+            });
+            past.then.insert(key.clone(), unit);
+        }
+        past
+    }
+
+    /// No pod has it any more.
+    pub(super) fn forget(&mut self, key: &Key) {
+        let Some(unit) = self.then.remove(key) else { return };
+        self.each(&unit, |index, name| {
+            if let Some(of) = index.get_mut(name) {
+                of.retain(|other| other != key);
+                if of.is_empty() {
+                    index.remove(name);
+                }
+            }
+        });
+    }
+
+    fn each(&mut self, unit: &HandedOut, mut each: impl FnMut(&mut Index, &str)) {
+        for place in unit.own_places() {
+            each(&mut self.places, place);
+            for above in places_above(place) {
+                each(&mut self.above, above);
+            }
+        }
+        for (shared, name) in unit.names() {
+            each(if shared { &mut self.shared } else { &mut self.own }, name);
+        }
+    }
+
+    /// One that was handed out under another id, and that a unit cannot be given beside; the first, if there are several.
+    pub(super) fn clash<'a>(&'a self, key: &Key, now: &HandedOut) -> Option<Clash<'a>> {
+        let against = |index: &'a Index, name: &str, what: &dyn Fn() -> String, parts: bool| {
+            let of = index.get(name)?.iter().find(|other| {
+                let stands = |then: &HandedOut| {
+                    let beside = parts && then.is_part_beside(now);
+                    !(beside || (then.shares && now.shares))
+                };
+                *other != key && self.then.get(*other).is_some_and(stands)
+            })?;
+            Some(Clash { of, what: what() })
+        };
+        let hardware = || "hardware".to_owned();
+        let place = now.own_places().find_map(|place| {
+            let mut at = std::iter::once(place).chain(places_above(place));
+            at.find_map(|at| against(&self.places, at, &hardware, true))
+                .or_else(|| against(&self.above, place, &hardware, true))
+        });
+        place.or_else(|| {
+            now.names().find_map(|(shared, name)| {
+                let what = || format!("node {}", devgate_model::escape(name, 80));
+                let own = against(&self.own, name, &what, !shared);
+                own.or_else(|| (!shared).then(|| against(&self.shared, name, &what, false)).flatten())
+            })
+        })
+    }
+}
+
+/// The places above one, nearest first.
+fn places_above(place: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(place.rsplit_once('/'), |(above, _)| above.rsplit_once('/')).map(|(above, _)| above)
+}
