@@ -6,7 +6,7 @@ use crate::survey::Survey;
 use devgate_model::PluginName;
 use devgate_node::{Change, Node};
 use devgate_plugin::offer::{AllocateError, Offer, Reply};
-use devgate_plugin::{HoldersFeed, Inline, Loader, Memory, Plugins, Surroundings};
+use devgate_plugin::{HoldersFeed, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::{Policy, PolicyFile};
 use devgate_sdk::native::Exported;
 use std::future::Future;
@@ -377,7 +377,6 @@ fn start(runtime: &Runtime, policy: &Policy, node: &Node, loader: &Arc<dyn Loade
     let around = Surroundings {
         node: node.clone(),
         loader: Arc::clone(loader),
-        inline: Inline::new(1),
         memory,
         holders: HoldersFeed::none(),
     };

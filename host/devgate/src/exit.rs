@@ -15,6 +15,9 @@ pub(crate) const NODE: u8 = 4;
 /// What was looked at has errors; what the command shows says which.
 pub(crate) const FOUND: u8 = 5;
 
+/// A call of a component does not end, and cannot be ended; a restart is the cure.
+pub(crate) const STUCK: u8 = 6;
+
 /// What `--help` says about them.
 pub(crate) const HELP: &str = "\
 Exit codes:
@@ -24,7 +27,8 @@ Exit codes:
   3  the policy is wrong; nothing was started
   4  a directory or file of this node is missing or may not be used
   5  what was looked at has errors, is not well or is refused, which is shown (check, cleanup, conform, explain, inspect,
-     pack, simulate, status, reload)";
+     pack, simulate, status, reload)
+  6  a call of a component went on computing after it was given up on, or too many hang; start it again (run)";
 
 /// An error with the exit code that belongs to it.
 #[derive(Debug, thiserror::Error)]

@@ -45,7 +45,8 @@ fn the_manual_page_has_every_exit_code() {
             exit::USAGE,
             exit::POLICY,
             exit::NODE,
-            exit::FOUND
+            exit::FOUND,
+            exit::STUCK
         ]
     );
 }

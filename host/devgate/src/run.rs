@@ -11,7 +11,7 @@ use anyhow::Context;
 use devgate_kubelet::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_plugin::status::When;
-use devgate_plugin::{Hold, HoldersFeed, Inline, Loader, Memory, Plugins, Surroundings};
+use devgate_plugin::{Hold, HoldersFeed, Loader, Memory, MustEnd, Plugins, Surroundings};
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
@@ -153,7 +153,6 @@ async fn serve(
     let around = Surroundings {
         node: node.clone(),
         loader,
-        inline: Inline::new(workers()),
         memory: memory.clone(),
         holders: follow_pods(args),
     };
@@ -184,9 +183,7 @@ async fn serve(
                 served.context("serve the kubelet")?.map_err(ended)?;
                 break;
             }
-            why = plugins.failed() => {
-                anyhow::bail!("host fault: {why}; ending, so that a restart looks after its devices")
-            }
+            why = plugins.failed() => return Err(must_end(&why)),
             trigger = reloader.next() => tokio::select! {
                 () = reloader.reload(&mut plugins, trigger) => {}
                 // What is half tried is not in force.
@@ -206,6 +203,16 @@ async fn serve(
     answering.shutdown().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+fn must_end(why: &MustEnd) -> anyhow::Error {
+    match why {
+        MustEnd::Task(why) => anyhow::anyhow!("host fault: {why}; ending, so that a restart looks after its devices"),
+        MustEnd::Stuck(why) => exit::with_code(
+            exit::STUCK,
+            format!("host fault: {why}; ending, as nothing else ends it: a restart gives the node its processor back"),
+        ),
+    }
 }
 
 fn ended(error: FrontEndError) -> anyhow::Error {

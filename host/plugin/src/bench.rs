@@ -4,7 +4,7 @@
 //! Handles never leave it: what a call is about is named by what an earlier [`Bench::enumerate`] listed, on this bench or on
 //! another one of the same plugin.
 
-use crate::call::{CallHost, Moment, Reads};
+use crate::call::{CallHost, Moment};
 use crate::calls;
 use crate::claims::{Ledger, Place};
 use crate::component::Component;
@@ -222,7 +222,6 @@ impl Bench {
             Arc::clone(&self.means),
             Arc::clone(&self.limits),
             Arc::clone(&self.config),
-            Reads::Here,
         ));
         host.during(moment);
         host

@@ -16,32 +16,15 @@ use crate::grants::{GrantedMount, GrantedNode, Grants, least};
 use crate::inventory::UnitRecord;
 use crate::means::Means;
 use control::Lent;
-use devgate_model::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, NodeHandle, escape};
+use devgate_model::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, Limits, NodeHandle, escape};
 use devgate_node::{DeviceNode, DevicePath, ReadError};
 use devgate_policy::attribute_rule;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 
 /// The largest text attribute, as the contract says and the kernel makes them (one page).
 const ATTRIBUTE_BYTES: usize = 4096;
-
-/// Where a call's reads of the node happen.
-#[derive(Clone)]
-pub(crate) enum Reads {
-    /// On the thread that runs the call, which may wait.
-    Here,
-    /// On a thread for blocking work, while the call runs on a thread that serves others.
-    Elsewhere {
-        runtime: tokio::runtime::Handle,
-        /// How long the call may wait for all of them.
-        patience: Duration,
-        /// The plugin's leave to block: a read that never returns keeps one for good.
-        blocking: Arc<Semaphore>,
-    },
-}
 
 /// The capabilities of one call. See [`Capabilities`] for what each method is.
 pub(crate) struct CallHost {
@@ -49,12 +32,10 @@ pub(crate) struct CallHost {
     means: Arc<Means>,
     limits: Arc<Limits>,
     config: Arc<str>,
-    reads: Reads,
     moment: Moment,
     /// The units that the call is about, where it may write to them.
     lent: Lent,
     waited: Waited,
-    started: Instant,
     devices: Vec<DevicePath>,
     device_numbers: HashMap<DevicePath, u32>,
     nodes: Vec<GrantedNode>,
@@ -67,24 +48,16 @@ pub(crate) struct CallHost {
 }
 
 impl CallHost {
-    pub(crate) fn new(
-        grants: Arc<Grants>,
-        means: Arc<Means>,
-        limits: Arc<Limits>,
-        config: Arc<str>,
-        reads: Reads,
-    ) -> Self {
+    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, limits: Arc<Limits>, config: Arc<str>) -> Self {
         Self {
             grants,
             means,
             limits,
             config,
-            reads,
             // The least that there is, until somebody says more.
             moment: Moment::Choose,
             lent: Lent::default(),
             waited: Waited::here(),
-            started: Instant::now(),
             devices: Vec::new(),
             device_numbers: HashMap::new(),
             nodes: Vec::new(),
@@ -178,69 +151,40 @@ impl CallHost {
             .ok_or_else(|| forged("device", handle.0))
     }
 
-    /// Asks the grants or the node, where blocking is allowed.
-    fn ask<T: Send + 'static>(&self, question: impl FnOnce(&Grants) -> T + Send + 'static) -> Answered<T> {
-        let (runtime, patience, blocking) = match &self.reads {
-            Reads::Here => return Ok(question(&self.grants)),
-            Reads::Elsewhere {
-                runtime,
-                patience,
-                blocking,
-            } => (runtime, *patience, blocking),
-        };
-        let Ok(permit) = Arc::clone(blocking).try_acquire_owned() else {
-            let fault = HostFault("earlier reads of the node have not returned".into());
-            return Err(Denied::End(CallError::Host(fault)));
-        };
-        let grants = Arc::clone(&self.grants);
-        let (give, take) = std::sync::mpsc::sync_channel(1);
-        runtime.spawn_blocking(move || {
-            let answer = question(&grants);
-            drop(permit);
-            give.send(answer).ok()
-        });
-        let left = patience.saturating_sub(self.started.elapsed());
-        take.recv_timeout(left).map_err(|_| {
-            let fault = HostFault(format!("a read of the node did not return within {patience:?}"));
-            Denied::End(CallError::Host(fault))
-        })
-    }
-
     /// Asks about a held device, and says `gone` where the device is what is missing.
-    fn ask_device<T: Send + 'static>(
+    fn ask_device<T>(
         &self,
         handle: DeviceHandle,
         what: &str,
-        question: impl FnOnce(&Grants, &DevicePath) -> Result<T, ReadError> + Send + 'static,
+        question: impl FnOnce(&Grants, &DevicePath) -> Result<T, ReadError>,
     ) -> Answered<T> {
         let device = self.device(handle)?;
-        let name = device.name().to_owned();
-        let answer = self.ask(move |grants| match question(grants, &device) {
-            Err(ReadError::NotFound) if !grants.node.exists(&device) => Err(ReadError::Gone),
+        let answer = match question(&self.grants, &device) {
+            Err(ReadError::NotFound) if !self.grants.node.exists(&device) => Err(ReadError::Gone),
             answer => answer,
-        })?;
-        answer.map_err(|error| failure(&format!("{} of {}", escape(what, 80), escape(&name, 80)), &error).into())
+        };
+        let of = || format!("{} of {}", escape(what, 80), escape(device.name(), 80));
+        answer.map_err(|error| failure(&of(), &error).into())
     }
 
     /// Asks about something in a held device's directory. A path may lead into the directory of another device (a function
     /// behind a bridge, a device behind a hub), which must then be granted itself.
-    fn ask_within<T: Send + 'static>(
+    fn ask_within<T>(
         &self,
         handle: DeviceHandle,
         what: &str,
         path: &str,
-        question: impl FnOnce(&Grants, &DevicePath, &str) -> Result<T, ReadError> + Send + 'static,
+        question: impl FnOnce(&Grants, &DevicePath, &str) -> Result<T, ReadError>,
     ) -> Answered<T> {
-        let path = path.to_owned();
-        self.ask_device(handle, &format!("{what} \"{path}\""), move |grants, device| {
-            check_holder(grants, device, &path)?;
-            attribute_rule(&path).map_err(ReadError::Denied)?;
-            question(grants, device, &path)
+        self.ask_device(handle, &format!("{what} \"{path}\""), |grants, device| {
+            check_holder(grants, device, path)?;
+            attribute_rule(path).map_err(ReadError::Denied)?;
+            question(grants, device, path)
         })
     }
 
     fn read_bytes(&mut self, handle: DeviceHandle, path: &str, range: Option<(u64, usize)>) -> Answered<Vec<u8>> {
-        let bytes = self.ask_within(handle, "attribute", path, move |grants, device, path| match range {
+        let bytes = self.ask_within(handle, "attribute", path, |grants, device, path| match range {
             None => grants.node.attribute(device, path, ATTRIBUTE_BYTES),
             Some((offset, length)) => grants.node.attribute_at(device, path, offset, length),
         })?;

@@ -1,13 +1,14 @@
 //! How a plugin's component is called: on which thread, for how long, and what a call that never returns costs.
 
-use crate::call::{CallHost, Reads, Waits};
+use crate::call::{CallHost, Waits};
 use crate::component::{Answer, Component};
 use crate::grants::Grants;
 use crate::lane::{Lane, Unanswered};
 use crate::means::Means;
+use crate::overdue::{self, Bounds, Doing, Overdue};
 use devgate_model::{CallError, HostFault, Limits};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 /// Calls of one plugin that may block at the same time. A read that the kernel never answers keeps one of them for good;
@@ -17,21 +18,19 @@ const BLOCKING_CALLS: usize = 4;
 /// interrupted.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Leave to run calls on threads that serve others, shared by all plugins: one thread of the runtime always stays free of
-/// them, and what may block is done by as few others as possible.
+/// Where calls of all plugins run, and what is known of those that do not return. No call runs on a thread that serves a socket: one
+/// that is stuck there would keep all others from being answered. Cheap to clone.
 #[derive(Clone)]
-pub struct Inline {
-    leave: Arc<Semaphore>,
+pub(crate) struct Threads {
     lane: Lane,
+    pub(crate) overdue: Overdue,
 }
 
-impl Inline {
-    /// Leave for a runtime with this many worker threads.
-    #[must_use]
-    pub fn new(worker_threads: usize) -> Self {
+impl Threads {
+    pub(crate) fn new(bounds: Bounds) -> Self {
         Self {
-            leave: Arc::new(Semaphore::new(worker_threads.saturating_sub(1))),
             lane: Lane::default(),
+            overdue: Overdue::new(bounds),
         }
     }
 }
@@ -45,11 +44,11 @@ pub(crate) struct Calls {
     config: Arc<str>,
     limits: RwLock<Arc<Limits>>,
     blocking: Arc<Semaphore>,
-    inline: Inline,
+    threads: Threads,
 }
 
 impl Calls {
-    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, inline: Inline) -> Self {
+    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, threads: Threads) -> Self {
         let config = grants.policy.config.to_string().into();
         let limits = RwLock::new(Arc::new(grants.policy.limits.clone()));
         Self {
@@ -59,7 +58,7 @@ impl Calls {
             config,
             limits,
             blocking: Arc::new(Semaphore::new(BLOCKING_CALLS)),
-            inline,
+            threads,
         }
     }
 
@@ -103,15 +102,30 @@ impl Calls {
                 "{BLOCKING_CALLS} earlier calls have not returned from the kernel"
             )));
         };
-        let task = self.inline.lane.run(patience, move || {
+        let call = Arc::new(overdue::Call::default());
+        let (board, plugin) = (&self.grants.board, self.grants.policy.name.as_str());
+        let end = Instant::now() + patience;
+        let _waits = self.threads.overdue.wait_for(&call, plugin, board, end);
+        let begun = Arc::clone(&call);
+        let task = self.threads.lane.run(patience, move || {
+            let here = begun.begin();
             let result = work();
             drop(permit);
+            drop(here);
             result
         });
         task.await.map_err(|unanswered| {
-            host(match unanswered {
-                Unanswered::Panicked => "a call panicked".to_owned(),
-                Unanswered::Hangs => format!("a call did not return within {patience:?}; a read of the node hangs"),
+            host(match (unanswered, call.doing()) {
+                (Unanswered::Panicked, _) => "a call panicked".to_owned(),
+                (Unanswered::Hangs, Doing::HasNotBegun) => {
+                    format!("a call did not begin within {patience:?}: this node is too busy")
+                }
+                (Unanswered::Hangs, Doing::Computes) => {
+                    format!("a call did not return within {patience:?}, and goes on computing")
+                }
+                (Unanswered::Hangs, Doing::Waits) => {
+                    format!("a call did not return within {patience:?}; a read of the node hangs")
+                }
             })
         })
     }
@@ -125,13 +139,33 @@ impl Calls {
         self.calls(1, move |host| call(component.as_ref(), host())).await?
     }
 
+    /// The same for a call about these many units, however many others there are.
+    pub(crate) async fn call_about<T: Send + 'static>(
+        &self,
+        units: usize,
+        component: Arc<dyn Component>,
+        call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let limits = Arc::new(self.grants.policy.limits.for_devices(units));
+        self.calls_within(limits, 1, move |host| call(component.as_ref(), host()))
+            .await?
+    }
+
     /// Runs work that calls the component up to `count` times, each time with capabilities of its own, on one thread.
     pub(crate) async fn calls<T: Send + 'static>(
         &self,
         count: usize,
         work: impl FnOnce(&dyn Fn() -> Box<CallHost>) -> T + Send + 'static,
     ) -> Result<T, CallError> {
-        let limits = self.limits();
+        self.calls_within(self.limits(), count, work).await
+    }
+
+    async fn calls_within<T: Send + 'static>(
+        &self,
+        limits: Arc<Limits>,
+        count: usize,
+        work: impl FnOnce(&dyn Fn() -> Box<CallHost>) -> T + Send + 'static,
+    ) -> Result<T, CallError> {
         let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let patience = limits.deadline.saturating_mul(count) + GRACE;
         let (grants, means, config) = (
@@ -145,38 +179,10 @@ impl Calls {
         let host = move || {
             let (grants, means) = (Arc::clone(&grants), Arc::clone(&means));
             let (limits, config) = (Arc::clone(&limits), Arc::clone(&config));
-            let host = CallHost::new(grants, means, limits, config, Reads::Here);
+            let host = CallHost::new(grants, means, limits, config);
             Box::new(host.while_waited(waited.clone()))
         };
         self.block(patience, move || work(&host)).await
-    }
-
-    /// The same where it is quick: here and now if the component allows it and a thread can be spared, else as
-    /// [`Calls::call`] does. A hop to another thread costs more than a whole allocation.
-    pub(crate) async fn call_quick<T: Send + 'static>(
-        &self,
-        component: Arc<dyn Component>,
-        units: usize,
-        call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
-    ) -> Result<T, CallError> {
-        if component.profile().wasi {
-            return self.call(component, call).await;
-        }
-        let Ok(_leave) = self.inline.leave.try_acquire() else {
-            return self.call(component, call).await;
-        };
-        // It is about these units, however many others there are.
-        let limits = Arc::new(self.grants.policy.limits.for_devices(units));
-        let patience = limits.deadline;
-        let (runtime, blocking) = (tokio::runtime::Handle::current(), Arc::clone(&self.blocking));
-        let reads = Reads::Elsewhere {
-            runtime,
-            patience,
-            blocking,
-        };
-        let (grants, means) = (Arc::clone(&self.grants), Arc::clone(&self.means));
-        let host = CallHost::new(grants, means, limits, Arc::clone(&self.config), reads);
-        call(component.as_ref(), Box::new(host))
     }
 }
 

@@ -16,6 +16,7 @@ pub mod component;
 pub mod labels;
 pub mod leftovers;
 pub mod offer;
+mod overdue;
 pub mod status;
 
 mod ailments;
@@ -47,7 +48,6 @@ mod tenancy;
 mod turns;
 mod watcher;
 
-pub use calls::Inline;
 pub use grants::{
     FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, SelectorAnswer, Sight,
     Withheld,
@@ -57,7 +57,7 @@ pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, holders}
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
 pub use plugin::{LoadFailure, Loader};
-pub use plugins::{Fewer, NotReloaded, Plugins, Reloaded, Surroundings};
+pub use plugins::{Fewer, MustEnd, NotReloaded, Plugins, Reloaded, Surroundings};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
 
 #[cfg(test)]

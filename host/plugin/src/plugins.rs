@@ -3,7 +3,7 @@
 mod reload;
 
 use crate::ailments::Ailments;
-use crate::calls::{Calls, Inline};
+use crate::calls::{Calls, Threads};
 use crate::claims::{Ledger, Place};
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
@@ -11,6 +11,7 @@ use crate::labels::{self, Desk};
 use crate::means::Means;
 use crate::memory::Memory;
 use crate::offer::Offers;
+use crate::overdue::Bounds;
 use crate::plugin::{Command, Loader, Plugin};
 use crate::registry::Registry;
 use crate::status::Watch;
@@ -39,8 +40,6 @@ pub struct Surroundings {
     pub node: Node,
     /// Where their components come from.
     pub loader: Arc<dyn Loader>,
-    /// Leave to run calls on threads that serve others.
-    pub inline: Inline,
     /// What was handed out, also before the host started.
     pub memory: Memory,
     /// Who has which device, as far as somebody knows.
@@ -57,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) ailments: Ailments,
     pub(crate) watcher: Watcher,
     pub(crate) labels: Desk,
+    pub(crate) threads: Threads,
     /// When the host began: ticks are counted from it.
     pub(crate) born: Instant,
 }
@@ -76,6 +76,18 @@ pub struct Plugins {
     loads: Loads,
     /// What is saved and forgotten besides.
     keepers: JoinSet<()>,
+}
+
+/// Why a host must end; for people. A restart is the cure.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MustEnd {
+    /// The task of a plugin ended that is in the policy, which only a bug of the host makes happen: nothing looks after its devices
+    /// any more.
+    #[error("{0}")]
+    Task(String),
+    /// A call that the host gave up on goes on computing, or too many do not return: nothing ends a thread from outside.
+    #[error("{0}")]
+    Stuck(String),
 }
 
 /// A plugin that is in the policy.
@@ -100,6 +112,7 @@ impl Plugins {
                 around,
                 watcher,
                 labels: Desk::default(),
+                threads: Threads::new(Bounds::default()),
                 ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
                 registry: Registry::new(),
                 watch: Watch::default(),
@@ -133,7 +146,7 @@ impl Plugins {
             let ledger = self.shared.ledger.clone();
             Arc::new(Means::new(policy, &around.node, &around.memory, ledger))
         });
-        let calls = Calls::new(Arc::new(grants), means, around.inline.clone());
+        let calls = Calls::new(Arc::new(grants), means, self.shared.threads.clone());
         Arc::new(match before {
             Some(before) => calls.blocking_with(before),
             None => calls,
@@ -157,9 +170,16 @@ impl Plugins {
         self.running.insert(name, running);
     }
 
-    /// Waits until a plugin's task ends that is in the policy, which only a bug of the host makes happen: nobody looks after its
-    /// devices any more. The text says why.
-    pub async fn failed(&mut self) -> String {
+    /// Waits until the host must end.
+    pub async fn failed(&mut self) -> MustEnd {
+        let overdue = self.shared.threads.overdue.clone();
+        tokio::select! {
+            why = overdue.too_much() => MustEnd::Stuck(why),
+            why = self.task_ended() => MustEnd::Task(why),
+        }
+    }
+
+    async fn task_ended(&mut self) -> String {
         loop {
             match self.tasks.join_next().await {
                 Some(Err(error)) => return format!("a plugin's task failed: {error}"),

@@ -6,7 +6,6 @@ mod paths;
 mod values;
 
 use crate::call::CallHost;
-use crate::component::Denied;
 use crate::grants::GrantedMount;
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::offer::Reply;
@@ -29,16 +28,10 @@ impl Asked {
             held.ok_or_else(|| GuestFault::contract("a mount handle was never handed out in this call"))
         };
         let mounts = edits.mounts.iter().map(mount).collect::<Result<Vec<_>, _>>()?;
-        for mount in &mounts {
-            let problem = match host.mount_problem(mount) {
-                Ok(None) => continue,
-                Ok(Some(problem)) => Failure::new(FailureKind::Denied, problem),
-                Err(Denied::Failure(failure)) => failure,
-                Err(Denied::End(error)) => return Err(error),
-            };
-            return Err(CallError::Failed(problem));
+        match mounts.iter().find_map(|mount| host.mount_problem(mount)) {
+            Some(problem) => Err(CallError::Failed(Failure::new(FailureKind::Denied, problem))),
+            None => Ok(Self { edits, mounts }),
         }
-        Ok(Self { edits, mounts })
     }
 }
 

@@ -287,7 +287,7 @@ impl Resource {
             return Ok(Reply::default());
         }
         let (lent, resource) = (units.to_vec(), snapshot.pool.asked(&self.name).clone());
-        let asked = calls.call_quick(component, units.len(), move |component, mut host| {
+        let asked = calls.call_about(units.len(), component, move |component, mut host| {
             host.during(Moment::Allocate);
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
             let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;

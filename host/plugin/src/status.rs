@@ -93,6 +93,12 @@ pub struct PluginStatus {
     pub allocations: BTreeMap<AllocationEnd, u64>,
     /// Its component's calls.
     pub calls: Vec<CallStatus>,
+    /// How many calls the host gave up on since it started.
+    #[serde(default)]
+    pub given_up: u64,
+    /// How many of them have not returned.
+    #[serde(default)]
+    pub hanging: u64,
     /// Limits of which a call used more than four fifths within the last hour.
     pub near: Vec<Edge>,
     /// What it hears of the kernel's log; nothing where the policy grants it nothing of it.

@@ -3,7 +3,7 @@
 //! The same steps as a running plugin's, through the same gate and the same ledger, once and in the policy's order. Nothing is
 //! remembered, handed out or told to anybody.
 
-use crate::call::{CallHost, Moment, Reads};
+use crate::call::{CallHost, Moment};
 use crate::claims::{Ledger, Place};
 use crate::component::Component;
 use crate::grants::{GrantedNode, Grants, Heard, Line};
@@ -205,13 +205,7 @@ impl Look {
         let limits = Arc::new(policy.limits.for_devices(self.devices));
         let config = policy.config.to_string().into();
         let means = Arc::new(Means::none(policy));
-        Box::new(CallHost::new(
-            Arc::clone(&self.grants),
-            means,
-            limits,
-            config,
-            Reads::Here,
-        ))
+        Box::new(CallHost::new(Arc::clone(&self.grants), means, limits, config))
     }
 
     /// What becomes of its units, once all plugins have said what they claim.

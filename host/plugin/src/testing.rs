@@ -1,7 +1,6 @@
 //! What this crate's tests share: a small recorded node, policies for it, and a component that is a closure.
 
-use crate::call::{CallHost, Reads};
-use crate::calls::Inline;
+use crate::call::CallHost;
 use crate::component::{Answer, Capabilities, Component, Cost, Profile};
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
@@ -308,15 +307,9 @@ pub(crate) fn around(node: &Node, loader: Arc<dyn Loader>, memory: &Memory) -> S
     Surroundings {
         node: node.clone(),
         loader,
-        inline: inline(),
         memory: memory.clone(),
         holders: HoldersFeed::none(),
     }
-}
-
-/// Leave for inline calls, as on a runtime with two workers.
-pub(crate) fn inline() -> Inline {
-    Inline::new(2)
 }
 
 /// The capabilities of a call under another policy on another node.
@@ -333,7 +326,7 @@ pub(crate) fn host_of(grants: Arc<Grants>) -> CallHost {
 /// The same with what its plugin has besides.
 pub(crate) fn host_with(grants: Arc<Grants>, means: Arc<Means>) -> CallHost {
     let limits = Arc::new(grants.policy.limits.clone());
-    CallHost::new(grants, means, limits, "null".into(), Reads::Here)
+    CallHost::new(grants, means, limits, "null".into())
 }
 
 /// A policy of one plugin `p` with one resource `fake.com/x` and these further lines, each with four spaces in front.

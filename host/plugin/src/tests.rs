@@ -17,6 +17,7 @@ mod reading;
 mod reload;
 mod survey;
 mod tenancy;
+mod threads;
 mod vfio;
 
 use crate::memory::Memory;

@@ -67,6 +67,10 @@ fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
     }
     labels(text, plugin);
     *text += &calls(plugin);
+    if plugin.hanging > 0 {
+        let hanging = count_u64(plugin.hanging, "call", "calls");
+        let _ = writeln!(text, "  HANGING   {hanging} the host gave up on, and not returned");
+    }
     for edge in &plugin.near {
         let _ = writeln!(text, "  near      {}", near(edge, now));
     }

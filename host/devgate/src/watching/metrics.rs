@@ -123,6 +123,14 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
         "devgate_refusals_total",
         "What was asked for and not given: loading a component, capabilities of the node, devices, writes.",
     );
+    let mut given_up = counter(
+        "devgate_component_calls_given_up_total",
+        "Calls of a component that did not return in time, and that the host gave up on.",
+    );
+    let mut hanging = gauge(
+        "devgate_component_calls_hanging",
+        "Those of them that have not returned yet.",
+    );
     let mut readable = gauge(
         "devgate_kernel_log_readable",
         "Whether a plugin that is granted lines of the kernel's log hears of them.",
@@ -157,6 +165,8 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
             add(&mut gaps, &[name], float(log.gaps));
         }
         add(&mut rejected, &[name], float(plugin.rejected_total));
+        add(&mut given_up, &[name], float(plugin.given_up));
+        add(&mut hanging, &[name], float(plugin.hanging));
         // All from the start: whoever counts what was added does not see a first one that comes with its series.
         for end in AllocationEnd::ALL {
             let count = plugin.allocations.get(&end).copied().unwrap_or_default();
@@ -176,6 +186,8 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
         rejected,
         allocations,
         refusals,
+        given_up,
+        hanging,
         readable,
         gaps,
     ]

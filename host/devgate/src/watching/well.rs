@@ -17,6 +17,8 @@ pub(crate) struct Unwell {
     plugins: BTreeMap<State, usize>,
     /// Devices that are unhealthy.
     devices: usize,
+    /// Plugins with calls that have not returned.
+    hanging: usize,
     /// Resources that the kubelet has not taken, by how far it is with them.
     resources: BTreeMap<Waits, usize>,
 }
@@ -60,6 +62,7 @@ impl Unwell {
                 *unwell.plugins.entry(plugin.state).or_default() += 1;
             }
             let devices = plugin.resources.iter().flat_map(|resource| &resource.devices);
+            unwell.hanging += usize::from(plugin.hanging > 0);
             unwell.devices += devices.filter(|device| device.unhealthy.is_some()).count();
         }
         for name in resources(report) {
@@ -128,6 +131,14 @@ impl fmt::Display for Summary {
         if self.unwell.devices > 0 {
             parts.push(part(self.unwell.devices, self.devices, "device", "unhealthy"));
         }
+        if self.unwell.hanging > 0 {
+            parts.push(part(
+                self.unwell.hanging,
+                self.plugins,
+                "plugin",
+                "with calls that have not returned",
+            ));
+        }
         for (waits, n) in &self.unwell.resources {
             parts.push(part(*n, self.resources, "resource", waits.as_str()));
         }
@@ -178,6 +189,12 @@ mod tests {
             report.plugins[0].state = state;
             assert_eq!(summary(&report), says);
         }
+        let mut hanging = well();
+        hanging.plugins[0].hanging = 2;
+        assert_eq!(
+            summary(&hanging),
+            "NOT well: 1 of 1 plugin with calls that have not returned"
+        );
         for (phase, says) in [
             (Phase::Waiting, "NOT well: 1 of 1 resource waiting for the kubelet"),
             (Phase::Registering, "NOT well: 1 of 1 resource not registered"),

@@ -68,10 +68,7 @@ impl CallHost {
         };
         let written = match self.may_write(&attempt) {
             Err(refused) => Err(refused),
-            Ok(()) => {
-                let (means, waited, attempt) = (self.means.clone(), self.waited.clone(), attempt.clone());
-                self.ask(move |grants| attempt.write(grants, &means, &waited))?
-            }
+            Ok(()) => attempt.clone().write(&self.grants, &self.means, &self.waited),
         };
         let Err(refused) = written else { return Ok(()) };
         let why = refused.to_string();

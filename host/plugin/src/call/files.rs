@@ -22,9 +22,8 @@ impl CallHost {
     }
 
     /// What is wrong with a mount at this moment, if anything: the last look before it is handed out.
-    pub(crate) fn mount_problem(&self, mount: &GrantedMount) -> Answered<Option<String>> {
-        let mount = mount.clone();
-        self.ask(move |grants| grants.mount_problem_now(&mount))
+    pub(crate) fn mount_problem(&self, mount: &GrantedMount) -> Option<String> {
+        self.grants.mount_problem_now(mount)
     }
 
     /// The mount that a handle stands for, if this call holds it.
@@ -53,7 +52,7 @@ impl CallHost {
         // Never more into memory than the call may still read, and one byte to see that it is too much.
         let left = usize::try_from(self.limits.read.0.saturating_sub(self.bytes_read)).unwrap_or(usize::MAX);
         let length = length.min(left.saturating_add(1));
-        let bytes = self.ask_file(path, "file", move |grants, path| grants.file_at(path, offset, length))?;
+        let bytes = self.ask_file(path, "file", |grants, path| grants.file_at(path, offset, length))?;
         self.count(bytes.len())?;
         Ok(bytes)
     }
@@ -64,14 +63,13 @@ impl CallHost {
         Ok(names)
     }
 
-    fn ask_file<T: Send + 'static>(
+    fn ask_file<T>(
         &self,
         path: &str,
         kind: &str,
-        question: impl FnOnce(&Grants, &str) -> Result<T, FileRefused> + Send + 'static,
+        question: impl FnOnce(&Grants, &str) -> Result<T, FileRefused>,
     ) -> Answered<T> {
-        let owned = path.to_owned();
-        let answer = self.ask(move |grants| question(grants, &owned))?;
+        let answer = question(&self.grants, path);
         let what = format!("{kind} \"{}\"", escape(path, 160));
         answer.map_err(|refused| match refused {
             FileRefused::Denied(told, full) => {
@@ -83,8 +81,7 @@ impl CallHost {
     }
 
     pub(super) fn ask_mount(&mut self, name: &str) -> Answered<MountHandle> {
-        let owned = name.to_owned();
-        let answer = self.ask(move |grants| grants.mount(&owned))?;
+        let answer = self.grants.mount(name);
         let what = format!("mount \"{}\"", escape(name, 80));
         match answer {
             Ok(mount) => Ok(self.hold_mount(mount)),

@@ -29,8 +29,7 @@ impl CallHost {
     }
 
     pub(super) fn load_blob(&mut self) -> Answered<Vec<u8>> {
-        let means = self.means.clone();
-        let loaded = self.ask(move |_| means.blob.load())?;
+        let loaded = self.means.blob.load();
         let blob = loaded.map_err(|error| self.disk_failed("loaded", &error))?;
         self.count(blob.len())?;
         Ok(blob.to_vec())
@@ -44,8 +43,7 @@ impl CallHost {
             );
             return Err(Failure::new(FailureKind::Unsupported, message).into());
         };
-        let (means, owned) = (self.means.clone(), bytes.to_vec());
-        let stored = self.ask(move |_| means.blob.store(ticket, &owned))?;
+        let stored = self.means.blob.store(ticket, bytes);
         stored.map_err(|why| match why {
             NotStored::TooLarge => {
                 let message = format!("state: {} bytes; at most {MOST_BYTES} are stored", bytes.len());

@@ -15,19 +15,15 @@ impl Capabilities for CallHost {
     }
 
     fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
-        let owned = subsystem.to_owned();
-        let found = self.ask(move |grants| grants.devices(&owned))?;
+        let found = self.grants.devices(subsystem);
         let found = found.map_err(|e| failure(&format!("subsystem \"{}\"", escape(subsystem, 80)), &e))?;
         Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
     }
 
     fn device_by_name(&mut self, subsystem: &str, name: &str) -> Answered<DeviceHandle> {
-        let (s, n) = (subsystem.to_owned(), name.to_owned());
-        let found = self.ask(move |grants| {
-            let device = grants.node.device(&s, &n)?;
-            // What is not granted looks like what is not there: a component cannot feel its way around the node.
-            grants.usage(&device).map(|_| device).ok_or(ReadError::NotFound)
-        })?;
+        // What is not granted looks like what is not there: a component cannot feel its way around the node.
+        let granted = |device| self.grants.usage(&device).map(|_| device).ok_or(ReadError::NotFound);
+        let found = self.grants.node.device(subsystem, name).and_then(granted);
         let what = format!("device {} of {}", escape(name, 80), escape(subsystem, 80));
         let device = found.map_err(|e| failure(&what, &e))?;
         Ok(self.hold_device(device))
@@ -82,14 +78,13 @@ impl Capabilities for CallHost {
     }
 
     fn entries(&mut self, device: DeviceHandle, path: &str) -> Answered<Vec<String>> {
-        let owned = path.to_owned();
-        let names = self.ask_device(device, &format!("directory \"{path}\""), move |grants, device| {
-            if !owned.is_empty() {
+        let names = self.ask_device(device, &format!("directory \"{path}\""), |grants, device| {
+            if !path.is_empty() {
                 // The directory itself may be another device; what lies in it is that one's.
-                check_holder(grants, device, &format!("{owned}/uevent"))?;
-                attribute_rule(&owned).map_err(ReadError::Denied)?;
+                check_holder(grants, device, &format!("{path}/uevent"))?;
+                attribute_rule(path).map_err(ReadError::Denied)?;
             }
-            grants.node.entries(device, &owned)
+            grants.node.entries(device, path)
         })?;
         self.count(names.iter().map(String::len).sum())?;
         Ok(names)
@@ -123,10 +118,9 @@ impl Capabilities for CallHost {
     }
 
     fn children(&mut self, device: DeviceHandle, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
-        let wanted = subsystem.to_owned();
-        let found = self.ask_device(device, "children", move |grants, device| {
+        let found = self.ask_device(device, "children", |grants, device| {
             let mut beneath = grants.beneath(device)?;
-            beneath.retain(|d| matches!(grants.node.subsystem(d), Ok(Some(s)) if s.name == wanted));
+            beneath.retain(|d| matches!(grants.node.subsystem(d), Ok(Some(s)) if s.name == subsystem));
             Ok(beneath)
         })?;
         Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
@@ -138,8 +132,7 @@ impl Capabilities for CallHost {
     }
 
     fn node_at(&mut self, path: &str) -> Answered<NodeHandle> {
-        let owned = path.to_owned();
-        let node = self.ask(move |grants| grants.node_at(&owned))?;
+        let node = self.grants.node_at(path);
         let what = format!("node \"{}\"", escape(path, 80));
         let refuse = |why: &str| {
             self.refused(&what, why);
@@ -163,7 +156,7 @@ impl Capabilities for CallHost {
             None => None,
             Some(owner) => {
                 let name = owner.name().to_owned();
-                let subsystem = self.ask(move |grants| grants.node.subsystem(&owner).ok().flatten())?;
+                let subsystem = self.grants.node.subsystem(&owner).ok().flatten();
                 Some((name, subsystem.map(|s| s.name).unwrap_or_default()))
             }
         };

@@ -12,6 +12,7 @@ use crate::resource::Snapshot;
 use devgate_model::{CallError, ResourceName, UnitId};
 use devgate_policy::Derived;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -24,6 +25,9 @@ const SLACK: Duration = Duration::from_secs(60);
 pub(crate) struct Board {
     noted: Mutex<Noted>,
     calls: Mutex<CallCounts>,
+    /// Calls that the host gave up on, and those of them that have not returned.
+    gave_up: AtomicU64,
+    hang: AtomicU64,
 }
 
 /// What is on it, but for the calls.
@@ -72,6 +76,8 @@ impl Default for Board {
                 due: Instant::now() + SLACK,
             }),
             calls: Mutex::default(),
+            gave_up: AtomicU64::new(0),
+            hang: AtomicU64::new(0),
         }
     }
 }
@@ -275,6 +281,22 @@ impl Board {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .note(call, took, end);
+    }
+
+    /// The host gave up on a call, which has not returned.
+    pub(crate) fn gave_up(&self) {
+        self.gave_up.fetch_add(1, Ordering::AcqRel);
+        self.hang.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A call that the host gave up on has returned.
+    pub(crate) fn returned(&self) {
+        self.hang.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// How many calls the host gave up on, and how many of them have not returned.
+    pub(crate) fn overdue(&self) -> (u64, u64) {
+        (self.gave_up.load(Ordering::Acquire), self.hang.load(Ordering::Acquire))
     }
 
     /// The calls so far, and the limits that they came near.

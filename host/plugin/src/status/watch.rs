@@ -65,6 +65,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let held = core.ledger.held(core.place);
     let component = calls.component();
     let (counted, near) = core.board.calls(now);
+    let (given_up, hanging) = core.board.overdue();
     let (file, pinned) = match &policy.component {
         ComponentSource::File { path, sha256 } => (path.clone(), sha256.is_some()),
         ComponentSource::Oci(reference) => (reference.to_string(), true),
@@ -99,6 +100,8 @@ fn of(core: &Core, now: When) -> PluginStatus {
         refused: noted.refusals.counts(),
         allocations: noted.allocations.clone(),
         calls: counted,
+        given_up,
+        hanging,
         near,
         kernel_log: calls.means.captures.status(),
         labels: LabelStatus {

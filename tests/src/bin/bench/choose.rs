@@ -5,7 +5,7 @@ use anyhow::{Context, ensure};
 use devgate_node::Node;
 use devgate_plugin::component::Component;
 use devgate_plugin::offer::{DeviceList, Offer};
-use devgate_plugin::{HoldersFeed, Inline, LoadFailure, Loader, Memory, Plugins, Surroundings};
+use devgate_plugin::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest};
 use std::fmt::Write;
@@ -67,7 +67,6 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
     let around = Surroundings {
         node,
         loader,
-        inline: Inline::new(2),
         memory: Memory::forgetful(),
         holders: HoldersFeed::none(),
     };

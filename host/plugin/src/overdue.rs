@@ -1,0 +1,263 @@
+//! Calls that the host has given up on and that have not returned: how many there are, what they do, and when it is too much.
+//!
+//! A thread cannot be ended from outside. One that waits in the kernel costs little, so it is left alone; one that computes costs
+//! a processor and maybe all memory, for good. Then the host ends, while it still can.
+
+use crate::status::Board;
+use rustix::thread::{ClockId, Pid, gettid};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Between two looks at a call that was given up on.
+const LOOK: Duration = Duration::from_millis(500);
+/// A tick of the kernel's accounting, `USER_HZ`, as programs see it on every processor that devgate runs on.
+const TICK: Duration = Duration::from_millis(10);
+
+/// What is too much.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Processor time of one call after it was given up on. All that a call may use is over by then, so what computes has no end
+    /// that anything here bounds.
+    pub(crate) computes: Duration,
+    /// Calls of all plugins that hang at the same time.
+    pub(crate) hang: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            computes: Duration::from_secs(5),
+            hang: 32,
+        }
+    }
+}
+
+/// What is known of all plugins' calls that were given up on. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Overdue(Arc<Inner>);
+
+struct Inner {
+    bounds: Bounds,
+    hang: AtomicUsize,
+    too_much: watch::Sender<Option<String>>,
+}
+
+impl Overdue {
+    pub(crate) fn new(bounds: Bounds) -> Self {
+        Self(Arc::new(Inner {
+            bounds,
+            hang: AtomicUsize::new(0),
+            too_much: watch::Sender::new(None),
+        }))
+    }
+
+    /// Waits until the host must end; the text says why.
+    pub(crate) async fn too_much(&self) -> String {
+        let mut told = self.0.too_much.subscribe();
+        let why = told.wait_for(Option::is_some).await;
+        // The sender lives as long as this.
+        why.ok().and_then(|why| why.clone()).unwrap_or_default()
+    }
+
+    fn tell(&self, why: impl FnOnce() -> String) {
+        self.0.too_much.send_if_modified(|told| {
+            let first = told.is_none();
+            if first {
+                *told = Some(why());
+            }
+            first
+        });
+    }
+
+    /// Somebody waits for `call` until `end`. What has not ended when the answer is dropped is given up on.
+    pub(crate) fn wait_for(&self, call: &Arc<Call>, plugin: &str, board: &Arc<Board>, end: Instant) -> Waiter {
+        Waiter {
+            overdue: self.clone(),
+            call: Arc::clone(call),
+            plugin: plugin.to_owned(),
+            board: Arc::clone(board),
+            end,
+        }
+    }
+}
+
+/// One call, as its thread and those who wait for it see it.
+#[derive(Debug, Default)]
+pub(crate) struct Call {
+    /// Its thread, and the processor time that it had used before.
+    began: OnceLock<(Pid, Duration)>,
+    ended: AtomicBool,
+}
+
+/// What a call does that has not returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It has no thread yet.
+    HasNotBegun,
+    /// It waits in the kernel.
+    Waits,
+    /// It computes.
+    Computes,
+}
+
+/// A call is under way on this thread, until this is dropped.
+pub(crate) struct Here<'a>(&'a Call);
+
+impl Drop for Here<'_> {
+    fn drop(&mut self) {
+        self.0.ended.store(true, Ordering::Release);
+    }
+}
+
+impl Call {
+    /// Begins on this thread.
+    pub(crate) fn begin(&self) -> Here<'_> {
+        let now = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+        let used = Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0));
+        self.began.get_or_init(|| (gettid(), used));
+        Here(self)
+    }
+
+    /// What it does, if it has not ended.
+    pub(crate) fn doing(&self) -> Doing {
+        match self.look() {
+            None if self.began.get().is_none() => Doing::HasNotBegun,
+            Some(look) if look.computes => Doing::Computes,
+            _ => Doing::Waits,
+        }
+    }
+
+    /// The processor time that it has used so far, as far as the kernel tells.
+    fn used(&self) -> Duration {
+        self.look().map_or(Duration::ZERO, |look| look.used)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn look(&self) -> Option<Look> {
+        let (thread, before) = self.began.get().filter(|_| !self.has_ended())?;
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).ok()?;
+        let mut look = Look::of(&stat)?;
+        look.used = look.used.saturating_sub(*before);
+        Some(look)
+    }
+}
+
+/// What the kernel says of a thread, `proc_pid_stat(5)`.
+#[derive(Debug, PartialEq, Eq)]
+struct Look {
+    computes: bool,
+    used: Duration,
+}
+
+impl Look {
+    fn of(stat: &str) -> Option<Self> {
+        // Its name may have anything in it.
+        let (_, fields) = stat.rsplit_once(") ")?;
+        let mut fields = fields.split(' ');
+        let state = fields.next()?;
+        let mut ticks = fields.skip(10).map_while(|field| field.parse::<u32>().ok());
+        let ticks = ticks.next()?.saturating_add(ticks.next()?);
+        Some(Self {
+            computes: state == "R",
+            used: TICK.saturating_mul(ticks),
+        })
+    }
+}
+
+/// Who waits for a call.
+pub(crate) struct Waiter {
+    overdue: Overdue,
+    call: Arc<Call>,
+    plugin: String,
+    board: Arc<Board>,
+    end: Instant,
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        if self.call.has_ended() {
+            return;
+        }
+        let watched = Watched {
+            overdue: self.overdue.clone(),
+            call: Arc::clone(&self.call),
+            plugin: std::mem::take(&mut self.plugin),
+            board: Arc::clone(&self.board),
+        };
+        // Without a runtime the process is about to end.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(watched.until_it_ends(self.end));
+        }
+    }
+}
+
+/// A call that nobody waits for any more.
+struct Watched {
+    overdue: Overdue,
+    call: Arc<Call>,
+    plugin: String,
+    board: Arc<Board>,
+}
+
+impl Watched {
+    /// Who asked may have gone away before the call was late: until `end` it is not.
+    async fn until_it_ends(self, end: Instant) {
+        tokio::time::sleep_until(end.into()).await;
+        if self.call.has_ended() {
+            return;
+        }
+        let Bounds { computes, hang } = self.overdue.0.bounds;
+        let plugin = &self.plugin;
+        let _counted = Counted::new(&self.overdue, &self.board);
+        let hanging = self.overdue.0.hang.load(Ordering::Acquire);
+        if hanging > hang {
+            self.overdue.tell(|| {
+                format!(
+                    "plugin {plugin}: a call has not returned, nor have {} others of all plugins",
+                    hanging - 1
+                )
+            });
+        }
+        let (since, before) = (Instant::now(), self.call.used());
+        while !self.call.has_ended() {
+            let used = self.call.used().saturating_sub(before);
+            if used >= computes {
+                self.overdue.tell(|| {
+                    format!(
+                        "plugin {plugin}: a call was given up on {}s ago, and has used {}s of processor time since",
+                        since.elapsed().as_secs(),
+                        used.as_secs()
+                    )
+                });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// A call that hangs, for as long as it does.
+struct Counted<'a>(&'a Overdue, &'a Board);
+
+impl<'a> Counted<'a> {
+    fn new(overdue: &'a Overdue, board: &'a Board) -> Self {
+        overdue.0.hang.fetch_add(1, Ordering::AcqRel);
+        board.gave_up();
+        Self(overdue, board)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.0.hang.fetch_sub(1, Ordering::AcqRel);
+        self.1.returned();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+use super::*;
+use std::sync::mpsc;
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn overdue(computes: Duration, hang: usize) -> Overdue {
+    Overdue::new(Bounds { computes, hang })
+}
+
+/// Does `work` on a thread of its own, which is given up on at once, and waits until it has begun.
+fn abandoned(overdue: &Overdue, board: &Arc<Board>, work: impl FnOnce() + Send + 'static) -> Arc<Call> {
+    let call = Arc::new(Call::default());
+    let waiter = overdue.wait_for(&call, "acme", board, Instant::now());
+    let (begun, begins) = (Arc::clone(&call), mpsc::channel());
+    std::thread::spawn(move || {
+        let _here = begun.begin();
+        let _ = begins.0.send(());
+        work();
+    });
+    begins.1.recv_timeout(LONG).unwrap();
+    drop(waiter);
+    call
+}
+
+fn compute() {
+    let end = Instant::now() + LONG;
+    while Instant::now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+async fn until(what: impl Fn() -> bool) {
+    let waits = async {
+        while !what() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(LONG, waits).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_computes_after_it_was_given_up_on_is_too_much() {
+    let (overdue, board) = (overdue(Duration::from_millis(200), 32), Arc::default());
+    let call = abandoned(&overdue, &board, compute);
+    let why = tokio::time::timeout(LONG, overdue.too_much()).await.unwrap();
+    assert!(why.starts_with("plugin acme: a call was given up on "), "{why}");
+    assert_eq!(board.overdue(), (1, 1));
+    until(|| call.doing() == Doing::Computes).await;
+}
+
+#[tokio::test]
+async fn a_call_that_waits_is_counted_until_it_returns_and_ends_nothing() {
+    let (overdue, board) = (overdue(Duration::from_millis(20), 32), Arc::default());
+    let (release, held) = mpsc::channel::<()>();
+    let call = abandoned(&overdue, &board, move || _ = held.recv_timeout(LONG));
+    until(|| board.overdue() == (1, 1) && call.doing() == Doing::Waits).await;
+    let much = tokio::time::timeout(LOOK * 3, overdue.too_much()).await;
+    assert!(much.is_err(), "{much:?}");
+    release.send(()).unwrap();
+    until(|| board.overdue() == (1, 0)).await;
+}
+
+#[tokio::test]
+async fn more_that_hang_than_there_may_be_are_too_much_whosever_they_are() {
+    let overdue = overdue(LONG, 2);
+    let boards: [Arc<Board>; 3] = [Arc::default(), Arc::default(), Arc::default()];
+    let (release, held) = mpsc::channel::<()>();
+    let held = Arc::new(std::sync::Mutex::new(held));
+    for board in &boards {
+        let held = Arc::clone(&held);
+        abandoned(&overdue, board, move || _ = held.lock().unwrap().recv_timeout(LONG));
+    }
+    let why = tokio::time::timeout(LONG, overdue.too_much()).await.unwrap();
+    assert_eq!(
+        why,
+        "plugin acme: a call has not returned, nor have 2 others of all plugins"
+    );
+    (0..3).for_each(|_| release.send(()).unwrap());
+    for board in &boards {
+        until(|| board.overdue() == (1, 0)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_ended_in_time_is_not_given_up_on_whoever_went_away() {
+    let (overdue, board) = (overdue(Duration::ZERO, 0), Arc::default());
+    let call = Arc::new(Call::default());
+    drop(call.begin());
+    drop(overdue.wait_for(&call, "acme", &board, Instant::now()));
+    // Who asked went away; the call is not late yet, and ends before it is.
+    let call = Arc::new(Call::default());
+    let here = call.begin();
+    drop(overdue.wait_for(&call, "acme", &board, Instant::now() + Duration::from_millis(50)));
+    drop(here);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(board.overdue(), (0, 0));
+    assert_eq!(Call::default().doing(), Doing::HasNotBegun);
+}
+
+#[test]
+fn the_kernels_line_is_read_whatever_a_thread_is_called() {
+    let line = "7 (a) R 1 (b) S 1 2 3 4 5 6 7 8 9 10 250 30 0 0 20 0 5\n";
+    let look = Look::of(line);
+    let used = Duration::from_millis(2_800);
+    assert_eq!(look, Some(Look { computes: false, used }));
+    assert_eq!(Look::of("7 (x) R 1 2"), None);
+    assert_eq!(Look::of(""), None);
+}
