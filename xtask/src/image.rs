@@ -8,10 +8,21 @@ use crate::process;
 use crate::static_binary::{self, Machine, Profile};
 use crate::workspace::{root, target};
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+
+/// What the image is called in its archive, without the version: as the chart and the kustomization name it when they are told nothing
+/// else. The name is reserved for examples, so that nothing can be pulled in its place.
+const REPOSITORY: &str = "registry.example.com/devgate";
+
+/// Where an index has the name that containerd gives to what it imports. Without it the name is the date's, and no pod can name it.
+const CONTAINERD: &str = "io.containerd.image.name";
+
+/// Where an index has the name that podman, skopeo and others go by.
+const NAME: &str = "org.opencontainers.image.ref.name";
 
 /// What to make.
 #[derive(clap::Args)]
@@ -65,7 +76,7 @@ pub(crate) fn build(binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     }
 
     let layout = work.path().join("layout");
-    let destination = format!("oci:{}:{reference}", layout.display());
+    let destination = format!("oci:{}:{REPOSITORY}:{}", layout.display(), dist::version()?);
     let of = |machine: &Machine| format!("localhost/{reference}-{}", machine.oci());
     let name = if let [machine] = machines.as_slice() {
         let push = ["push", "--quiet", "--format=oci", &of(machine), &destination];
@@ -81,10 +92,25 @@ pub(crate) fn build(binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
         process::read(buildah(work.path()).args(push))?;
         "image".to_owned()
     };
+    name_for_containerd(&layout.join("index.json"))?;
     let archive = folder.join(format!("devgate-{}-{name}.tar", dist::version()?));
     dist::tar(&layout, &archive, epoch)?;
     dist::announce(&archive)?;
     Ok(archive)
+}
+
+/// Says the name of each image in an index for containerd as well.
+fn name_for_containerd(index: &Path) -> Result<()> {
+    let text = std::fs::read(index).with_context(|| format!("read {}", index.display()))?;
+    let mut json: Value = serde_json::from_slice(&text).with_context(|| format!("{}", index.display()))?;
+    let images = json.get_mut("manifests").and_then(Value::as_array_mut);
+    for image in images.context("an index without manifests")? {
+        let annotations = image.get_mut("annotations").and_then(Value::as_object_mut);
+        let annotations = annotations.context("an image without a name")?;
+        let name = annotations.get(NAME).context("an image without a name")?.clone();
+        annotations.insert(CONTAINERD.to_owned(), name);
+    }
+    std::fs::write(index, serde_json::to_vec(&json)?).with_context(|| format!("write {}", index.display()))
 }
 
 /// Builds the image of one program into the store of a folder.
@@ -120,4 +146,45 @@ fn buildah(work: &Path) -> Command {
     command.args(["--log-level=error", "--storage-driver=vfs", "--root"]);
     command.arg(work.join("store")).arg("--runroot").arg(work.join("run"));
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn containerd_is_told_the_name_that_others_go_by() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("index.json");
+        let name = format!("{REPOSITORY}:1.2.3");
+        let index = json!({"schemaVersion": 2, "manifests": [{"digest": "sha256:0", "annotations": {NAME: name}}]});
+        std::fs::write(&file, index.to_string()).unwrap();
+        name_for_containerd(&file).unwrap();
+        let told: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let expected = json!({NAME: name, CONTAINERD: name});
+        assert_eq!(told["manifests"][0]["annotations"], expected);
+        assert_eq!(told["manifests"][0]["digest"], "sha256:0");
+        for odd in [
+            "{}",
+            r#"{"manifests": [{}]}"#,
+            r#"{"manifests": [{"annotations": {}}]}"#,
+        ] {
+            std::fs::write(&file, odd).unwrap();
+            name_for_containerd(&file).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn what_is_imported_is_what_the_manifests_name() {
+        let text = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+        let values: Value = serde_saphyr::from_str(&text("deploy/helm/devgate/values.yaml")).unwrap();
+        assert_eq!(values["image"]["repository"], REPOSITORY);
+        let named = format!("image: {REPOSITORY}:{}\n", dist::version().unwrap());
+        for (file, times) in [("base", 1), ("cleanup", 2)] {
+            let manifest = text(&format!("deploy/kustomize/{file}/daemonset.yaml"));
+            assert_eq!(manifest.matches(&named).count(), times, "{file}");
+            assert_eq!(manifest.matches("image: ").count(), times, "{file}");
+        }
+    }
 }

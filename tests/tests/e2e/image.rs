@@ -42,6 +42,11 @@ fn archive() -> anyhow::Result<Option<PathBuf>> {
     Ok(Some(archive))
 }
 
+/// What the archive calls the image, which the manifests name.
+fn name() -> String {
+    format!("registry.example.com/devgate:{}", env!("CARGO_PKG_VERSION"))
+}
+
 /// Runs a program and gives what it printed.
 fn read(command: &mut Command) -> anyhow::Result<String> {
     let output = command
@@ -94,7 +99,7 @@ impl Node {
     }
 
     fn image(&self) -> String {
-        format!("localhost/devgate:{}", env!("CARGO_PKG_VERSION"))
+        name()
     }
 
     /// Podman without what only some machines have: a daemon, systemd, an overlay file system.
@@ -258,6 +263,10 @@ fn the_image_has_nothing_but_the_program() -> anyhow::Result<()> {
         Ok(format!("blobs/{}", digest.replace(':', "/")))
     };
     let index = json("index.json")?;
+    // What podman and skopeo go by, and what containerd does.
+    for annotation in ["org.opencontainers.image.ref.name", "io.containerd.image.name"] {
+        assert_eq!(index["manifests"][0]["annotations"][annotation], name(), "{annotation}");
+    }
     let manifest = json(&blob(&index["manifests"][0])?)?;
     let layers = manifest["layers"].as_array().context("layers")?;
     assert_eq!(layers.len(), 1);
