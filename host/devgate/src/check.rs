@@ -81,7 +81,7 @@ fn report(args: &CheckArgs) -> anyhow::Result<Report> {
         granted.kernel_log = kernel_log(&node, plugin, &mut findings);
         component::unused(&facts, plugin, &mut findings);
         dangers::look(&node, plugin, &matches, &granted, &mut findings);
-        overlaps::look(plugin, &matches, &granted, &mut offers, &mut findings);
+        overlaps::look(&node, plugin, &matches, &granted, &mut offers, &mut findings);
         plugins.push(PluginReport {
             plugin: plugin.name.to_string(),
             at: plugin.origin.to_string(),

@@ -26,6 +26,7 @@ mod mounts;
 mod node;
 mod nodes;
 mod path;
+mod piece;
 mod recorded;
 mod resolve;
 mod tree;

@@ -126,6 +126,18 @@ impl CallHost {
         self.grants.node.numa_node(device)
     }
 
+    /// The places that a device's node reaches besides its own; none where the device went, as its nodes are not given then.
+    pub(crate) fn pieces(&self, device: &DevicePath) -> Result<Vec<DevicePath>, String> {
+        match self.grants.node.pieces(device) {
+            Ok(pieces) => Ok(pieces),
+            Err(ReadError::Gone) => Ok(Vec::new()),
+            Err(error) => Err(format!(
+                "cannot tell which hardware {} is of: {error}",
+                escape(device.name(), 80)
+            )),
+        }
+    }
+
     /// The one PCI function that these devices are, or are parts of: see [`function_of`].
     pub(crate) fn pci_function(&self, backing: &[DevicePath]) -> Result<DevicePath, String> {
         function_of(&self.grants.node, backing)

@@ -34,6 +34,8 @@ pub(crate) struct Claim {
     pub(crate) shared: Vec<NodeNumber>,
     /// The devices that it is made of.
     pub(crate) backing: Vec<DevicePath>,
+    /// The places of the hardware that is its alone, with what its nodes reach besides.
+    pub(crate) pieces: Vec<DevicePath>,
     /// Whether the policy lets its resource share hardware with others that do.
     pub(crate) shares: bool,
     /// Its nodes where it is a part of a device that others may be parts of as well.
@@ -44,10 +46,26 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
+    /// The piece of hardware that both have, or the higher of two of which one lies beneath the other.
+    fn piece_with<'c>(&'c self, other: &'c Self) -> Option<&'c DevicePath> {
+        let common = |own: &'c DevicePath, theirs: &'c DevicePath| {
+            if own == theirs || theirs.is_beneath(own) {
+                Some(own)
+            } else {
+                own.is_beneath(theirs).then_some(theirs)
+            }
+        };
+        let pairs = self
+            .pieces
+            .iter()
+            .flat_map(|own| other.pieces.iter().filter_map(move |theirs| common(own, theirs)));
+        pairs.min_by_key(|place| place.location().len())
+    }
+
     /// Whether the unit has for itself what it had then. What it shares with others may come and go.
     fn is_as(&self, then: &Self) -> bool {
-        (&self.id, &self.exclusive, &self.backing, self.shares, &self.part)
-            == (&then.id, &then.exclusive, &then.backing, then.shares, &then.part)
+        (&self.id, &self.exclusive, self.shares, &self.part) == (&then.id, &then.exclusive, then.shares, &then.part)
+            && (&self.backing, &self.pieces) == (&then.backing, &then.pieces)
     }
 
     /// Whether it is the same unit, and shares nothing that it did not share then.

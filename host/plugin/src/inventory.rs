@@ -29,6 +29,8 @@ pub(crate) struct UnitRecord {
     pub(crate) id: UnitId,
     pub(crate) backing: Vec<DevicePath>,
     pub(crate) nodes: Vec<GrantedNode>,
+    /// The places of the hardware that is its alone, with what its nodes reach besides.
+    pub(crate) pieces: Vec<DevicePath>,
     pub(crate) properties: Vec<(String, String)>,
     pub(crate) numa_nodes: BTreeSet<u32>,
 }
@@ -240,10 +242,12 @@ impl UnitRecord {
         if let Some(problem) = host.group_problem(&nodes, &backing) {
             return Err(problem);
         }
+        let pieces = pieces(host, &backing, &nodes)?;
         let record = Self {
             id,
             backing,
             nodes,
+            pieces,
             properties: properties(unit.properties)?,
             numa_nodes,
         };
@@ -291,6 +295,7 @@ impl UnitRecord {
                 .chain(pool.shared_nodes.iter().map(|n| n.node.number))
                 .collect(),
             backing,
+            pieces: self.pieces.clone(),
             shares: policy.shares_hardware,
             part: self.part(policy),
             remembered: false,
@@ -332,6 +337,27 @@ fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, String> 
         )),
         None => Err(format!("device {} is not granted any more", escape(device.name(), 80))),
     }
+}
+
+/// What it has for itself: the devices of its own nodes and what it is made of, with all that nodes of these reach. A device of which it
+/// has a shared node alone keeps no other node of the same hardware from others.
+fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Result<Vec<DevicePath>, String> {
+    let owners = |shared: bool| {
+        let those = nodes.iter().filter(move |node| node.grant.shared == shared);
+        those.filter_map(|node| node.owner.as_ref())
+    };
+    let shared: BTreeSet<_> = owners(true).collect();
+    let devices: BTreeSet<_> = backing
+        .iter()
+        .filter(|device| !shared.contains(device))
+        .chain(owners(false))
+        .collect();
+    let mut pieces = BTreeSet::new();
+    for device in devices {
+        pieces.insert(device.clone());
+        pieces.extend(host.pieces(device)?);
+    }
+    Ok(pieces.into_iter().collect())
 }
 
 fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, String> {

@@ -13,6 +13,7 @@ mod memory;
 mod mounts;
 mod nodes;
 mod offers;
+mod pieces;
 mod reading;
 mod reload;
 mod survey;

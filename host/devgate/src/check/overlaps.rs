@@ -3,9 +3,10 @@
 use super::finding::Finding;
 use super::grants::GrantFacts;
 use devgate_model::{NodeNumber, escape};
-use devgate_node::DevicePath;
+use devgate_node::{DevicePath, Node};
 use devgate_plugin::Match;
 use devgate_policy::{PluginPolicy, Use};
+use std::collections::BTreeSet;
 
 /// Examples that a message names.
 const NAMED: usize = 3;
@@ -17,10 +18,13 @@ pub(super) struct Offers {
     devices: Vec<DevicePath>,
     /// With whether each is shared.
     nodes: Vec<(NodeNumber, String, bool)>,
+    /// The devices that it may have for itself, with all that their nodes reach.
+    pieces: Vec<(DevicePath, Vec<DevicePath>)>,
 }
 
 /// Compares a plugin with all before it, and adds it to them.
 pub(super) fn look(
+    node: &Node,
     policy: &PluginPolicy,
     matches: &[Match],
     granted: &GrantFacts,
@@ -47,17 +51,25 @@ pub(super) fn look(
             })
             .chain(listed)
             .collect(),
+        pieces: pieces(node, matches, granted),
     };
     for earlier in before.iter().filter(|earlier| !(earlier.shares && own.shares)) {
-        let both = |device: &&DevicePath| {
-            let other = |other: &DevicePath| other == *device || other.is_beneath(device) || device.is_beneath(other);
-            earlier.devices.iter().any(other)
-        };
+        let both = |device: &&DevicePath| is_among(device, &earlier.devices);
         let devices = own.devices.iter().filter(both).map(|device| escape(device.name(), 128));
+        let devices: Vec<_> = devices.collect();
+        let told = !devices.is_empty();
+        say("overlap-devices", "device", devices, earlier, policy, findings);
+        let both = |(_, places): &&(DevicePath, Vec<DevicePath>)| {
+            let same = |(_, others): &(DevicePath, Vec<DevicePath>)| others.iter().any(|other| is_among(other, places));
+            earlier.pieces.iter().any(same)
+        };
+        // Where one device is the other's, or a part of it, that has been said.
+        let siblings = own.pieces.iter().filter(|_| !told).filter(both);
+        let names = siblings.map(|(device, _)| escape(device.name(), 128)).collect();
         say(
-            "overlap-devices",
-            "device",
-            devices.collect(),
+            "overlap-hardware",
+            "hardware by another node",
+            names,
             earlier,
             policy,
             findings,
@@ -72,6 +84,32 @@ pub(super) fn look(
         say("overlap-nodes", "node", nodes.collect(), earlier, policy, findings);
     }
     before.push(own);
+}
+
+/// Whether a device is one of these, or lies above or beneath one.
+fn is_among(device: &DevicePath, others: &[DevicePath]) -> bool {
+    let touches = |other: &DevicePath| other == device || other.is_beneath(device) || device.is_beneath(other);
+    others.iter().any(touches)
+}
+
+/// What the plugin may have for itself here: the devices of nodes that are not shared, and what is offered without a node.
+fn pieces(node: &Node, matches: &[Match], granted: &GrantFacts) -> Vec<(DevicePath, Vec<DevicePath>)> {
+    let nodes = matches.iter().flat_map(|found| &found.nodes);
+    let exclusive = nodes.filter(|granted| !granted.grant.shared);
+    let owners = exclusive.filter_map(|granted| granted.owner.clone());
+    let listed = granted.host_nodes.iter().filter(|node| !node.shared);
+    let listed = listed.filter_map(|listed| node.owner_of(listed.number?));
+    let offered = matches
+        .iter()
+        .filter(|found| found.usage == Use::Offer && found.nodes.is_empty())
+        .map(|found| found.device.clone());
+    let devices: BTreeSet<_> = owners.chain(listed).chain(offered).collect();
+    let with_places = |device: DevicePath| {
+        let mut places = node.pieces(&device).unwrap_or_default();
+        places.push(device.clone());
+        (device, places)
+    };
+    devices.into_iter().map(with_places).collect()
 }
 
 /// The first of some names, and how many more there are.
@@ -97,7 +135,11 @@ fn say(
         return;
     }
     let shown = first_few(&names);
-    let plural = if names.len() == 1 { "" } else { "s" };
+    let plural = if names.len() == 1 || what.contains(' ') {
+        ""
+    } else {
+        "s"
+    };
     let message = format!(
         "plugin {} may offer the same {what}{plural}: {shown}; it comes first in the policy and keeps what both claim",
         earlier.plugin

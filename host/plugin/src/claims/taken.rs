@@ -3,6 +3,7 @@
 use super::parts::MOST_PARTS;
 use super::{Claim, Lost};
 use devgate_model::{NodeNumber, UnitId};
+use devgate_node::DevicePath;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -12,8 +13,14 @@ pub(crate) struct Taken<'a> {
     pub(super) ids: HashMap<&'a UnitId, Owner<'a>>,
     exclusive: HashMap<NodeNumber, Owners<'a>>,
     shared: HashMap<NodeNumber, Owners<'a>>,
-    /// By place in the tree.
-    backing: HashMap<&'a str, Owners<'a>>,
+    backing: Places<'a>,
+    pieces: Places<'a>,
+}
+
+/// Who has which place in the tree.
+#[derive(Default)]
+struct Places<'a> {
+    taken: HashMap<&'a str, Owners<'a>>,
     /// Every place above one of those.
     above: HashMap<&'a str, Owners<'a>>,
 }
@@ -125,6 +132,7 @@ impl<'a> Taken<'a> {
         let newcomer = Newcomer::new(new);
         let reason = self.node_conflict(&newcomer);
         let reason = reason.or_else(|| self.backing_conflict(&newcomer));
+        let reason = reason.or_else(|| self.piece_conflict(&newcomer));
         let reason = reason.or_else(|| id_owner.map(same_id))?;
         Some(Lost {
             reason: reason.into(),
@@ -160,18 +168,23 @@ impl<'a> Taken<'a> {
 
     /// One device is made of the other where one lies beneath the other: a disk and its partition, a GPU and its node.
     fn backing_conflict(&self, new: &Newcomer<'_>) -> Option<String> {
-        new.owner.claim.backing.iter().find_map(|device| {
-            let at = device.location();
-            let same_or_above = std::iter::once(at)
-                .chain(places_above(at))
-                .find_map(|place| self.backing.get(place)?.against(new));
-            let owner = same_or_above.or_else(|| self.above.get(at)?.against(new))?;
-            let (id, plugin) = (&owner.claim.id, owner.plugin);
-            Some(format!(
-                "device {} already backs {id} of plugin {plugin}, or a part of it does",
-                device.name()
-            ))
-        })
+        let (device, owner) = self.backing.against(&new.owner.claim.backing, new)?;
+        let (id, plugin) = (&owner.claim.id, owner.plugin);
+        let name = device.name();
+        Some(format!(
+            "device {name} already backs {id} of plugin {plugin}, or a part of it does"
+        ))
+    }
+
+    /// Two nodes of one piece of hardware, neither of which lies beneath the other, are one as well.
+    fn piece_conflict(&self, new: &Newcomer<'_>) -> Option<String> {
+        let (device, owner) = self.pieces.against(&new.owner.claim.pieces, new)?;
+        let (id, plugin) = (&owner.claim.id, owner.plugin);
+        let piece = owner.claim.piece_with(new.owner.claim).unwrap_or(device).name();
+        Some(format!(
+            "it is of one piece of hardware ({piece}) with {id} of plugin {plugin}, and a pod has the whole; one unit may have both, or \
+             the policy says what is apart (partitions, shares-hardware)"
+        ))
     }
 
     /// Gives a unit what it claims.
@@ -183,8 +196,27 @@ impl<'a> Taken<'a> {
         for number in &owner.claim.shared {
             self.shared.entry(*number).or_default().share(owner);
         }
-        for device in &owner.claim.backing {
-            self.backing.entry(device.location()).or_default().add(owner);
+        self.backing.take(&owner.claim.backing, owner);
+        self.pieces.take(&owner.claim.pieces, owner);
+    }
+}
+
+impl<'a> Places<'a> {
+    /// The first of these devices that another one has, or something above or beneath, and who that is.
+    fn against<'d>(&self, devices: &'d [DevicePath], new: &Newcomer<'_>) -> Option<(&'d DevicePath, Owner<'a>)> {
+        devices.iter().find_map(|device| {
+            let at = device.location();
+            let same_or_above = std::iter::once(at)
+                .chain(places_above(at))
+                .find_map(|place| self.taken.get(place)?.against(new));
+            let owner = same_or_above.or_else(|| self.above.get(at)?.against(new))?;
+            Some((device, owner))
+        })
+    }
+
+    fn take(&mut self, devices: &'a [DevicePath], owner: Owner<'a>) {
+        for device in devices {
+            self.taken.entry(device.location()).or_default().add(owner);
             for place in places_above(device.location()) {
                 self.above.entry(place).or_default().add(owner);
             }

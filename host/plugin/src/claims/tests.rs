@@ -24,6 +24,7 @@ fn claim(id: &str, minors: &[u32], shares: bool) -> Claim {
         exclusive,
         shared: vec![],
         backing: vec![],
+        pieces: vec![],
         shares,
         part: None,
         remembered: false,
@@ -477,6 +478,72 @@ proptest! {
             let pairs = users.iter().enumerate().flat_map(|(n, a)| users.iter().skip(n + 1).map(move |b| (a, b)));
             let fine = |(a, b): (&(bool, bool), &(bool, bool))| (!a.0 && !b.0) || (a.1 && b.1);
             prop_assert!(harmless || pairs.into_iter().all(fine), "{}: {:?}", node, users);
+        }
+    }
+}
+
+/// Places in a small tree: a bus, two functions, and four nodes of each.
+fn small_tree() -> Vec<DevicePath> {
+    let mut text = String::new();
+    let mut add = |place: &str| text.push_str(&format!("P: /devices/{place}\nE: SUBSYSTEM=pci\n\n"));
+    add("bus");
+    for function in 0..2 {
+        add(&format!("bus/f{function}"));
+        (0..4).for_each(|n| add(&format!("bus/f{function}/n{function}{n}")));
+    }
+    devgate_node::Node::recorded("tree", &text)
+        .unwrap()
+        .devices("pci")
+        .unwrap()
+}
+
+proptest! {
+    /// Whatever is reported, held and let go in whatever order: no two units that do not share have a piece of hardware in
+    /// common, or one what is beneath the other's.
+    #[test]
+    fn no_piece_of_hardware_is_given_twice(
+        steps in prop::collection::vec(
+            (0usize..3, "[a-f]", prop::collection::vec(0usize..11, 0..3), prop::collection::vec(0usize..11, 0..2), any::<bool>(), 0u8..4),
+            0..24,
+        ),
+    ) {
+        let tree = small_tree();
+        let places = |of: &[usize]| of.iter().map(|n| tree[*n].clone()).collect::<Vec<_>>();
+        let ledger = Ledger::new(["p0".into(), "p1".into(), "p2".into()]);
+        let mut reported: [BTreeMap<String, Claim>; 3] = Default::default();
+        let mut held: [BTreeMap<UnitId, Claim>; 3] = Default::default();
+        for (plugin, name, backing, pieces, shares, what) in &steps {
+            let unit = Claim {
+                backing: places(backing),
+                pieces: places(pieces),
+                ..claim(&format!("{name}{plugin}"), &[], *shares)
+            };
+            match what {
+                0 | 1 => {
+                    reported[*plugin].insert(name.clone(), unit);
+                    ledger.report(Place(*plugin), reported[*plugin].values().cloned().collect());
+                }
+                2 => if let Some(unit) = reported[*plugin].get(name) && ledger.hold(Place(*plugin), vec![unit.clone()]).is_ok() {
+                    held[*plugin].insert(unit.id.clone(), unit.clone());
+                },
+                _ => {
+                    held[*plugin].remove(&unit.id);
+                    ledger.let_go(Place(*plugin), &[unit.id]);
+                }
+            }
+        }
+        let mut given = Vec::new();
+        for place in 0..3 {
+            let lost = ledger.lost(Place(place));
+            let free = reported[place].values().filter(|unit| !lost.contains_key(&unit.id) && !held[place].contains_key(&unit.id));
+            given.extend(free.chain(held[place].values()));
+        }
+        let touches = |a: &DevicePath, b: &DevicePath| a == b || a.is_beneath(b) || b.is_beneath(a);
+        for (n, a) in given.iter().enumerate() {
+            for b in given.iter().skip(n + 1).filter(|b| !(a.shares && b.shares)) {
+                let both = a.pieces.iter().find(|one| b.pieces.iter().any(|other| touches(one, other)));
+                prop_assert!(both.is_none(), "{} and {} have {:?}", a.id, b.id, both);
+            }
         }
     }
 }

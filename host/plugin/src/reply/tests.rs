@@ -48,6 +48,7 @@ fn unit(n: u32) -> Arc<UnitRecord> {
     Arc::new(UnitRecord {
         id: UnitId::try_new(&format!("gpu-{n}")).unwrap(),
         backing: vec![],
+        pieces: vec![],
         nodes: vec![node(&format!("/dev/dri/card{n}"), n, false)],
         properties: vec![("uuid".into(), format!("u{n}"))],
         numa_nodes: BTreeSet::new(),

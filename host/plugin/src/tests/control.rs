@@ -137,6 +137,7 @@ impl World {
                     .or_else(|_| self.node.device("drm", name))
                     .unwrap(),
             ],
+            pieces: vec![],
             shares: false,
             part: None,
             remembered: false,
