@@ -128,6 +128,26 @@ fn a_good_policy_is_good_and_strict_fails_for_warnings() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Neither node lies beneath the other, and both are of one GPU.
+#[test]
+fn two_plugins_that_may_offer_nodes_of_one_piece_of_hardware_are_told() -> anyhow::Result<()> {
+    let plugin = |name: &str, nodes: &str| {
+        format!(
+            "  {name}:\n    component: {{file: generic.wasm}}\n    resources: [fake.com/{name}]\n    hardware:\n      - {{subsystem: drm, name: \
+             \"{nodes}\", use: offer, nodes: [{{access: rw}}]}}\n    config: {{devices: [{{resource: fake.com/{name}, subsystem: drm}}]}}\n"
+        )
+    };
+    let (cards, renderers) = (plugin("cards", "card*"), plugin("renderers", "renderD*"));
+    let node = include_str!("../../../guests/intel-gpu/nodes/flex-and-arc.umockdev");
+    let said = check(&Place::on(node, &format!("\n{cards}{renderers}"))?, &[])?;
+    let told = "plugin cards may offer the same hardware by another node: renderD128";
+    assert!(said.out.contains(told), "{}{}", said.out, said.err);
+    let shares = "    shares-hardware: true\n";
+    let said = check(&Place::on(node, &format!("\n{cards}{shares}{renderers}{shares}"))?, &[])?;
+    assert!(!said.out.contains("by another node"), "{}", said.out);
+    Ok(())
+}
+
 /// Scripts rely on these.
 #[test]
 fn the_json_form_has_a_code_for_each_finding() -> anyhow::Result<()> {

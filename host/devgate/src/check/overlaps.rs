@@ -59,11 +59,20 @@ pub(super) fn look(
         let devices: Vec<_> = devices.collect();
         let told = !devices.is_empty();
         say("overlap-devices", "device", devices, earlier, policy, findings);
+        // Where both share it, both may have it.
+        let both = |(number, _, shared): &&(NodeNumber, String, bool)| {
+            let same =
+                |(other, _, other_shared): &(NodeNumber, String, bool)| other == number && !(*shared && *other_shared);
+            earlier.nodes.iter().any(same)
+        };
+        let nodes: Vec<_> = own.nodes.iter().filter(both).map(|(_, path, _)| path.clone()).collect();
+        let told = told || !nodes.is_empty();
+        say("overlap-nodes", "node", nodes, earlier, policy, findings);
         let both = |(_, places): &&(DevicePath, Vec<DevicePath>)| {
             let same = |(_, others): &(DevicePath, Vec<DevicePath>)| others.iter().any(|other| is_among(other, places));
             earlier.pieces.iter().any(same)
         };
-        // Where one device is the other's, or a part of it, that has been said.
+        // Where a device or node is both's, that has been said.
         let siblings = own.pieces.iter().filter(|_| !told).filter(both);
         let names = siblings.map(|(device, _)| escape(device.name(), 128)).collect();
         say(
@@ -74,14 +83,6 @@ pub(super) fn look(
             policy,
             findings,
         );
-        // Where both share it, both may have it.
-        let both = |(number, _, shared): &&(NodeNumber, String, bool)| {
-            let same =
-                |(other, _, other_shared): &(NodeNumber, String, bool)| other == number && !(*shared && *other_shared);
-            earlier.nodes.iter().any(same)
-        };
-        let nodes = own.nodes.iter().filter(both).map(|(_, path, _)| path.clone());
-        say("overlap-nodes", "node", nodes.collect(), earlier, policy, findings);
     }
     before.push(own);
 }

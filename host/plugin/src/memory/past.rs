@@ -13,13 +13,20 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) struct Past {
     then: BTreeMap<Key, HandedOut>,
     /// The places in the device tree of what each had for itself.
-    places: Index,
-    /// Every place above one of those.
-    above: Index,
+    places: Places,
+    /// The same with what its nodes reach besides.
+    pieces: Places,
     /// The paths of the nodes that each had for itself, and their numbers where they are of this boot.
     own: Index,
     /// The same of what each shared with others.
     shared: Index,
+}
+
+#[derive(Default)]
+struct Places {
+    taken: Index,
+    /// Every place above one of those.
+    above: Index,
 }
 
 type Index = HashMap<String, Vec<Key>>;
@@ -60,10 +67,10 @@ impl Past {
 
     fn each(&mut self, unit: &HandedOut, mut each: impl FnMut(&mut Index, &str)) {
         for place in unit.own_places() {
-            each(&mut self.places, place);
-            for above in places_above(place) {
-                each(&mut self.above, above);
-            }
+            self.places.each(place, &mut each);
+        }
+        for place in unit.pieces() {
+            self.pieces.each(place, &mut each);
         }
         for (shared, name) in unit.names() {
             each(if shared { &mut self.shared } else { &mut self.own }, name);
@@ -83,11 +90,13 @@ impl Past {
             Some(Clash { of, what: what() })
         };
         let hardware = || "hardware".to_owned();
-        let place = now.own_places().find_map(|place| {
+        let at = |places: &'a Places, place: &str| {
             let mut at = std::iter::once(place).chain(places_above(place));
-            at.find_map(|at| against(&self.places, at, &hardware, true))
-                .or_else(|| against(&self.above, place, &hardware, true))
-        });
+            at.find_map(|at| against(&places.taken, at, &hardware, true))
+                .or_else(|| against(&places.above, place, &hardware, true))
+        };
+        let place = now.own_places().find_map(|place| at(&self.places, place));
+        let place = place.or_else(|| now.pieces().find_map(|place| at(&self.pieces, place)));
         place.or_else(|| {
             now.names().find_map(|(shared, name)| {
                 let what = || format!("node {}", devgate_model::escape(name, 80));
@@ -95,6 +104,15 @@ impl Past {
                 own.or_else(|| (!shared).then(|| against(&self.shared, name, &what, false)).flatten())
             })
         })
+    }
+}
+
+impl Places {
+    fn each(&mut self, place: &str, each: &mut impl FnMut(&mut Index, &str)) {
+        each(&mut self.taken, place);
+        for above in places_above(place) {
+            each(&mut self.above, above);
+        }
     }
 }
 

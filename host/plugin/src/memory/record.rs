@@ -15,6 +15,10 @@ pub(super) struct HandedOut {
     nodes: Vec<NodeThen>,
     /// Places in the device tree.
     backing: BTreeSet<String>,
+    /// The places of the hardware that was its alone, with what its nodes reach besides, where these are not just those of its backing
+    /// and its own nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pieces: Option<BTreeSet<String>>,
     /// Whether the policy let its resource share hardware.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) shares: bool,
@@ -99,14 +103,24 @@ impl HandedOut {
         let shared = shared_nodes.iter().map(|node| NodeThen::of(node, true, policy));
         let nodes: Vec<_> = own.chain(shared).collect();
         let is_part = nodes.iter().any(|node| node.own);
-        Self {
+        let then = Self {
             nodes,
+            pieces: None,
             backing: unit.backing.iter().map(|device| device.location().to_owned()).collect(),
             shares: policy.shares_hardware,
             part_of: is_part.then(|| policy.name.to_string()),
             replicas: policy.replicas,
             unreleased: false,
             boot: None,
+        };
+        let pieces: BTreeSet<_> = unit.pieces.iter().map(|place| place.location().to_owned()).collect();
+        let plain = pieces
+            .iter()
+            .map(String::as_str)
+            .eq(then.own_places().collect::<BTreeSet<_>>());
+        Self {
+            pieces: (!plain).then_some(pieces),
+            ..then
         }
     }
 
@@ -166,6 +180,12 @@ impl HandedOut {
         let own = self.nodes.iter().filter(|node| !node.shared);
         let backing = self.backing.iter().map(String::as_str);
         backing.chain(own.filter_map(|node| node.device.as_deref()))
+    }
+
+    /// The places of the hardware that is the unit's alone, with what its nodes reach besides.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &str> {
+        let stated = self.pieces.iter().flatten().map(String::as_str);
+        stated.chain(self.own_places().filter(|_| self.pieces.is_none()))
     }
 
     /// Paths and numbers of its nodes, and whether others may have them as well. A number that is not known is left out.

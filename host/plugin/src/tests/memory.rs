@@ -254,11 +254,13 @@ async fn what_is_refused_beside_what_is_held_is_refused_after_a_restart() {
         )
     };
     let render = "{subsystem: drm, name: renderD128, use: offer, nodes: [{access: rw}]}";
+    let card = "{subsystem: drm, name: card0, use: offer, nodes: [{access: rw}]}";
     let kvm = |shared| format!("{{subsystem: misc, name: kvm, use: offer, nodes: [{{access: rw, shared: {shared}}}]}}");
     let shares = format!("{}, {}", gpu(2, "card*"), kvm(true));
     for (why, one, of_one, two, of_two) in [
         ("the same device", gpu(1, "card*"), "pci", gpu(1, "renderD*"), "pci"),
         ("a part of it", gpu(1, "card*"), "pci", render.to_owned(), "drm"),
+        ("another node of it", card.to_owned(), "drm", render.to_owned(), "drm"),
         ("what it is a part of", render.to_owned(), "drm", gpu(1, "card*"), "pci"),
         (
             "a node of its own that others share",
