@@ -2,11 +2,12 @@
 
 use crate::cli::RegistryArgs;
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt};
 use devgate_model::ByteSize;
 use devgate_plugin::LoadFailure;
 use devgate_policy::{ComponentSource, PluginPolicy, Policy};
 use devgate_registry::{Error, Kept, MOST_SIGNATURE, PublicKey, Store, Wanted};
+use rustix::fs::OFlags;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -224,15 +225,20 @@ fn read(directory: &Path, path: &str, most: u64) -> Result<Vec<u8>, NotRead> {
         ErrorKind::NotFound => NotRead::NoDirectory(directory.display().to_string()),
         _ => other(e),
     })?;
-    // Looked at before it is opened: opening a pipe would wait for its other end.
-    let metadata = beneath.metadata(path).map_err(|e| match e.kind() {
-        ErrorKind::NotFound => NotRead::NoFile,
-        _ => other(e),
-    })?;
-    if !metadata.is_file() {
-        return Err(NotRead::Other("is not a regular file".to_owned()));
-    }
-    let opened = beneath.open(path).map_err(other)?;
+    let regular = |metadata: std::io::Result<Metadata>| match metadata {
+        Ok(metadata) if metadata.is_file() => Ok(()),
+        Ok(_) => Err(NotRead::Other("is not a regular file".to_owned())),
+        Err(e) if e.kind() == ErrorKind::NotFound => Err(NotRead::NoFile),
+        Err(e) => Err(other(e)),
+    };
+    // Looked at before it is opened: opening a device can act on it.
+    regular(beneath.metadata(path))?;
+    // And after, since it may be something else by then; opening a pipe must not wait for its other end.
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let opened = beneath
+        .open_with(path, OpenOptions::new().read(true).custom_flags(nonblock))
+        .map_err(other)?;
+    regular(opened.metadata())?;
     let mut bytes = Vec::new();
     opened.take(most).read_to_end(&mut bytes).map_err(other)?;
     Ok(bytes)
@@ -241,6 +247,10 @@ fn read(directory: &Path, path: &str, most: u64) -> Result<Vec<u8>, NotRead> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode};
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::sync::mpsc;
+    use std::time::Duration;
 
     const KEY: &str = "-----BEGIN PUBLIC KEY-----
 MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAENptdY/l3nB0yqkXLBWkZWQwo6+cu
@@ -255,6 +265,41 @@ plugins:
     resources: [vendor.com/gpu]
     hardware: [{subsystem: pci, vendor: \"0x1234\", use: offer, nodes: [{subsystem: drm}]}]
 ";
+
+    /// A pipe in place of the file, at any moment, costs an error and never a thread.
+    #[test]
+    fn a_file_that_becomes_a_pipe_while_it_is_opened_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "x").unwrap();
+        rustix::fs::mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        std::fs::hard_link(at("file"), at("gpu.wasm")).unwrap();
+        let (directory, done) = (dir.path().to_owned(), Arc::new(AtomicBool::new(false)));
+        let (send, ended) = mpsc::channel();
+        let swapping = Arc::clone(&done);
+        let swaps = std::thread::spawn(move || {
+            for name in ["pipe", "file"].into_iter().cycle() {
+                if swapping.load(Relaxed) {
+                    return;
+                }
+                std::fs::hard_link(directory.join(name), directory.join("new")).unwrap();
+                std::fs::rename(directory.join("new"), directory.join("gpu.wasm")).unwrap();
+                // Two names of one file stay where they are.
+                let _ = std::fs::remove_file(directory.join("new"));
+            }
+        });
+        let directory = dir.path().to_owned();
+        std::thread::spawn(move || {
+            for _ in 0..20_000 {
+                let _ = read(&directory, "gpu.wasm", 10);
+            }
+            let _ = send.send(());
+        });
+        let ended = ended.recv_timeout(Duration::from_secs(60));
+        done.store(true, Relaxed);
+        swaps.join().unwrap();
+        assert!(ended.is_ok(), "a read waits for the other end of a pipe");
+    }
 
     #[test]
     fn a_key_among_the_components_does_not_take_the_place_of_that_of_the_policy() {

@@ -57,7 +57,7 @@ pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, holders}
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
 pub use plugin::{LoadFailure, Loader};
-pub use plugins::{Fewer, MustEnd, NotReloaded, Plugins, Reloaded, Surroundings};
+pub use plugins::{Failures, Fewer, MustEnd, NotReloaded, Plugins, Reloaded, Surroundings};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! All plugins of a policy on one node.
 
+mod failures;
 mod reload;
 
 use crate::ailments::Ailments;
@@ -21,6 +22,7 @@ use crate::watcher::Watcher;
 use devgate_model::PluginName;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
+pub use failures::{Failures, MustEnd};
 use reload::Loads;
 pub use reload::{Fewer, NotReloaded, Reloaded};
 use std::collections::BTreeMap;
@@ -72,22 +74,11 @@ pub struct Plugins {
     /// Tasks end with their place when they were told to leave.
     tasks: JoinSet<Place>,
     leaving: BTreeMap<Place, PluginName>,
+    failures: Failures,
     /// Leave to read or compile a component for a reload.
     loads: Loads,
     /// What is saved and forgotten besides.
     keepers: JoinSet<()>,
-}
-
-/// Why a host must end; for people. A restart is the cure.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MustEnd {
-    /// The task of a plugin ended that is in the policy, which only a bug of the host makes happen: nothing looks after its devices
-    /// any more.
-    #[error("{0}")]
-    Task(String),
-    /// A call that the host gave up on goes on computing, or too many do not return: nothing ends a thread from outside.
-    #[error("{0}")]
-    Stuck(String),
 }
 
 /// A plugin that is in the policy.
@@ -106,13 +97,15 @@ impl Plugins {
         let ailments = Ailments::open(around.memory.dir(), around.node.boot_id());
         let keep = ailments.clone().keep();
         let orphans = forget_orphans(around.memory.clone(), around.holders.clone());
+        let threads = Threads::new(Bounds::default());
         let mut plugins = Self {
+            failures: Failures::new(threads.overdue.clone()),
             shared: Shared {
                 ailments,
                 around,
                 watcher,
                 labels: Desk::default(),
-                threads: Threads::new(Bounds::default()),
+                threads,
                 ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
                 registry: Registry::new(),
                 watch: Watch::default(),
@@ -161,32 +154,34 @@ impl Plugins {
     fn begin(&mut self, place: Place, calls: Arc<Calls>) {
         let (commands, obeyed) = mpsc::channel(COMMANDS);
         let plugin = Plugin::new(place, Arc::clone(&calls), obeyed, self.shared.clone());
+        let name = calls.grants.policy.name.clone();
+        let watched = self.failures.of_task(name.clone());
         self.tasks.spawn(async move {
             plugin.run().await;
+            watched.has_left();
             place
         });
-        let name = calls.grants.policy.name.clone();
         let running = Running { place, calls, commands };
         self.running.insert(name, running);
     }
 
-    /// Waits until the host must end.
-    pub async fn failed(&mut self) -> MustEnd {
-        let overdue = self.shared.threads.overdue.clone();
-        tokio::select! {
-            why = overdue.too_much() => MustEnd::Stuck(why),
-            why = self.task_ended() => MustEnd::Task(why),
-        }
+    /// What tells when the host must end.
+    #[must_use]
+    pub fn failures(&self) -> Failures {
+        self.failures.clone()
     }
 
-    async fn task_ended(&mut self) -> String {
-        loop {
-            match self.tasks.join_next().await {
-                Some(Err(error)) => return format!("a plugin's task failed: {error}"),
-                Some(Ok(place)) if self.leaving.remove(&place).is_some() => {}
-                Some(Ok(_)) => return "a plugin's task ended".to_owned(),
-                // Without plugins there is nothing that could fail.
-                None => return std::future::pending().await,
+    /// Ends the tasks of all plugins, as a bug of the host would.
+    #[cfg(test)]
+    pub(crate) fn break_all(&mut self) {
+        self.tasks.abort_all();
+    }
+
+    /// Forgets the places of those that were told to leave, and have.
+    fn reap(&mut self) {
+        while let Some(ended) = self.tasks.try_join_next() {
+            if let Ok(place) = ended {
+                self.leaving.remove(&place);
             }
         }
     }

@@ -104,6 +104,7 @@ impl Plugins {
     /// Where a component cannot be loaded or does not answer, or where a device that a pod may hold would go or become other
     /// hardware and `forced` is not set. Nothing is changed then.
     pub async fn reload(&mut self, policy: &Policy, forced: bool) -> Result<Reloaded, NotReloaded> {
+        self.reap();
         let (trials, mut reloaded) = self.differences(policy).await;
         let (mut problems, mut tally) = (Vec::new(), Tally::default());
         if !forced {

@@ -222,7 +222,7 @@ async fn plugins_come_and_go_and_a_resource_is_empty_before_it_goes() {
         "still there, and empty"
     );
     gone(&world, "more.com/gpu").await;
-    let ended = tokio::time::timeout(TICK * 5, world.plugins.failed()).await;
+    let ended = tokio::time::timeout(TICK * 5, world.plugins.failures().next()).await;
     assert!(ended.is_err(), "an end that was asked for is none to report");
     wait(&gpus, all_healthy).await;
 }
@@ -465,5 +465,25 @@ async fn a_component_that_does_not_come_holds_up_no_other_plugins_reload() {
         again.starts_with("plugin more: host fault: an earlier reload still gets"),
         "{again}"
     );
+    drop(held);
+}
+
+/// A reload takes as long as components take to be had.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_that_breaks_while_a_reload_runs_is_told_at_once() {
+    let (held, gate) = std::sync::mpsc::channel();
+    let fakes = FakeLoader(std::sync::Mutex::default());
+    let fake: Arc<dyn Component> = Arc::new(Fake::gpus());
+    fakes.0.lock().unwrap().insert("fake.wasm".into(), fake);
+    let loader = Arc::new(SlowLoader(Arc::new(fakes), gate.into()));
+    let mut plugins = Plugins::start(&parse(POLICY), around(&node(), loader, &Memory::forgetful()));
+    let failures = plugins.failures();
+    plugins.break_all();
+    let more = parse(&format!("{POLICY}{MORE}"));
+    let told = tokio::select! {
+        told = tokio::time::timeout(PATIENCE, failures.next()) => told.unwrap(),
+        ended = plugins.reload(&more, true) => panic!("the reload waits: {ended:?}"),
+    };
+    assert_eq!(told.to_string(), "plugin gpus: its task failed");
     drop(held);
 }
