@@ -211,6 +211,18 @@ impl Host {
         Ok(())
     }
 
+    /// Starts another process beside the one that runs, with more options, and returns that one. What is asked of the host is the
+    /// new one's from then on.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn spawn_beside(&mut self, more: &[&str]) -> anyhow::Result<Option<Child>> {
+        let before = self.child.take();
+        self.more.extend(more.iter().map(|arg| (*arg).to_owned()));
+        self.spawn()?;
+        Ok(before)
+    }
+
     /// The host's own directory: policy, components, recording, and the kubelet's `plugins`.
     #[must_use]
     pub fn dir(&self) -> &Path {

@@ -10,13 +10,12 @@ use crate::cli::{ReloadArgs, RunArgs};
 use crate::components::Components;
 use crate::status::ask;
 use crate::{exit, output, policy};
-use anyhow::Context;
 use asked::Asked;
 use devgate_plugin::status::When;
 use devgate_plugin::{Plugins, Reloaded};
 use devgate_policy::Policy;
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -61,15 +60,15 @@ pub(crate) struct Reloader {
 
 impl Reloader {
     /// Begins with a policy that was read after its files were looked at.
-    pub(crate) fn new(args: &RunArgs, policy: &Policy, components: Components, seen: Stamps) -> anyhow::Result<Self> {
+    pub(crate) fn new(args: &RunArgs, policy: &Policy, components: Components, seen: Stamps, hangup: Signal) -> Self {
         let files = Files::of(args, policy, &components);
         let stamps = files.look_again(seen);
         let (ask, asked) = mpsc::channel(1);
-        Ok(Self {
+        Self {
             args: args.clone(),
             components,
             policy: policy.clone(),
-            hangup: signal(SignalKind::hangup()).context("listen for SIGHUP")?,
+            hangup,
             files,
             seen: stamps.clone(),
             tried: stamps,
@@ -82,7 +81,7 @@ impl Reloader {
             }),
             asked,
             ask,
-        })
+        }
     }
 
     /// The end of it that others hold.

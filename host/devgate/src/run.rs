@@ -16,6 +16,7 @@ use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -37,9 +38,13 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("start the runtime")?;
-    let stop = {
+    let (stop, hangup) = {
         let _inside = runtime.enter();
-        stop_on_signal()?
+        // One that nobody listens for ends the process; who sends it early gets a look that finds nothing else.
+        (
+            stop_on_signal()?,
+            signal(SignalKind::hangup()).context("listen for SIGHUP")?,
+        )
     };
     // All that can be wrong with the command line and the policy is said before anything is opened or started.
     let seen = Files::of_policy(args).look();
@@ -47,7 +52,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let audit = logging::start(&args.log)?;
     let recording = recorded::version(&args.node_root);
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
-    let _hold = hold(&args.state_dir, &stop);
+    let _hold = hold(args, &runtime, &stop);
     if stop.is_cancelled() {
         return Ok(());
     }
@@ -72,7 +77,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         runtime.spawn(recorded::follow(node.clone(), args.node_root.clone(), recording));
     }
     let pods = audit.as_ref().filter(|_| args.log.audit_pods).map(Audit::pods);
-    let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, pods, stop));
+    let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, pods, (stop, hangup)));
     runtime.shutdown_timeout(LAST_PATIENCE);
     if let Some(audit) = audit {
         audit.flush(LAST_WORDS);
@@ -80,36 +85,38 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     result
 }
 
-/// Says that this host uses its state directory, and warns where it is not the only one. Waits while somebody cleans up there.
-fn hold(dir: &std::path::Path, stop: &CancellationToken) -> Option<Hold> {
-    let (shown, mut said) = (dir.display(), false);
-    let hold = Hold::of_host(dir, || {
-        if !std::mem::replace(&mut said, true) {
-            tracing::info!(
-                "state directory {shown}: somebody has it alone, as `devgate cleanup` does; waiting for that to end"
+/// Has the state directory for this host alone. Waits while another one or a cleanup has it, and says so: in the log once, and to
+/// probes all the while. Of two hosts, neither would know what the other hands out.
+fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> Option<Hold> {
+    let shown = args.state_dir.display();
+    let mut waiting = None;
+    let hold = Hold::of_host(&args.state_dir, || {
+        waiting.get_or_insert_with(|| {
+            let why = format!(
+                "state directory {shown}: another devgate or `devgate cleanup` uses it; this one waits until that has ended, and serves \
+                 nothing until then (a package and a DaemonSet on one node?)"
             );
-        }
+            tracing::warn!(family = "host", "{why}");
+            runtime.spawn(watching::wait(args.watch.listen, why))
+        });
         !stop.is_cancelled()
     });
-    match hold {
-        Ok(Some(hold)) if !hold.is_alone() => {
-            tracing::warn!(
-                family = "host",
-                "state directory {shown}: another devgate uses it, or was cleaning up; of two, neither knows what the other hands out: \
-                 unless one of them is about to end, end it (a package and a DaemonSet on one node?)"
-            );
-            Some(hold)
-        }
-        Ok(hold) => hold,
-        // Where nothing can be kept there, that is said next.
-        Err(error) => {
-            tracing::warn!(
-                family = "host",
-                "state directory {shown}: cannot be locked: {error}; nothing keeps another devgate or `devgate cleanup` from it"
-            );
-            None
+    if let Some(waiting) = waiting {
+        waiting.abort();
+        // Its port is free once it has ended.
+        let _ = runtime.block_on(waiting);
+        if matches!(hold, Ok(Some(_))) {
+            tracing::info!("state directory {shown}: is free; taking over");
         }
     }
+    // Where nothing can be kept there, that is said next.
+    hold.unwrap_or_else(|error| {
+        tracing::warn!(
+            family = "host",
+            "state directory {shown}: cannot be locked: {error}; nothing keeps another devgate or `devgate cleanup` from it"
+        );
+        None
+    })
 }
 
 /// Threads that serve.
@@ -131,7 +138,7 @@ async fn serve(
     node: &Node,
     memory: &Memory,
     pods: Option<Pods>,
-    stop: CancellationToken,
+    (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
     let ports = Ports::open(&args.watch).await?;
     let engine =
@@ -157,8 +164,9 @@ async fn serve(
         holders: follow_pods(args),
     };
     let mut plugins = Plugins::start(policy, around);
+    let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
-    let mut reloader = Reloader::new(args, policy, components, seen)?;
+    let mut reloader = Reloader::new(args, policy, components, seen, hangup);
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
     let watching = Watching {
         plugins: plugins.watch(),
@@ -183,9 +191,10 @@ async fn serve(
                 served.context("serve the kubelet")?.map_err(ended)?;
                 break;
             }
-            why = plugins.failed() => return Err(must_end(&why)),
+            why = failures.next() => return Err(must_end(&why)),
             trigger = reloader.next() => tokio::select! {
                 () = reloader.reload(&mut plugins, trigger) => {}
+                why = failures.next() => return Err(must_end(&why)),
                 // What is half tried is not in force.
                 () = stop.cancelled() => {}
                 Some(served) = serving.join_next() => {

@@ -8,7 +8,7 @@ mod probes;
 mod process;
 mod well;
 
-pub(crate) use ports::{Ports, serve};
+pub(crate) use ports::{Ports, serve, wait};
 pub(crate) use well::{Unwell, summary};
 
 use crate::reload::{InForce, Reloads};

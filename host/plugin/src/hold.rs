@@ -1,4 +1,4 @@
-//! Who uses a state directory: any number of hosts, where one follows another, or somebody who cleans up, alone.
+//! Who uses a state directory: one host, or a cleanup. A second host waits for the first to end.
 
 use crate::lock;
 use std::fs::{DirBuilder, File, TryLockError};
@@ -9,14 +9,13 @@ use std::time::Duration;
 
 /// The file in the state directory that is locked.
 pub(crate) const FILE: &str = "host.lock";
-/// How often a host looks whether whoever cleans up is done.
+/// How often a host looks whether it can have the directory.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A use of a state directory, until it is dropped or the process ends.
+/// The use of a state directory, until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct Hold {
     _locked: File,
-    alone: bool,
 }
 
 /// Why a state directory cannot be cleaned up.
@@ -31,27 +30,23 @@ pub enum NotAlone {
 }
 
 impl Hold {
-    /// A host's; the directory is made if it is not there, for its owner alone. Another one may have its own: in a rolling update
-    /// that goes too fast, or where two are installed. Blocks while somebody cleans up, as long as `goes_on` is true, which is asked
-    /// before each further look; nothing if it is not.
+    /// A host's; the directory is made if it is not there, for its owner alone. Blocks while another host or a cleanup uses it, as long
+    /// as `goes_on` is true, which is asked before each further look; nothing if it is not.
     ///
     /// # Errors
     /// Where the directory or the lock's file cannot be made or locked.
     pub fn of_host(dir: &Path, mut goes_on: impl FnMut() -> bool) -> io::Result<Option<Self>> {
         let path = dir.join(FILE);
-        let mut alone = true;
         loop {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
             match lock::open(&path, true) {
-                Ok(file) => {
-                    alone &= locked(file.try_lock())?;
-                    // Whoever comes now sees that it is in use, as one lock or as the other. Whoever cleaned up meanwhile has removed it.
-                    if locked(file.try_lock_shared())? && lock::is_at(&file, &path) {
-                        return Ok(Some(Self { _locked: file, alone }));
-                    }
+                // A cleanup that had it meanwhile has removed the file.
+                Ok(file) if locked(file.try_lock())? && lock::is_at(&file, &path) => {
+                    return Ok(Some(Self { _locked: file }));
                 }
+                Ok(_) => {}
                 // Or the directory.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => alone = false,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
             if !goes_on() {
@@ -77,16 +72,7 @@ impl Hold {
         if !locked(file.try_lock())? || !lock::is_at(&file, &path) {
             return Err(NotAlone::Used);
         }
-        Ok(Some(Self {
-            _locked: file,
-            alone: true,
-        }))
-    }
-
-    /// Whether nobody else used the directory when this began.
-    #[must_use]
-    pub fn is_alone(&self) -> bool {
-        self.alone
+        Ok(Some(Self { _locked: file }))
     }
 }
 
@@ -113,23 +99,29 @@ mod tests {
     }
 
     #[test]
-    fn hosts_see_each_other_and_nobody_cleans_up_under_them() {
+    fn one_host_has_it_and_nobody_cleans_up_under_it() {
         let dir = tempfile::tempdir().unwrap();
         assert!(
             Hold::of_cleanup(dir.path(), false).unwrap().is_none(),
             "nobody was ever there"
         );
         let first = host(dir.path());
-        assert!(first.is_alone());
-        let second = host(dir.path());
-        assert!(!second.is_alone());
+        assert!(is_used(dir.path()), "a cleanup finds the host");
+        assert!(
+            Hold::of_host(dir.path(), || false).unwrap().is_none(),
+            "and so does another host"
+        );
+        let (place, (waits, seen)) = (dir.path().to_owned(), mpsc::channel());
+        let second = std::thread::spawn(move || Hold::of_host(&place, || waits.send(()).is_ok()).unwrap().unwrap());
+        seen.recv().unwrap();
         drop(first);
-        assert!(is_used(dir.path()), "the second goes on");
+        let second = second.join().unwrap();
+        assert!(is_used(dir.path()), "the second has it");
         drop(second);
         let cleanup = Hold::of_cleanup(dir.path(), false).unwrap().unwrap();
         assert!(is_used(dir.path()), "and so does another cleanup");
         drop(cleanup);
-        assert!(host(dir.path()).is_alone());
+        host(dir.path());
     }
 
     #[test]
@@ -149,7 +141,7 @@ mod tests {
             assert_eq!(error.kind(), std::io::ErrorKind::DirectoryNotEmpty);
         }
         drop(cleanup);
-        assert!(!host.join().unwrap().is_alone());
+        host.join().unwrap();
         assert!(dir.path().join(FILE).exists(), "it has its own, of what is there now");
     }
 

@@ -1,10 +1,14 @@
 //! Start, stop and what is left behind.
 
+use anyhow::Context;
 use devgate_kubelet::standin::Pod;
-use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
-use rustix::process::Signal;
+use devgate_tests::{Host, Kind, Line, Setup, generic_policy, recording};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 async fn started() -> anyhow::Result<Host> {
     let kind = Kind { class: 0, count: 2 };
@@ -62,6 +66,72 @@ async fn a_state_directory_that_others_can_write_in_is_refused() -> anyhow::Resu
     assert!(line.message.contains("--state-dir"), "{line:?}");
     assert_eq!(host.ended().await?.code(), Some(4));
     Ok(())
+}
+
+/// A package and a `DaemonSet` on one node, or a rollout that goes too fast: of two hosts on one state directory, the second one waits,
+/// says so to the log and to probes, serves and writes nothing, and takes over when the first has ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_host_waits_for_the_state_directory() -> anyhow::Result<()> {
+    const LISTEN: &str = "127.0.58.1:9464";
+    let waits = |line: &&Line| line.message.contains("this one waits until that has ended");
+    let mut host = started().await?;
+    let (before, files) = (sockets(&host)?, kept(&host)?);
+    let mut first = host.spawn_beside(&["--listen", LISTEN])?.context("the first one")?;
+    host.logged(|line| waits(&line)).await?;
+    // One that comes before there is anything to read again ends nothing.
+    kill_process(
+        Pid::from_raw(host.pid()?.cast_signed()).context("a process")?,
+        Signal::HUP,
+    )?;
+    let lives = probed(LISTEN, "/healthz").await?;
+    assert!(lives.starts_with("HTTP/1.1 200"), "{lives}");
+    let ready = probed(LISTEN, "/readyz").await?;
+    assert!(
+        ready.starts_with("HTTP/1.1 503") && ready.contains("/state: another devgate"),
+        "{ready}"
+    );
+    host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench0", 1)])).await?;
+    assert_eq!(sockets(&host)?, before, "the first one goes on, alone");
+    assert_eq!(
+        host.end(Signal::TERM).await?.code(),
+        Some(0),
+        "one that waits ends when it is told to"
+    );
+    assert_eq!(host.lines().iter().filter(waits).count(), 1, "said once");
+    assert_eq!(kept(&host)?, files, "it made no file");
+
+    let none = host.spawn_beside(&[])?;
+    assert!(none.is_none());
+    while host.lines().iter().filter(waits).count() < 2 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    kill_process(
+        Pid::from_raw(first.id().context("it runs")?.cast_signed()).context("a process")?,
+        Signal::TERM,
+    )?;
+    first.wait().await?;
+    host.logged(|line| line.message.contains("taking over")).await?;
+    host.logged(|line| line.message.contains("registered")).await?;
+    host.allocatable("devgate.dev/bench0", 2).await?;
+    Ok(())
+}
+
+/// The names of what is kept, but for what was handed out meanwhile.
+fn kept(host: &Host) -> anyhow::Result<Vec<String>> {
+    let names = std::fs::read_dir(host.dir().join("state"))?.map(|entry| Ok(entry?.file_name().into_string().unwrap()));
+    let mut names: Vec<_> = names.collect::<anyhow::Result<_>>()?;
+    names.retain(|name| !name.starts_with("handed-out"));
+    names.sort();
+    Ok(names)
+}
+
+async fn probed(address: &str, path: &str) -> anyhow::Result<String> {
+    let mut connection = TcpStream::connect(address).await?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    connection.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await?;
+    Ok(answer)
 }
 
 /// The log is one JSON object for each event where nobody watches, and says what was granted to whom.

@@ -52,6 +52,32 @@ where
         let (watching, work) = (watching.clone(), Arc::clone(&work));
         async move { Ok::<_, Infallible>(respond(request, watching, audience, work).await) }
     });
+    // Whoever is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
+    let patience = match audience {
+        Audience::Local => LOCAL_PATIENCE,
+        _ => PATIENCE,
+    };
+    let connection = protocol(audience).serve_connection(TokioIo::new(connection), service);
+    let _ = tokio::time::timeout(patience, connection).await;
+}
+
+/// Answers one connection to a host that serves nothing yet: it lives, and everything else there is not because of `why`.
+pub(super) async fn answer_waiting<C>(connection: C, why: String)
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+{
+    let service = service_fn(|request: Request<Incoming>| {
+        let answer = match request.uri().path() {
+            "/healthz" => said(StatusCode::OK, "lives\n"),
+            _ => said(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}\n")),
+        };
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let connection = protocol(Audience::Network).serve_connection(TokioIo::new(connection), service);
+    let _ = tokio::time::timeout(PATIENCE, connection).await;
+}
+
+fn protocol(audience: Audience) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -61,12 +87,7 @@ where
         })
         .max_buf_size(MOST_HEAD)
         .keep_alive(false);
-    // Whoever is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
-    let patience = match audience {
-        Audience::Local => LOCAL_PATIENCE,
-        _ => PATIENCE,
-    };
-    let _ = tokio::time::timeout(patience, builder.serve_connection(TokioIo::new(connection), service)).await;
+    builder
 }
 
 async fn respond(

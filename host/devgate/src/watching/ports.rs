@@ -6,6 +6,7 @@ mod places;
 
 use super::Watching;
 use crate::cli::WatchArgs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +48,13 @@ impl Ports {
             local,
             path: args.status_socket.clone(),
         })
+    }
+}
+
+/// Answers for a host that waits for another one to end, until it is dropped: it lives, and is not ready because of `why`.
+pub(crate) async fn wait(listen: Option<SocketAddr>, why: String) {
+    if let Some(address) = listen {
+        network::wait(address, why).await;
     }
 }
 
