@@ -69,7 +69,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
 fn report(args: &CheckArgs) -> anyhow::Result<Report> {
     let policy = policy::read(&args.place.policy)?;
     let node = Node::open(&args.place.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
-    let components = Components::looking(args.place.components.as_ref(), &args.place.registry, args.place.pull);
+    let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
     let mut plugins = Vec::new();
     let mut offers = Vec::new();
     for plugin in policy.plugins.values() {

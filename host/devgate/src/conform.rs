@@ -137,7 +137,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
         ));
     }
     let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
-    let components = Components::looking(args.place.components.as_ref(), &args.place.registry, args.place.pull);
+    let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
     let loader = SandboxLoader::new(engine, components.clone());
     let mut report = Report {
         node: escape(&root.to_string_lossy(), 1024),
@@ -271,8 +271,8 @@ fn again(args: &ConformArgs, plugin: &PluginPolicy) -> String {
     for policy in &args.place.policy {
         command += &format!(" --policy {}", shown(policy));
     }
-    if let Some(components) = &args.place.components {
-        command += &format!(" --components {}", shown(components));
+    if let Some(components) = args.place.components() {
+        command += &format!(" --components {}", shown(&components));
     }
     command += &format!(" --node-root {} --plugin {}", shown(&args.place.node_root), plugin.name);
     command

@@ -70,7 +70,7 @@ impl World {
         let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
         // Each component is called a few times: slots to use again would cost more than they save.
         let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
-        let components = Components::looking(args.components.as_ref(), &args.registry, args.pull);
+        let components = Components::looking(args.components().as_ref(), &args.registry, args.pull);
         let loader = Telling(Arc::new(SandboxLoader::new(engine, components)));
         let surveyed = devgate_plugin::survey(&policy, &node, &loader);
         Ok(Self { policy, node, surveyed })

@@ -216,6 +216,17 @@ async fn the_image_serves_a_kubelet_without_any_privilege() -> anyhow::Result<()
     assert!(options.devices.contains_key("/dev/fuse"), "{options:?}");
     node.says("1 device, 0 unhealthy, 1 handed out; registered").await?;
 
+    // What an admin asks in the container needs no word about where things are there.
+    for command in [
+        &["check"][..],
+        &["check", "--run"],
+        &["explain", FUSE],
+        &["explain", "/dev/fuse"],
+    ] {
+        let said = node.podman(&[&["exec", NAME, "devgate"], command].concat())?;
+        assert!(said.contains("/dev/fuse"), "{command:?}: {said}");
+    }
+
     // Another container in its place knows what was handed out by what is on the node alone.
     node.podman(&["stop", "--time=30", NAME])?;
     assert_eq!(

@@ -4,6 +4,12 @@ use super::RegistryArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
+/// Where image and package have the policy.
+const POLICY: &str = "/etc/devgate/policy.d";
+
+/// Where image and package have components.
+const COMPONENTS: [&str; 2] = ["/components", "/usr/share/devgate/components"];
+
 /// What `devgate inspect --help` says last.
 pub(super) const INSPECT_HELP: &str = "\
 Examples:
@@ -50,6 +56,7 @@ Examples:
   devgate explain pci/0000:3b:00.0 --policy policy.yaml     a kernel device, by subsystem and name or by name alone
   devgate explain /dev/acme0 --policy policy.yaml           a node
   devgate explain GPU-1234 --policy policy.yaml             a unit's id, as the kubelet knows it
+  kubectl -n devgate exec POD -- devgate explain /dev/acme0    in a cluster, by the policy that is in force there
 
 Exit codes:
   0  it is offered and can be allocated
@@ -77,12 +84,13 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PlaceArgs {
     /// The policy: a YAML file, or a directory of them; may be given several times
-    #[arg(long, value_name = "PATH", required = true)]
+    #[arg(long, value_name = "PATH", default_value = POLICY)]
     pub(crate) policy: Vec<PathBuf>,
 
-    /// Where the components' files are [default: beside the policy that names them]
+    /// Where the components' files are [default: beside the policy that names them; of the default policy where image and package have
+    /// them]
     #[arg(long, value_name = "DIR")]
-    pub(crate) components: Option<PathBuf>,
+    components: Option<PathBuf>,
 
     /// The node's root, with sys and dev in it; or a recorded node's file
     #[arg(long, value_name = "PATH", default_value = "/")]
@@ -94,6 +102,15 @@ pub(crate) struct PlaceArgs {
 
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
+}
+
+impl PlaceArgs {
+    /// The directory with the components' files; nothing where each is beside the policy that names it.
+    pub(crate) fn components(&self) -> Option<PathBuf> {
+        let is_default = self.policy.iter().all(|policy| policy.as_os_str() == POLICY);
+        let usual = || COMPONENTS.into_iter().map(PathBuf::from).find(|dir| dir.is_dir());
+        self.components.clone().or_else(|| is_default.then(usual).flatten())
+    }
 }
 
 /// Forms of what is shown.
@@ -113,6 +130,7 @@ Examples:
   devgate check --policy policy.d --node-root recorded.umockdev     a recorded one, anywhere
   devgate check --policy policy.yaml --run                          start each component once, too
   devgate check --policy policy.yaml --strict --output json         in a pipeline
+  kubectl -n devgate exec POD -- devgate check                      in a cluster, the policy that came to the node
 
 Exit codes:
   0  no errors; with --strict no warnings either
@@ -142,4 +160,31 @@ pub(crate) struct CheckArgs {
     /// How to show it
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        place: PlaceArgs,
+    }
+
+    fn place(args: &[&str]) -> PlaceArgs {
+        Cli::parse_from(["devgate"].iter().chain(args)).place
+    }
+
+    #[test]
+    fn without_a_word_it_is_the_policy_of_image_and_package_with_their_components() {
+        let usual = COMPONENTS.into_iter().map(PathBuf::from).find(|dir| dir.is_dir());
+        assert_eq!(place(&[]).policy, [PathBuf::from(POLICY)]);
+        assert_eq!(place(&[]).components(), usual);
+        assert_eq!(place(&["--policy", POLICY]).components(), usual);
+        assert_eq!(place(&["--policy", "p.yaml"]).components(), None, "beside the policy");
+        let named = place(&["--components", "here"]).components();
+        assert_eq!(named, Some(PathBuf::from("here")));
+    }
 }
