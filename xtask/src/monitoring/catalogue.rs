@@ -10,10 +10,12 @@ pub(super) const SCRAPED: [&str; 5] = ["job", "instance", "node", "namespace", "
 /// Labels whose values are words of devgate, all of which the snapshot has.
 const WORDS: [&str; 5] = ["state", "health", "result", "kind", "phase"];
 /// Metrics of others: of Prometheus itself, and of kube-state-metrics.
-const OTHERS: [(&str, &[&str]); 3] = [
+const OTHERS: [(&str, &[&str]); 5] = [
     ("up", &[]),
     ("kube_node_spec_unschedulable", &[]),
     ("kube_node_status_condition", &["condition", "status"]),
+    ("kube_pod_info", &["uid"]),
+    ("kube_pod_status_reason", &["uid", "reason"]),
 ];
 
 /// By name, the labels of each metric, and the values of these in the snapshot.
