@@ -21,6 +21,7 @@ pub mod status;
 
 mod ailments;
 mod blob;
+mod breaker;
 mod call;
 mod calls;
 mod captures;

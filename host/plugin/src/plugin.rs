@@ -343,6 +343,7 @@ impl Plugin {
         self.tell_again();
         let ids: HashSet<_> = self.inventory.units().map(|unit| unit.id.clone()).collect();
         self.health.retain(|id, _| ids.contains(id));
+        self.core.breaker.retain(|id| ids.contains(id));
         self.core
             .ledger
             .report(self.core.place, self.inventory.claims(self.policy(), &self.core.memory));

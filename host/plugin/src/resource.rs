@@ -6,6 +6,7 @@ mod telling;
 
 pub(crate) use replica::{REPLICA, replica_id, replica_ids, split_replica};
 
+use crate::breaker::Breaker;
 use crate::call::Moment;
 use crate::calls::{self, Calls};
 use crate::choose::{Layout, Overruled, Request};
@@ -22,7 +23,7 @@ use devgate_model::{CallError, FailureKind, PluginName, ResourceName, UnitId, es
 use devgate_policy::Prepare;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// What looking at disks and iommu groups may take, which reads more than a node.
@@ -39,6 +40,8 @@ pub(crate) struct Core {
     pub(crate) memory: Memory,
     /// What pods have or may have.
     pub(crate) tenancy: Tenancy,
+    /// What is not given for a while, because calls about it keep failing.
+    pub(crate) breaker: Breaker,
     /// Replaced as a whole when the policy or the component is reloaded: whoever works on something takes it once.
     calls: RwLock<Arc<Calls>>,
     /// Asked when somebody found that there is something to look at.
@@ -55,6 +58,7 @@ impl Core {
             place,
             ledger,
             tenancy: Tenancy::new(memory.clone()),
+            breaker: Breaker::default(),
             memory,
             calls: RwLock::new(calls),
             wake: Arc::default(),
@@ -70,8 +74,22 @@ impl Core {
         Arc::clone(&self.calls.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// A call that was to give these to a pod failed. What the component answers is its own word about them; that it breaks, or
+    /// does not return, counts against them.
+    fn broke(&self, units: &[Arc<UnitRecord>], call: &str, error: &CallError) {
+        if matches!(error, CallError::Failed(_)) {
+            return;
+        }
+        let reason = format!("plugin {}: {call} {error}", self.name);
+        let ids = units.iter().map(|unit| &unit.id);
+        if self.breaker.failed(ids, &reason, Instant::now()) {
+            self.wake.ask(Asked::HEALTH);
+        }
+    }
+
     /// Puts others in force.
     pub(crate) fn replace_calls(&self, calls: Arc<Calls>) {
+        self.breaker.forgive();
         *self.calls.write().unwrap_or_else(PoisonError::into_inner) = calls;
     }
 }
@@ -293,7 +311,11 @@ impl Resource {
             let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
             reply::Asked::of(edits, &host)
         });
-        let asked = asked.await.map_err(|error| self.failed(&error))?;
+        let asked = asked.await.map_err(|error| {
+            self.core.broke(units, "allocate", &error);
+            self.failed(&error)
+        })?;
+        self.core.breaker.succeeded(units.iter().map(|unit| &unit.id));
         let policy = &calls.grants.policy;
         reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| self.refused(&reason))
     }

@@ -93,6 +93,9 @@ pub struct PluginStatus {
     pub allocations: BTreeMap<AllocationEnd, u64>,
     /// Its component's calls.
     pub calls: Vec<CallStatus>,
+    /// How many devices are not given for a while, because calls about them keep failing.
+    #[serde(default)]
+    pub resting: u64,
     /// How many calls the host gave up on since it started.
     #[serde(default)]
     pub given_up: u64,

@@ -16,6 +16,7 @@ mod offers;
 mod pieces;
 mod reading;
 mod reload;
+mod resting;
 mod survey;
 mod tenancy;
 mod threads;

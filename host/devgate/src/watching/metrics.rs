@@ -123,6 +123,10 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
         "devgate_refusals_total",
         "What was asked for and not given: loading a component, capabilities of the node, devices, writes.",
     );
+    let mut resting = gauge(
+        "devgate_devices_resting",
+        "Devices that are not given for a while, because calls about them keep failing.",
+    );
     let mut given_up = counter(
         "devgate_component_calls_given_up_total",
         "Calls of a component that did not return in time, and that the host gave up on.",
@@ -165,6 +169,7 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
             add(&mut gaps, &[name], float(log.gaps));
         }
         add(&mut rejected, &[name], float(plugin.rejected_total));
+        add(&mut resting, &[name], float(plugin.resting));
         add(&mut given_up, &[name], float(plugin.given_up));
         add(&mut hanging, &[name], float(plugin.hanging));
         // All from the start: whoever counts what was added does not see a first one that comes with its series.
@@ -186,6 +191,7 @@ fn plugins(report: &Report) -> Vec<MetricFamily> {
         rejected,
         allocations,
         refusals,
+        resting,
         given_up,
         hanging,
         readable,

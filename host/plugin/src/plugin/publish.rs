@@ -12,6 +12,7 @@ use devgate_model::UnitId;
 use devgate_policy::Derived;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Devices whose health is logged one by one when it changes; more at once are counted.
 const LOGGED_AT_ONCE: usize = 16;
@@ -109,6 +110,7 @@ impl Plugin {
     pub(super) fn outcomes(&self) -> HashMap<UnitId, Option<Arc<str>>> {
         let (lost, tenancy) = (self.core.ledger.lost(self.core.place), self.core.tenancy.problems());
         let stale = self.failing.as_ref().filter(|_| self.is_stale());
+        let resting = self.core.breaker.problems(Instant::now());
         let why = |id: &UnitId| {
             let host = lost
                 .get(id)
@@ -123,7 +125,8 @@ impl Plugin {
                     let health = self.health.get(id);
                     let unhealthy = health.map_or_else(|| Some("not found healthy yet".into()), UnitHealth::unhealthy);
                     // What is wrong with the hardware says more than that a selector does not match it any more.
-                    unhealthy.or_else(|| self.inventory.withdrawn.get(id).cloned())
+                    let unhealthy = unhealthy.or_else(|| self.inventory.withdrawn.get(id).cloned());
+                    unhealthy.or_else(|| resting.get(id).cloned())
                 }
             }
         };

@@ -46,6 +46,7 @@ impl Resource {
         if calls.grants.policy.prepare == Prepare::Allocate
             && let Err(error) = calls.work(Work::Prepare, asked, &fresh).await
         {
+            self.core.broke(&fresh, "prepare", &error);
             // Another time it may work at once, so that nothing is wrong with the units.
             let busy = matches!(&error, CallError::Failed(failure) if failure.kind == FailureKind::Busy);
             if self.release(calls, snapshot, &fresh).await.is_ok() {

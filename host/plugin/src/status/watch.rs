@@ -66,6 +66,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let component = calls.component();
     let (counted, near) = core.board.calls(now);
     let (given_up, hanging) = core.board.overdue();
+    let problems = core.breaker.problems(Instant::now());
     let (file, pinned) = match &policy.component {
         ComponentSource::File { path, sha256 } => (path.clone(), sha256.is_some()),
         ComponentSource::Oci(reference) => (reference.to_string(), true),
@@ -78,6 +79,9 @@ fn of(core: &Core, now: When) -> PluginStatus {
         State::Failing if stale || component.is_none() => State::Quarantined,
         state => state,
     };
+    let shown = noted.shown.values().flat_map(|snapshot| snapshot.units.keys());
+    let resting = shown.filter(|id| problems.get(id).is_some()).count();
+    let resting = u64::try_from(resting).unwrap_or(u64::MAX);
     let resources = noted
         .shown
         .iter()
@@ -100,6 +104,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
         refused: noted.refusals.counts(),
         allocations: noted.allocations.clone(),
         calls: counted,
+        resting,
         given_up,
         hanging,
         near,

@@ -81,6 +81,7 @@ pub(crate) fn one() -> Report {
         refused: BTreeMap::from([(RefusalKind::Capability, 12)]),
         allocations: BTreeMap::from([(AllocationEnd::Given, 3), (AllocationEnd::Refused, 1)]),
         calls: vec![call(CallKind::Enumerate, 12, 0), call(CallKind::Allocate, 4, 1)],
+        resting: 1,
         given_up: 3,
         hanging: 0,
         near: vec![Edge {
