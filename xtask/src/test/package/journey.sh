@@ -225,6 +225,17 @@ step "installed again: what was handed out is known"
 install -i --force-confold /journey/new.deb
 says '1 handed out'
 
+step "purged while a pod has a device: it is not forgotten"
+systemctl stop kubelet-for-tests.socket
+record=/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
+echo '{"Data":{"PodDeviceEntries":[{"PodUID":"p","ContainerName":"c","ResourceName":"devgate.dev/zero","DeviceIDs":{"-1":["zero"]}}]}}' >$record
+ok dpkg -P devgate
+ok test -s /var/lib/devgate/handed-out.json
+ok test -s $record
+rm $record
+install -i /journey/new.deb
+says '1 handed out'
+
 step "purged: nothing is left but what the admin wrote"
 install -r devgate
 rm /etc/devgate/policy.d/zero.yaml
