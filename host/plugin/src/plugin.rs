@@ -42,6 +42,8 @@ use tokio::task::JoinSet;
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// How long a plugin waits for the ones before it to say what they have. Compiling a component can take seconds.
 const ORDER_PATIENCE: Duration = Duration::from_secs(30);
+/// What such a plugin waits for.
+const BEFORE_IT: &str = "waits until the plugins before it in the policy have said what they have";
 /// What loading may take before the host stops waiting; compiling cannot be interrupted.
 const LOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// A look at the hardware takes at most one part in this of a plugin's time, however many devices there are.
@@ -220,10 +222,11 @@ impl Plugin {
                 self.core
                     .board
                     .comes_by(next_look.saturating_duration_since(Instant::now()));
-                self.publish();
-                // Whoever sees that it serves finds what it offers.
-                if self.failing.is_none() {
-                    self.core.board.is(State::Serving);
+                // Who sees that it serves finds what it offers, also where that is nothing.
+                match (self.publish(), &self.failing) {
+                    (true, None) => self.core.board.is(State::Serving),
+                    (false, None) => self.core.board.waits_for(BEFORE_IT),
+                    (_, Some(_)) => {}
                 }
                 self.say_farewell();
                 self.tell_found().await;

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 /// What a command said.
+#[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,

@@ -277,6 +277,58 @@ async fn a_port_that_others_reach_has_no_page_and_no_status() -> anyhow::Result<
     Ok(())
 }
 
+/// Ready means that the first look is done, also where there is nothing to offer: at the start, and after a change of the policy.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_nothing_to_list_is_ready_and_well() -> anyhow::Result<()> {
+    let policy = generic_policy(&[KIND]);
+    let changed = |from: &str, to: &str| {
+        let other = policy.replace(from, to);
+        assert_ne!(other, policy, "{from}");
+        other
+    };
+    let resources = policy
+        .lines()
+        .find(|line| line.contains("resources:"))
+        .context("a line")?;
+    let cases = [
+        (
+            "only looked at",
+            changed("use: offer, nodes: [{access: rw}]", "use: read"),
+        ),
+        (
+            "left out",
+            changed(resources, &format!("{resources}\n    only: [{{id: nothing}}]")),
+        ),
+        (
+            "refused by the gate",
+            changed(resources, "    resources: [devgate.dev/other]"),
+        ),
+    ];
+    for (what, nothing) in &cases {
+        let host = Setup::new(nothing)
+            .on(&recording(&[KIND]))
+            .args(&["--listen", "127.0.0.1:0"])
+            .start()
+            .await?;
+        ready(&host, port(&host).await?).await.context(*what)?;
+        let said = status(&host, &[])?;
+        assert_eq!(said.code, Some(0), "{what}: {said:?}");
+    }
+    let host = started().await?;
+    for (what, nothing) in &cases {
+        std::fs::write(host.dir().join("policy.yaml"), nothing)?;
+        let forced = look([
+            "reload",
+            "--force",
+            "--status-socket",
+            socket(&host).to_str().context("a path")?,
+        ])?;
+        assert_eq!(forced.code, Some(0), "{what}: {forced:?}");
+        ready(&host, port(&host).await?).await.context(*what)?;
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_kubelet_a_host_lives_and_is_not_ready() -> anyhow::Result<()> {
     let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;

@@ -25,11 +25,12 @@ pub(crate) fn waits(report: &Report) -> Vec<String> {
     let mut waits = Vec::new();
     for plugin in &report.plugins {
         match plugin.state {
-            State::Loading => waits.push(format!("plugin {}: is loading", plugin.name)),
-            State::Serving if plugin.resources.is_empty() => {
-                waits.push(format!("plugin {}: has not listed anything yet", plugin.name));
+            State::Loading => {
+                let why = plugin.reason.as_deref().unwrap_or("is loading");
+                waits.push(format!("plugin {}: {why}", plugin.name));
             }
-            // What fails is known to fail: to wait for it would only keep the others from being rolled out.
+            // What serves has looked, also where it found nothing to list. What fails is known to fail: to wait for it would only
+            // keep the others from being rolled out.
             State::Idle | State::Failing | State::Quarantined | State::Serving => {}
         }
         for resource in &plugin.resources {
@@ -90,6 +91,6 @@ mod tests {
         now.kubelet.clear();
         assert_eq!(waits(&now), ["resource devgate.dev/fuse: is not registered yet"]);
         now.plugins[0].resources.clear();
-        assert_eq!(waits(&now), ["plugin edge: has not listed anything yet"]);
+        assert_eq!(waits(&now), [""; 0], "it has looked, and there is nothing");
     }
 }

@@ -18,12 +18,13 @@ use std::time::Instant;
 const LOGGED_AT_ONCE: usize = 16;
 
 impl Plugin {
-    /// Offers what there is now, once the first enumeration and health check have succeeded.
-    pub(super) fn publish(&mut self) {
+    /// Offers what there is now, once the first enumeration and health check have succeeded. Returns whether it did: not as long as
+    /// the plugins before this one in the policy may have some of it.
+    pub(super) fn publish(&mut self) -> bool {
         let core = Arc::clone(&self.core);
         let ready = core.ledger.is_settled_before(core.place) || core.ledger.settles_for() > ORDER_PATIENCE;
         if !ready || (self.resources.is_empty() && self.failing.is_some()) {
-            return;
+            return false;
         }
         self.follow_memory();
         let outcomes = self.outcomes();
@@ -69,6 +70,7 @@ impl Plugin {
         core.board.shows_only(|name| self.resources.contains_key(name));
         self.label(&outcomes, &lost);
         self.shown = outcomes;
+        true
     }
 
     /// Tells what there is to tell of the node, where it may be something else: while the list stands, and with it what its component
