@@ -36,6 +36,8 @@ pub(crate) struct Claim {
     pub(crate) backing: Vec<DevicePath>,
     /// The places of the hardware that is its alone, with what its nodes reach besides.
     pub(crate) pieces: Vec<DevicePath>,
+    /// The values that stand for it, and may stand for no other.
+    pub(crate) values: Vec<String>,
     /// Whether the policy lets its resource share hardware with others that do.
     pub(crate) shares: bool,
     /// Its nodes where it is a part of a device that others may be parts of as well.
@@ -65,7 +67,7 @@ impl Claim {
     /// Whether the unit has for itself what it had then. What it shares with others may come and go.
     fn is_as(&self, then: &Self) -> bool {
         (&self.id, &self.exclusive, self.shares, &self.part) == (&then.id, &then.exclusive, then.shares, &then.part)
-            && (&self.backing, &self.pieces) == (&then.backing, &then.pieces)
+            && (&self.backing, &self.pieces, &self.values) == (&then.backing, &then.pieces, &then.values)
     }
 
     /// Whether it is the same unit, and shares nothing that it did not share then.

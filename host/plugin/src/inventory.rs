@@ -2,6 +2,7 @@
 
 mod gate;
 mod unread;
+mod values;
 
 use crate::call::CallHost;
 use crate::calls;
@@ -32,6 +33,8 @@ pub(crate) struct UnitRecord {
     /// The places of the hardware that is its alone, with what its nodes reach besides.
     pub(crate) pieces: Vec<DevicePath>,
     pub(crate) properties: Vec<(String, String)>,
+    /// The values that stand for it, and may stand for no other.
+    pub(crate) values: Vec<String>,
     pub(crate) numa_nodes: BTreeSet<u32>,
 }
 
@@ -249,6 +252,8 @@ impl UnitRecord {
             nodes,
             pieces,
             properties: properties(unit.properties)?,
+            // Once it is known what it is offered as.
+            values: Vec::new(),
             numa_nodes,
         };
         match record.part(host.policy()) {
@@ -296,6 +301,7 @@ impl UnitRecord {
                 .collect(),
             backing,
             pieces: self.pieces.clone(),
+            values: self.values.clone(),
             shares: policy.shares_hardware,
             part: self.part(policy),
             remembered: false,

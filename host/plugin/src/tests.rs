@@ -20,6 +20,7 @@ mod resting;
 mod survey;
 mod tenancy;
 mod threads;
+mod values;
 mod vfio;
 
 use crate::memory::Memory;

@@ -150,8 +150,9 @@ impl Template {
         }
     }
 
-    /// Whether it has no placeholder but the resource's name, which no component chooses.
-    fn is_fixed(&self) -> bool {
+    /// Whether it has no placeholder but the resource's name, which no component chooses: the same for every unit.
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
         let fixed = |part: &Part| matches!(part, Part::Literal(_) | Part::Resource);
         self.parts.iter().all(fixed)
     }

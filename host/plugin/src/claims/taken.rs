@@ -2,7 +2,7 @@
 
 use super::parts::MOST_PARTS;
 use super::{Claim, Lost};
-use devgate_model::{NodeNumber, UnitId};
+use devgate_model::{NodeNumber, UnitId, escape};
 use devgate_node::DevicePath;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -15,6 +15,7 @@ pub(crate) struct Taken<'a> {
     shared: HashMap<NodeNumber, Owners<'a>>,
     backing: Places<'a>,
     pieces: Places<'a>,
+    values: HashMap<&'a str, Owners<'a>>,
 }
 
 /// Who has which place in the tree.
@@ -133,6 +134,7 @@ impl<'a> Taken<'a> {
         let reason = self.node_conflict(&newcomer);
         let reason = reason.or_else(|| self.backing_conflict(&newcomer));
         let reason = reason.or_else(|| self.piece_conflict(&newcomer));
+        let reason = reason.or_else(|| self.value_conflict(new));
         let reason = reason.or_else(|| id_owner.map(same_id))?;
         Some(Lost {
             reason: reason.into(),
@@ -187,6 +189,18 @@ impl<'a> Taken<'a> {
         ))
     }
 
+    /// One value that stands for two units is one device to whoever goes by it. Parts of a device have values of their own.
+    fn value_conflict(&self, new: Owner<'_>) -> Option<String> {
+        new.claim.values.iter().find_map(|value| {
+            let owner = self.values.get(value.as_str())?.against_sharing(new)?;
+            let (id, plugin) = (&owner.claim.id, owner.plugin);
+            let shown = escape(value, 160);
+            Some(format!(
+                "{shown} already stands for {id} of plugin {plugin}: by it this one's pod would get that one's device"
+            ))
+        })
+    }
+
     /// Gives a unit what it claims.
     pub(crate) fn take(&mut self, owner: Owner<'a>) {
         self.ids.insert(&owner.claim.id, owner);
@@ -198,6 +212,9 @@ impl<'a> Taken<'a> {
         }
         self.backing.take(&owner.claim.backing, owner);
         self.pieces.take(&owner.claim.pieces, owner);
+        for value in &owner.claim.values {
+            self.values.entry(value).or_default().share(owner);
+        }
     }
 }
 

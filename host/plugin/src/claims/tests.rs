@@ -25,6 +25,7 @@ fn claim(id: &str, minors: &[u32], shares: bool) -> Claim {
         shared: vec![],
         backing: vec![],
         pieces: vec![],
+        values: vec![],
         shares,
         part: None,
         remembered: false,

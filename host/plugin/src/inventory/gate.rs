@@ -1,6 +1,6 @@
 //! The gate of `enumerate`: which of a component's pools and units are let through, and where the policy puts them.
 
-use super::{Inventory, Left, MOST_DEVICES, Numa, PoolRecord, Rejection, UnitRecord, shared_nodes, unread};
+use super::{Inventory, Left, MOST_DEVICES, Numa, PoolRecord, Rejection, UnitRecord, shared_nodes, unread, values};
 use crate::call::CallHost;
 use crate::device_info::name_problem;
 use crate::grants::GrantedNode;
@@ -83,7 +83,7 @@ impl Gate<'_> {
     }
 
     /// Puts a unit where the policy wants it.
-    fn unit(&mut self, unit: UnitRecord, asked: &ResourceName, shared_nodes: &[GrantedNode]) -> Result<(), String> {
+    fn unit(&mut self, mut unit: UnitRecord, asked: &ResourceName, shared_nodes: &[GrantedNode]) -> Result<(), String> {
         // Whatever the component says that it is made of: what its nodes belong to is part of it, and so is what is above.
         let devices: Vec<Vec<_>> = unit
             .devices()
@@ -122,6 +122,7 @@ impl Gate<'_> {
         if self.ids.contains(&unit.id) {
             return Err("the same id was listed before; ids must be unique".into());
         }
+        unit.values = values::of(self.policy, &resource, &unit);
         let pool = self.pool_for(&resource, asked, shared_nodes)?;
         let id = unit.id.clone();
         pool.units.push(Arc::new(unit));

@@ -49,6 +49,7 @@ fn unit(n: u32) -> Arc<UnitRecord> {
         id: UnitId::try_new(&format!("gpu-{n}")).unwrap(),
         backing: vec![],
         pieces: vec![],
+        values: vec![],
         nodes: vec![node(&format!("/dev/dri/card{n}"), n, false)],
         properties: vec![("uuid".into(), format!("u{n}"))],
         numa_nodes: BTreeSet::new(),

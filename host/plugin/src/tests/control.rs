@@ -138,6 +138,7 @@ impl World {
                     .unwrap(),
             ],
             pieces: vec![],
+            values: vec![],
             shares: false,
             part: None,
             remembered: false,

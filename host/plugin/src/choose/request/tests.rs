@@ -13,6 +13,7 @@ fn snapshot(units: u8, unhealthy: &str) -> Arc<Snapshot> {
         id: UnitId::try_new(&char::from(b'a' + n).to_string()).unwrap(),
         backing: vec![],
         pieces: vec![],
+        values: vec![],
         nodes: vec![],
         properties: vec![],
         numa_nodes: BTreeSet::from([u32::from(n / 2)]),
