@@ -12,6 +12,7 @@ pub(crate) use taken::{Owner, Taken};
 pub(crate) use writes::Writing;
 pub(crate) use writes::{HeldByOther, Intent, NotWritten};
 
+use crate::grants::Grants;
 use devgate_model::{NodeNumber, UnitId};
 use devgate_node::DevicePath;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -104,6 +105,13 @@ pub(crate) struct Ledger {
     arranged: Arc<Mutex<Instant>>,
 }
 
+/// A plugin that has not said what it has.
+pub(crate) struct Silent {
+    pub(crate) place: Place,
+    /// What it may offer, where that is known.
+    pub(crate) grants: Option<Arc<Grants>>,
+}
+
 #[derive(Default)]
 struct Entry {
     name: String,
@@ -113,6 +121,7 @@ struct Entry {
     left: bool,
     /// Whether the plugin has said what it has, or that it has nothing.
     reported: bool,
+    grants: Option<Arc<Grants>>,
     claims: Vec<Claim>,
     /// Where in `claims` an id is.
     by_id: HashMap<UnitId, usize>,
@@ -162,6 +171,7 @@ impl Ledger {
             if let Some(entry) = plugins.get_mut(place.0) {
                 // One that left and is back has not said anything yet.
                 entry.reported &= !entry.left;
+                entry.grants = entry.grants.take().filter(|_| !entry.left);
                 (entry.name, entry.rank, entry.left) = (name.clone(), rank, false);
             }
         }
@@ -198,7 +208,7 @@ impl Ledger {
 
     /// How long this order has been in force: nobody waits for ever for those before him.
     pub(crate) fn settles_for(&self) -> Duration {
-        self.arranged.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.arranged().elapsed()
     }
 
     /// Whether a plugin is not in the order any more.
@@ -206,11 +216,31 @@ impl Ledger {
         self.lock().get(place.0).is_none_or(|entry| entry.rank == usize::MAX)
     }
 
-    /// Whether every plugin before this one has reported, so that what this one has can be said for good.
-    pub(crate) fn is_settled_before(&self, place: Place) -> bool {
+    /// When this order was made.
+    pub(crate) fn arranged(&self) -> Instant {
+        *self.arranged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a plugin may offer, until it says what it has.
+    pub(crate) fn knows(&self, place: Place, grants: Arc<Grants>) {
+        if let Some(entry) = self.lock().get_mut(place.0) {
+            entry.grants = Some(grants);
+        }
+    }
+
+    /// The plugins before this one that have not reported, so that what this one has may not be said for good yet.
+    pub(crate) fn silent_before(&self, place: Place) -> Vec<Silent> {
         let plugins = self.lock();
         let rank = plugins.get(place.0).map_or(0, |entry| entry.rank);
-        plugins.iter().all(|entry| entry.rank >= rank || entry.reported)
+        let silent = plugins
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.rank < rank && !entry.reported);
+        let silent = silent.map(|(n, entry)| Silent {
+            place: Place(n),
+            grants: entry.grants.clone(),
+        });
+        silent.collect()
     }
 
     /// The ids of a plugin that cannot be given because of another unit, and why.

@@ -5,6 +5,7 @@ mod files;
 mod heard;
 mod here;
 mod mounts;
+mod reach;
 mod said;
 mod told;
 mod vfio;

@@ -4,6 +4,7 @@ mod attempt;
 mod bounds;
 mod load;
 mod look;
+mod order;
 mod pace;
 mod publish;
 mod swap;
@@ -30,6 +31,7 @@ use crate::watcher::{Asked, Interest};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_model::{CallError, ResourceName, UnitId};
 use devgate_policy::PluginPolicy;
+use order::Order;
 use pace::Pace;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -40,10 +42,11 @@ use tokio::task::JoinSet;
 
 /// The longest wait between two attempts of a plugin that keeps failing.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
-/// How long a plugin waits for the ones before it to say what they have. Compiling a component can take seconds.
+/// How long a plugin waits for the ones before it that may offer the same to say what they have. Compiling a component can take seconds.
 const ORDER_PATIENCE: Duration = Duration::from_secs(30);
 /// What such a plugin waits for.
-const BEFORE_IT: &str = "waits until the plugins before it in the policy have said what they have";
+const BEFORE_IT: &str =
+    "waits until the plugins before it in the policy, which may offer the same, have said what they have";
 /// What loading may take before the host stops waiting; compiling cannot be interrupted.
 const LOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// A look at the hardware takes at most one part in this of a plugin's time, however many devices there are.
@@ -110,6 +113,8 @@ pub(crate) struct Plugin {
     commands: mpsc::Receiver<Command>,
     /// What was tried and found good, until it is switched to.
     candidate: Option<Candidate>,
+    /// Whom it waits for.
+    order: Order,
     /// Resources that are going away, and since when they are offered empty.
     farewell: BTreeMap<ResourceName, Instant>,
     /// How often something was forgotten that was handed out, when that was taken into account last.
@@ -134,6 +139,7 @@ impl Plugin {
         let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
         let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
         shared.watch.add(&core);
+        shared.ledger.knows(place, Arc::clone(&calls.grants));
         let (wake, captures) = (Arc::clone(&core.wake), Arc::clone(&calls.means.captures));
         let interest = Interest::new(&calls.grants.policy, &Inventory::default(), wake, captures);
         shared.watcher.register(place, interest);
@@ -158,6 +164,7 @@ impl Plugin {
             relabel: true,
             commands,
             candidate: None,
+            order: Order::default(),
             farewell: BTreeMap::new(),
             forgotten: 0,
             asked: Vec::new(),
@@ -222,6 +229,7 @@ impl Plugin {
                 self.core
                     .board
                     .comes_by(next_look.saturating_duration_since(Instant::now()));
+                self.judge_order().await;
                 // Who sees that it serves finds what it offers, also where that is nothing.
                 match (self.publish(), &self.failing) {
                     (true, None) => self.core.board.is(State::Serving),
@@ -336,6 +344,7 @@ impl Plugin {
         if new != self.inventory {
             self.log_difference(&new);
             self.inventory = new;
+            self.order = Order::default();
             self.relabel = true;
             let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
             let interest = Interest::new(self.policy(), &self.inventory, wake, captures);

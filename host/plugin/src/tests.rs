@@ -13,6 +13,7 @@ mod memory;
 mod mounts;
 mod nodes;
 mod offers;
+mod order;
 mod pieces;
 mod reading;
 mod reload;
@@ -64,6 +65,16 @@ async fn wait(offer: &Arc<dyn Offer>, what: impl FnMut(&Arc<DeviceList>) -> bool
     let mut devices = offer.devices();
     let found = tokio::time::timeout(PATIENCE, devices.wait_for(what)).await;
     show(&found.expect("seen in time").unwrap())
+}
+
+/// What a plugin lists of its resource `fake.com/NAME` once it has looked at all of it.
+async fn settled(world: &World, name: &str) -> String {
+    let offer = world.offer(&format!("fake.com/{name}")).await;
+    let known = wait(&offer, |list| {
+        let new = |why: &Arc<str>| why.contains("not found healthy yet");
+        !list.devices.is_empty() && !list.devices.iter().any(|d| d.unhealthy.as_ref().is_some_and(new))
+    });
+    known.await
 }
 
 fn show(list: &DeviceList) -> String {

@@ -1,6 +1,6 @@
 //! From what is known about every unit to what front ends are told.
 
-use super::{ORDER_PATIENCE, Plugin};
+use super::Plugin;
 use crate::choose::Layout;
 use crate::claims::Lost;
 use crate::health::UnitHealth;
@@ -22,8 +22,7 @@ impl Plugin {
     /// the plugins before this one in the policy may have some of it.
     pub(super) fn publish(&mut self) -> bool {
         let core = Arc::clone(&self.core);
-        let ready = core.ledger.is_settled_before(core.place) || core.ledger.settles_for() > ORDER_PATIENCE;
-        if !ready || (self.resources.is_empty() && self.failing.is_some()) {
+        if !self.is_its_turn() || (self.resources.is_empty() && self.failing.is_some()) {
             return false;
         }
         self.follow_memory();

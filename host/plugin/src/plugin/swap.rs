@@ -3,7 +3,7 @@
 
 use super::load::matched_now;
 use super::look::verdicts;
-use super::{Plugin, Rejection};
+use super::{Order, Plugin, Rejection};
 use crate::call::Moment;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
@@ -160,7 +160,11 @@ impl Plugin {
     fn switch(&mut self, candidate: Candidate) {
         let name = self.core.name().to_owned();
         self.calls = Arc::clone(&candidate.calls);
+        self.core
+            .ledger
+            .knows(self.core.place, Arc::clone(&candidate.calls.grants));
         self.core.replace_calls(candidate.calls);
+        self.order = Order::default();
         let policy = self.policy();
         self.shared
             .labels

@@ -1,6 +1,6 @@
 //! Siblings of one piece of hardware go to one pod.
 
-use super::{start, wait};
+use super::{settled, start};
 use crate::testing::*;
 use devgate_model::{CallError, Pool, Unit};
 use std::fmt::Write as _;
@@ -68,12 +68,7 @@ async fn listed(policy: &str) -> [String; 2] {
     let world = start(policy, [("fake.wasm", nodes())]);
     let mut lists = Vec::new();
     for class in ["card", "renderD"] {
-        let offer = world.offer(&format!("fake.com/{class}")).await;
-        let settled = wait(&offer, |list| {
-            let new = |why: &std::sync::Arc<str>| why.contains("not found healthy yet");
-            !list.devices.is_empty() && !list.devices.iter().any(|d| d.unhealthy.as_ref().is_some_and(new))
-        });
-        lists.push(settled.await);
+        lists.push(settled(&world, class).await);
     }
     lists.try_into().unwrap()
 }

@@ -1,6 +1,6 @@
 //! A value that stands for one unit stands for no other.
 
-use super::{start, strings, wait};
+use super::{settled, start, strings};
 use crate::testing::*;
 use devgate_model::Edits;
 
@@ -35,15 +35,6 @@ async fn listed(containers: &str) -> String {
     let fake = gpus(|_| vec![("uuid", "GPU-1"), ("model", "A1")]);
     let world = start(&text, [("one.wasm", fake)]);
     settled(&world, "one").await
-}
-
-async fn settled(world: &super::World, name: &str) -> String {
-    let offer = world.offer(&format!("fake.com/{name}")).await;
-    let known = wait(&offer, |list| {
-        let new = |why: &std::sync::Arc<str>| why.contains("not found healthy yet");
-        !list.devices.is_empty() && !list.devices.iter().any(|d| d.unhealthy.as_ref().is_some_and(new))
-    });
-    known.await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

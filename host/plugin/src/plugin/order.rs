@@ -1,0 +1,57 @@
+//! Whom a plugin waits for before it says what it has: those before it in the policy that have not spoken and may offer the same.
+//! What one of them takes its time for keeps nobody else's devices from the node.
+
+use super::{ORDER_PATIENCE, Plugin};
+use crate::claims::{Place, Silent};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What looking for what two plugins may both offer may take. Who cannot be compared is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is known about those before, as long as the plugin has what it has.
+#[derive(Default)]
+pub(super) struct Order {
+    arranged: Option<Instant>,
+    /// Whether one of them may offer nothing of it.
+    apart: HashMap<Place, bool>,
+}
+
+impl Plugin {
+    /// Whether all before this one have spoken that may offer the same, or have had the time to.
+    pub(super) fn is_its_turn(&self) -> bool {
+        let ledger = &self.core.ledger;
+        let apart = |silent: &Silent| self.order.apart.get(&silent.place) == Some(&true);
+        ledger.silent_before(self.core.place).iter().all(apart) || ledger.settles_for() > ORDER_PATIENCE
+    }
+
+    /// Holds what it has against what those before it may offer, as far as that is not known yet.
+    pub(super) async fn judge_order(&mut self) {
+        let ledger = &self.core.ledger;
+        let silent = ledger.silent_before(self.core.place);
+        let arranged = Some(ledger.arranged());
+        if silent.is_empty() || self.order.arranged != arranged {
+            self.order = Order {
+                arranged,
+                ..Order::default()
+            };
+        }
+        for other in silent {
+            let Some(grants) = other.grants.filter(|_| !self.order.apart.contains_key(&other.place)) else {
+                continue;
+            };
+            let (pools, shares) = (self.inventory.pools.clone(), self.policy().shares_hardware);
+            let look = move || {
+                let both_share = shares && grants.policy.shares_hardware;
+                let mut units = pools
+                    .values()
+                    .flat_map(|pool| pool.units.iter().map(move |unit| (unit, pool)));
+                both_share || !units.any(|(unit, pool)| grants.may_claim_of(unit, &pool.shared_nodes))
+            };
+            let calls = Arc::clone(&self.calls);
+            let apart = calls.block(PATIENCE, look).await.unwrap_or(false);
+            self.order.apart.insert(other.place, apart);
+        }
+    }
+}
