@@ -87,10 +87,10 @@ func allocateRaw(size, align uintptr) unsafe.Pointer {
 func sbrk(n uintptr) unsafe.Pointer
 
 //nolint:unused
-var useGCAllocations = false
+var started = false
 
 func init() {
-	useGCAllocations = true
+	started = true
 }
 
 //nolint:unused
@@ -106,31 +106,15 @@ func Unpin() {
 }
 
 //nolint:unused
-//go:wasmimport wasi_snapshot_preview1 adapter_monotonic_clock_set_paused
-func adapterMonotonicClockSetPaused(paused bool)
-
-//nolint:unused
 //go:wasmexport cabi_realloc
 func cabiRealloc(oldPointer unsafe.Pointer, oldSize, align, newSize uintptr) unsafe.Pointer {
 	if oldPointer != nil || oldSize != 0 {
 		panic("todo")
 	}
 
-	if useGCAllocations {
-		// Here we call `adapter_monotonic_clock_set_paused` before and
-		// after allocating since the Go garbage collector calls
-		// `clock_time_get` to measure time spent in various stages of
-		// GC, but calls to imports from `cabi_realloc` are forbidden by
-		// the component model, so we must tell the
-		// `wasi_snapshot_preview1` adapter to use a cached value
-		// instead of calling `monotonic_clock::now`.
-		//
-		// See https://github.com/bytecodealliance/wasmtime/pull/13563
-		// for more details.
-		adapterMonotonicClockSetPaused(true)
-		pointer := Allocate(&pinner, newSize, align)
-		adapterMonotonicClockSetPaused(false)
-		return pointer
+	if started {
+		// Not from the collector's heap: see memory.go.
+		return arena(newSize, align)
 	} else {
 		alignedSize := newSize + offset(newSize, align)
 		unaligned := sbrk(alignedSize)

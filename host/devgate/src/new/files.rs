@@ -116,7 +116,7 @@ const GO: [File; 7] = [
     ("widget.go", example!("go/widget.go"), Form::Code),
 ];
 /// Beside them, all that a component in Go is built of.
-const GO_MODULE: [File; 30] = [
+const GO_MODULE: [File; 31] = [
     go!("bindings/devgate_plugin_config/empty.s"),
     go!("bindings/devgate_plugin_config/wit_bindings.go"),
     go!("bindings/devgate_plugin_control/empty.s"),
@@ -142,6 +142,7 @@ const GO_MODULE: [File; 30] = [
     go!("go.mod"),
     go!("plugin.go"),
     go!("wit/runtime/empty.s"),
+    go!("wit/runtime/memory.go"),
     go!("wit/runtime/runtime.go"),
     go!("wit/types/option.go"),
     go!("wit/types/result.go"),
