@@ -114,6 +114,22 @@ void dg_add(dg_properties *list, const char *name, dg_string value) {
     list->ptr[list->len++] = (dg_property){.name = dg_text(name), .value = value};
 }
 
+void dg_unread(dg_string *names, dg_string name) {
+    enum { MOST = 4096 };
+    if (names->ptr == NULL) {
+        names->ptr = dg_alloc(MOST, 1);
+    }
+    size_t between = names->len > 0 ? 1 : 0;
+    if (name.len == 0 || name.len > MOST - between || names->len > MOST - between - name.len) {
+        return;
+    }
+    if (between > 0) {
+        names->ptr[names->len] = ' ';
+    }
+    memcpy(names->ptr + names->len + between, name.ptr, name.len);
+    names->len += between + name.len;
+}
+
 bool dg_property_of(dg_unit unit, const char *name, dg_string *value) {
     for (size_t i = 0; i < unit.properties.len; i++) {
         if (dg_equal(unit.properties.ptr[i].name, name)) {

@@ -105,6 +105,8 @@ dg_device dg_duplicate(dg_device device);
 dg_unit dg_unit_of(dg_string id, dg_device device, dg_nodes nodes, size_t properties);
 /* Adds a property; a list made by `dg_unit_of` or with `dg_alloc` must have room. */
 void dg_add(dg_properties *list, const char *name, dg_string value);
+/* Adds a device's name to what a pool's property `devgate.unread` holds, as long as there is room: 4,096 bytes. */
+void dg_unread(dg_string *names, dg_string name);
 /* The value of a property of a unit; false where it has none. */
 bool dg_property_of(dg_unit unit, const char *name, dg_string *value);
 

@@ -13,6 +13,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"devgate.dev/plugin/bindings/devgate_plugin_config"
 	"devgate.dev/plugin/bindings/devgate_plugin_hardware"
@@ -94,6 +95,21 @@ func Warn(line string) { devgate_plugin_log.Write(devgate_plugin_log.LevelWarn, 
 
 // Info says a line to the admin, where they want to know more.
 func Info(line string) { devgate_plugin_log.Write(devgate_plugin_log.LevelInfo, line) }
+
+// Unread gives a pool's property that names devices which are there and cannot be described now: as many as it holds, 4,096 bytes.
+func Unread(names []string) Property {
+	var kept strings.Builder
+	for _, name := range names {
+		if kept.Len()+1+len(name) > 4096 {
+			break
+		}
+		if kept.Len() > 0 {
+			kept.WriteByte(' ')
+		}
+		kept.WriteString(name)
+	}
+	return Property{Name: "devgate.unread", Value: kept.String()}
+}
 
 // Healthy says that a unit may be handed out.
 func Healthy() Verdict { return types.MakeVerdictHealthy() }

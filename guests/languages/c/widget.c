@@ -68,7 +68,7 @@ bool dg_enumerate(dg_pools *pools, dg_error *error) {
             continue;
         }
         dg_log(DG_WARN, dg_concat(dg_chars(name), " is not offered: ", dg_chars(why.message), NULL));
-        unread = dg_concat(dg_chars(unread), unread.len > 0 ? " " : "", dg_chars(name), NULL);
+        dg_unread(&unread, name);
     }
     if (unread.len > 0) {
         pool->properties.ptr = dg_alloc(1, sizeof *pool->properties.ptr);

@@ -3,7 +3,6 @@ package main
 
 import (
 	"encoding/json"
-	"strings"
 
 	"devgate.dev/plugin"
 )
@@ -39,7 +38,7 @@ func (widget) Enumerate() ([]plugin.Pool, error) {
 		pool.Units = append(pool.Units, unit)
 	}
 	if len(unread) > 0 {
-		pool.Properties = []plugin.Property{{Name: "devgate.unread", Value: strings.Join(unread, " ")}}
+		pool.Properties = []plugin.Property{plugin.Unread(unread)}
 	}
 	return []plugin.Pool{pool}, nil
 }

@@ -15,6 +15,17 @@ function told(error) {
   return own?.kind === undefined ? failed('other', String(error)) : own;
 }
 
+/** The property that names devices which are there and cannot be described now: as many as it holds, 4,096 bytes. */
+function unreadable(names) {
+  let value = '';
+  for (const name of names) {
+    // A kernel's names are ASCII: as many bytes as characters.
+    if (value.length + 1 + name.length > 4096) break;
+    value += value === '' ? name : ` ${name}`;
+  }
+  return value === '' ? [] : [{ name: 'devgate.unread', value }];
+}
+
 /** A call whose mistakes are told. Any other thing than the contract's error that is thrown ends the call as a crash. */
 const reported = (call) => (...values) => {
   try {
@@ -73,8 +84,7 @@ export const plugin = {
         unread.push(name);
       }
     }
-    const properties = unread.length > 0 ? [{ name: 'devgate.unread', value: unread.join(' ') }] : [];
-    return [{ resource: RESOURCE, units, sharedNodes: [], properties }];
+    return [{ resource: RESOURCE, units, sharedNodes: [], properties: unreadable(unread) }];
   }),
 
   health: reported((resource, units) => units.map(verdict)),

@@ -67,6 +67,17 @@ def described(card: Device) -> Unit:
     return Unit(serial, [card], widget.nodes(), properties)
 
 
+def unreadable(names: list[str]) -> list[Property]:
+    """The property that names devices which are there and cannot be described now: as many as it holds, 4,096 bytes."""
+    value = ""
+    for name in names:
+        # A kernel's names are ASCII: as many bytes as characters.
+        if len(value) + 1 + len(name) > 4096:
+            break
+        value += f" {name}" if value else name
+    return [Property("devgate.unread", value)] if value else []
+
+
 def verdict(unit: Unit):
     """What the driver says of one widget."""
     try:
@@ -93,8 +104,7 @@ class Plugin(exports.Plugin):
             except Err as error:
                 log.write(log.Level.WARN, f"{name} is not offered: {error.value.message}")
                 unread.append(name)
-        properties = [Property("devgate.unread", " ".join(unread))] if unread else []
-        return [Pool(RESOURCE, units, [], properties)]
+        return [Pool(RESOURCE, units, [], unreadable(unread))]
 
     @reported
     def health(self, resource, units):

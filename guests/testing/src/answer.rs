@@ -17,6 +17,8 @@ const NAME: usize = 128;
 const REASON: usize = 256;
 const MESSAGE: usize = 1_024;
 const CODE: usize = 64;
+/// The property of a pool that is cut as well, between names.
+const UNREAD: &str = "devgate.unread";
 
 pub(crate) type Checked<T> = Result<T, GuestFault>;
 
@@ -50,8 +52,22 @@ fn pool(pool: sdk::Pool) -> Checked<Pool> {
         resource: text("a pool's resource", pool.resource, STRING)?,
         units: pool.units.into_iter().map(unit).collect::<Checked<_>>()?,
         shared_nodes: nodes("a pool's shared nodes", &pool.shared_nodes)?,
-        properties: properties("a pool's properties", pool.properties, LIST)?,
+        properties: properties(
+            "a pool's properties",
+            pool.properties.into_iter().map(shorter).collect(),
+            LIST,
+        )?,
     })
+}
+
+/// The names of devices cut to what a property holds, each of them whole.
+fn shorter(mut property: sdk::Property) -> sdk::Property {
+    if property.name == UNREAD && property.value.len() > STRING {
+        // With the byte behind: where that is a space, the name before it is whole.
+        let kept = cut(std::mem::take(&mut property.value), STRING + 1);
+        property.value = kept.rsplit_once(' ').map_or("", |(names, _)| names).to_owned();
+    }
+    property
 }
 
 fn unit(unit: sdk::Unit) -> Checked<Unit> {

@@ -24,6 +24,9 @@ const NAME: usize = 128;
 const REASON: usize = 256;
 const MESSAGE: usize = 1_024;
 const CODE: usize = 64;
+/// The property of a pool that names devices, separated by spaces. A node may have more of them than a string holds: it is cut,
+/// since what is known of the other devices is worth more than the last of these names.
+const UNREAD: &str = "devgate.unread";
 
 type Checked<T> = Result<T, GuestFault>;
 
@@ -102,8 +105,22 @@ fn pool(pool: wit::Pool) -> Checked<Pool> {
         resource: text("a pool's resource", pool.resource, STRING)?,
         units: pool.units.into_iter().map(unit).collect::<Checked<_>>()?,
         shared_nodes: nodes("a pool's shared nodes", &pool.shared_nodes)?,
-        properties: properties("a pool's properties", pool.properties, LIST)?,
+        properties: properties(
+            "a pool's properties",
+            pool.properties.into_iter().map(shorter).collect(),
+            LIST,
+        )?,
     })
+}
+
+/// The names of devices cut to what a property holds, each of them whole.
+fn shorter(mut property: wit::Property) -> wit::Property {
+    if property.name == UNREAD && property.value.len() > STRING {
+        // With the byte behind: where that is a space, the name before it is whole.
+        let kept = cut(std::mem::take(&mut property.value), STRING + 1);
+        property.value = kept.rsplit_once(' ').map_or("", |(names, _)| names).to_owned();
+    }
+    property
 }
 
 fn unit(unit: wit::Unit) -> Checked<Unit> {
@@ -266,6 +283,22 @@ mod tests {
             refused(vec![a_unit("a", vec![property(&"n".repeat(129), "1")])]),
             @"broke the contract: a property's name has 129 bytes; at most 128 are allowed"
         );
+    }
+
+    #[test]
+    fn devices_that_cannot_be_described_cost_a_list_nothing_however_many_they_are() {
+        let answer = |name: &str, value: &str| {
+            let mut pools = pool_of(vec![a_unit("a", vec![]), a_unit("b", vec![])]);
+            pools[0].properties = vec![property(name, value)];
+            super::pools(pools)
+        };
+        for (name, kept) in [("0000:b3:00.0", 315), ("é", 1_365), ("abcdefg", 512)] {
+            let pools = answer(UNREAD, &[name; 8_192].join(" ")).unwrap();
+            assert_eq!(pools[0].units.len(), 2);
+            assert_eq!(pools[0].properties[0].value, vec![name; kept].join(" "));
+        }
+        assert_eq!(answer(UNREAD, &"x".repeat(8_192)).unwrap()[0].properties[0].value, "");
+        assert!(answer("serial", &"x ".repeat(8_192)).is_err());
     }
 
     #[test]
