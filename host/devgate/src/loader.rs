@@ -1,10 +1,12 @@
 //! Hands components to the sandbox with what the policy grants.
 
 use crate::components::Components;
+use crate::reload::stamps;
 use devgate_plugin::component::Component;
 use devgate_plugin::{LoadFailure, Loader};
 use devgate_policy::{ComponentSource, Grant, PluginPolicy};
 use devgate_sandbox::{Engine, ImportGrant, LoadRequest, Refusal};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Loads components from files and registries.
@@ -56,6 +58,12 @@ impl Loader for SandboxLoader {
 
     fn progress(&self, policy: &PluginPolicy) -> Option<String> {
         self.components.progress(policy)
+    }
+
+    fn stamp(&self, policy: &PluginPolicy) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        stamps(self.components.files(policy)).hash(&mut hasher);
+        hasher.finish()
     }
 }
 

@@ -4,7 +4,7 @@ mod asked;
 mod files;
 
 pub(crate) use asked::{InForce, Refused, Reloads};
-pub(crate) use files::{Files, Stamps};
+pub(crate) use files::{Files, Stamps, stamps};
 
 use crate::cli::{ReloadArgs, RunArgs};
 use crate::components::Components;

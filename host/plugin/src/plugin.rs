@@ -72,6 +72,12 @@ pub trait Loader: Send + Sync + 'static {
     fn progress(&self, _policy: &PluginPolicy) -> Option<String> {
         None
     }
+
+    /// Something that is another number once a load may end otherwise than the last one: a file came, or is another. Cheap enough to be
+    /// asked several times a second; may block.
+    fn stamp(&self, _policy: &PluginPolicy) -> u64 {
+        0
+    }
 }
 
 /// Why a component was not loaded.

@@ -300,6 +300,10 @@ impl Loader for FakeLoader {
     fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
         self.load(policy).ok()?.profile().sha256
     }
+
+    fn stamp(&self, _: &PluginPolicy) -> u64 {
+        self.0.lock().unwrap().len() as u64
+    }
 }
 
 /// What plugins run on in a test.

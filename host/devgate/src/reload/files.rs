@@ -42,7 +42,7 @@ impl Files {
 
     /// What the policy's files were like, and what the components are like now, which nobody has read yet.
     pub(super) fn look_again(&self, mut policy: Stamps) -> Stamps {
-        policy.extend(self.components.iter().cloned().map(stamped));
+        policy.extend(stamps(self.components.clone()));
         policy
     }
 
@@ -55,13 +55,17 @@ impl Files {
             paths.extend(crate::policy::files(path).unwrap_or_default());
         }
         paths.extend(self.components.iter().cloned());
-        paths.into_iter().map(stamped).collect()
+        stamps(paths)
     }
 }
 
-fn stamped(path: PathBuf) -> (PathBuf, Stamp) {
-    let stamp = stamp(&path);
-    (path, stamp)
+/// Looks at files. Links are followed.
+pub(crate) fn stamps(paths: Vec<PathBuf>) -> Stamps {
+    let stamped = |path: PathBuf| {
+        let stamp = stamp(&path);
+        (path, stamp)
+    };
+    paths.into_iter().map(stamped).collect()
 }
 
 fn stamp(path: &Path) -> Stamp {

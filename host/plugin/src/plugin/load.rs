@@ -2,13 +2,14 @@
 
 use super::attempt::Attempt;
 use super::swap::Turn;
-use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Plugin, backoff};
+use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Loader, Plugin, backoff};
 use crate::calls::Calls;
 use crate::component::Component;
 use crate::grants::Grants;
 use crate::status::{RefusalKind, State};
 use crate::survey::Outcome;
 use devgate_model::{CallError, HostFault};
+use devgate_policy::PluginPolicy;
 use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,6 +20,8 @@ const TREE_PATIENCE: Duration = Duration::from_secs(5);
 const TELL: Duration = Duration::from_millis(250);
 /// The least time between two looks for something to do, whatever happens.
 const LEAST_PAUSE: Duration = Duration::from_millis(500);
+/// How often it is looked whether what could not be loaded has come. A file must be the same for two looks: it may be half written.
+const ARRIVAL: Duration = Duration::from_millis(250);
 
 impl Plugin {
     /// Waits until there is something to do on this node, then loads the component, as often as it takes.
@@ -69,7 +72,8 @@ impl Plugin {
             self.core.board.comes_by(LOAD_PATIENCE);
             let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
             let started = Instant::now();
-            let load = attempt.wait(LOAD_PATIENCE, move || loader.load(&policy));
+            // Looked at first: what comes while it is loaded is seen as another.
+            let load = attempt.wait(LOAD_PATIENCE, move || (loader.stamp(&policy), loader.load(&policy)));
             tokio::pin!(load);
             let loaded = loop {
                 tokio::select! {
@@ -88,6 +92,10 @@ impl Plugin {
                 // It comes, slowly.
                 continue;
             }
+            let (stamp, loaded) = match loaded {
+                Ok((stamp, loaded)) => (Some(stamp), Ok(loaded)),
+                Err(error) => (None, Err(error)),
+            };
             let failure = match loaded {
                 Ok(Ok(component)) => {
                     let component = self.calls.loaded(component);
@@ -121,7 +129,15 @@ impl Plugin {
                 said.clone_from(text);
             }
             self.tell(&Outcome::NotLoaded(failure)).await;
-            if let Some(turn) = self.wait_for_commands(wait, pending()).await {
+            let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
+            let arrived = async {
+                match stamp {
+                    Some(stamp) => arrival(loader, policy, stamp).await,
+                    // What still loads is waited for as it is.
+                    None => pending().await,
+                }
+            };
+            if let Some(turn) = self.wait_for_commands(wait, arrived).await {
                 return Err(turn);
             }
         }
@@ -172,6 +188,22 @@ impl Plugin {
     /// reason to be idle.
     fn is_idle(&self, matched: &Result<usize, CallError>) -> bool {
         !self.policy().hardware.is_empty() && matches!(matched, Ok(0))
+    }
+}
+
+/// Waits until what would be loaded is another than what was `tried`, and stays the same for a moment.
+async fn arrival(loader: Arc<dyn Loader>, policy: Arc<PluginPolicy>, tried: u64) {
+    let mut seen = tried;
+    loop {
+        tokio::time::sleep(ARRIVAL).await;
+        let (loader, policy) = (Arc::clone(&loader), Arc::clone(&policy));
+        let Ok(now) = tokio::task::spawn_blocking(move || loader.stamp(&policy)).await else {
+            continue;
+        };
+        if now == seen && now != tried {
+            return;
+        }
+        seen = now;
     }
 }
 

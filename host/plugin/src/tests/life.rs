@@ -1,10 +1,13 @@
 //! What happens over time: hardware that comes and goes, components that fail and recover.
 
 use super::{World, all_healthy, start, strings, wait};
+use crate::memory::Memory;
 use crate::plugins::Plugins;
+use crate::status::When;
 use crate::testing::*;
 use devgate_model::{GuestFault, Pool, Verdict};
 use devgate_node::Change;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
@@ -75,6 +78,28 @@ async fn a_plugin_that_cannot_be_loaded_costs_only_itself() {
     let world = start(&format!("{}{second}", POLICY), [("fake.wasm", Fake::gpus())]);
     wait(&world.offer("fake.com/gpu").await, all_healthy).await;
     assert_eq!(world.plugins.offers().borrow().len(), 1);
+}
+
+/// A component that comes late is not kept waiting until its plugin would be tried again anyway.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_could_not_be_loaded_is_loaded_as_soon_as_it_comes() {
+    let loader = Arc::new(FakeLoader::default());
+    let (node, given) = (node(), Arc::clone(&loader) as Arc<dyn crate::plugin::Loader>);
+    let plugins = Plugins::start(&parse(POLICY), around(&node, given, &Memory::forgetful()));
+    let world = World { node, plugins };
+    // Until there is a pause that nothing ends by chance.
+    let retry = loop {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let retry = world.plugins.watch().status()[0].retry_at;
+        let pause = |retry: &When| retry.0.duration_since(When::now().0).unwrap_or_default();
+        if let Some(retry) = retry.filter(|retry| pause(retry) > Duration::from_secs(3)) {
+            break retry;
+        }
+    };
+    let gpus = Arc::new(Fake::gpus());
+    loader.0.lock().unwrap().insert("fake.wasm".into(), gpus);
+    wait(&world.offer("fake.com/gpu").await, all_healthy).await;
+    assert!(When::now().0 < retry.0, "only when it was tried again anyway");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
