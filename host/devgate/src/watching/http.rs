@@ -26,6 +26,8 @@ const LOCAL_PATIENCE: Duration = Duration::from_secs(600);
 const HEADER_PATIENCE: Duration = Duration::from_secs(5);
 /// The same where anybody can connect.
 const NETWORK_HEADER_PATIENCE: Duration = Duration::from_secs(1);
+/// The most characters of why a policy is refused that are said beside that the host is ready: an event has room for a thousand.
+const MOST_WARNING: usize = 768;
 /// The most bytes of a request's head.
 const MOST_HEAD: usize = 8 * 1024;
 
@@ -140,7 +142,7 @@ async fn respond(
 fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<Bytes>> {
     match (path, audience) {
         ("/healthz", _) => probe("lives\n", &watching.hangs()),
-        ("/readyz", _) => probe("is ready\n", &probes::waits(&watching.report())),
+        ("/readyz", _) => ready(&watching.report()),
         ("/metrics", _) => match metrics::text(&watching.report(), &Usage::now()) {
             Ok(text) => typed(StatusCode::OK, metrics::TYPE, text),
             Err(error) => said(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}\n")),
@@ -157,6 +159,20 @@ fn probe(good: &str, bad: &[String]) -> Response<Full<Bytes>> {
         return said(StatusCode::OK, good);
     }
     said(StatusCode::SERVICE_UNAVAILABLE, &format!("{}\n", bad.join("\n")))
+}
+
+/// Whether a host is ready, and what an admin should see of one that is: the kubelet takes 300 for ready, and makes an event of the
+/// pod of what is said with it.
+fn ready(report: &Report) -> Response<Full<Bytes>> {
+    let waits = probes::waits(report);
+    match &report.policy.refused {
+        Some(refused) if waits.is_empty() => {
+            let why: String = refused.why.chars().take(MOST_WARNING).collect();
+            let text = format!("is ready; another policy is refused, what was in force goes on: {why}\n");
+            said(StatusCode::MULTIPLE_CHOICES, &text)
+        }
+        _ => probe("is ready\n", &waits),
+    }
 }
 
 fn status(report: &Report) -> Response<Full<Bytes>> {
@@ -206,7 +222,28 @@ fn is_loopback_name(host: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::metrics::tests::one as report;
     use super::*;
+    use crate::reload::Refused;
+    use devgate_plugin::status::When;
+
+    /// Not ready would be worse: a rollout takes away all pods that are not ready at once.
+    #[test]
+    fn a_host_that_refuses_a_policy_is_ready_and_has_the_kubelet_say_so() {
+        let mut now = report();
+        assert_eq!(ready(&now).status(), 200);
+        now.policy.refused = Some(Refused {
+            why: "é".repeat(5_000),
+            since: When::now(),
+        });
+        let answer = ready(&now);
+        assert_eq!(answer.status(), 300);
+        assert!(!answer.headers().contains_key(header::LOCATION));
+        let size = hyper::body::Body::size_hint(answer.body());
+        assert!(size.exact().unwrap() < 2_000, "{size:?}");
+        now.kubelet.clear();
+        assert_eq!(ready(&now).status(), 503, "what it waits for comes first");
+    }
 
     #[test]
     fn only_names_of_this_machine_are_taken_for_it() {
