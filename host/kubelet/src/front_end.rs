@@ -14,6 +14,7 @@ pub(crate) mod encoded_list;
 mod incarnation;
 mod listing;
 mod plugin_server;
+mod presence;
 mod register;
 mod registration;
 mod repeats;

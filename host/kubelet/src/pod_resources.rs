@@ -77,13 +77,16 @@ impl PodResourcesConfig {
 pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
     let mut asker = Asker::new(&config);
     let mut troubles = Repeats::default();
-    let (mut failing, mut poll) = (None, 0);
+    let (mut failing, mut poll, mut warned) = (None, 0, false);
+    let mut answered = Instant::now();
     loop {
         let begun = Instant::now();
         let every = jitter(config.every);
         let wait = match asker.ask().await {
             Ok(seen) => {
-                if failing.take().is_some() {
+                failing = None;
+                answered = Instant::now();
+                if std::mem::take(&mut warned) {
                     tracing::info!("pod resources: the kubelet answers; devices of pods that are gone are noticed");
                     troubles.forget();
                 }
@@ -99,7 +102,11 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
             }
             Err(why) => {
                 let backoff = failing.get_or_insert_with(|| backoff(&config));
-                if let Some(more) = troubles.say(&why) {
+                if answered.elapsed() < config.patience {
+                    // A kubelet that restarts; what is offered to it says so.
+                    tracing::debug!("pod resources: {why}");
+                } else if let Some(more) = troubles.say(&why) {
+                    warned = true;
                     tracing::warn!(
                         family = "host",
                         more,

@@ -1,7 +1,7 @@
 //! One incarnation of a resource: a socket with a new name, its server, and their orderly end.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -81,11 +81,6 @@ impl Incarnation {
     /// The socket's file name, which is what the kubelet is told.
     pub(crate) fn file_name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
-    }
-
-    /// The socket.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Whether the socket still is where it was made.

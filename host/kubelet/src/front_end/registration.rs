@@ -122,7 +122,11 @@ impl Registration {
     async fn wait_for_kubelet(&mut self) -> Option<FileId> {
         if self.sight.borrow_and_update().kubelet.is_none() {
             self.config.watch.phase(&self.resource, Phase::Waiting);
-            tracing::info!(resource = %self.resource, "resource {}: no kubelet.sock in {}; waiting for the kubelet", self.resource, self.config.kubelet_dir.display());
+            let dir = self.config.kubelet_dir.display();
+            self.config
+                .watch
+                .presence()
+                .gone(&format!("there is no kubelet.sock in {dir}"));
         }
         tokio::select! {
             () = self.shutdown.cancelled() => None,
@@ -137,6 +141,17 @@ impl Registration {
             RegisterError::Away(_) => self.config.watch.phase(&self.resource, Phase::Waiting),
             RegisterError::Late(_) | RegisterError::Transient(_) => {}
         }
+    }
+
+    /// The resource is not registered any more: most often as the kubelet restarts, which all resources notice.
+    fn lost(&self, why: &str) {
+        let text = format!("resource {}: {why}", self.resource);
+        self.config.watch.presence().gone(&text);
+    }
+
+    fn registered(&self) {
+        self.config.watch.phase(&self.resource, Phase::Registered);
+        self.config.watch.presence().back(&self.resource);
     }
 
     fn incarnate(&self, attempts: &mut Attempts) -> Option<Incarnation> {
@@ -186,14 +201,20 @@ impl Registration {
             let delay = match result {
                 Ok(()) => {
                     attempts.repeats.forget();
-                    self.config.watch.phase(&self.resource, Phase::Registered);
-                    let again = std::mem::replace(&mut attempts.registered_before, true);
-                    tracing::info!(resource = %self.resource, socket = incarnation.file_name(), again, "resource {}: registered with the kubelet", self.resource);
+                    if std::mem::replace(&mut attempts.registered_before, true) {
+                        tracing::debug!(resource = %self.resource, socket = incarnation.file_name(), "resource {}: registered again", self.resource);
+                    } else {
+                        tracing::info!(resource = %self.resource, socket = incarnation.file_name(), "resource {}: registered with the kubelet", self.resource);
+                    }
+                    self.registered();
                     return self.stay(incarnation, kubelet, peers, attempts).await;
                 }
                 Err(error) => {
                     self.note(&error);
-                    if let Some(more) = attempts.repeats.say(&error.to_string()) {
+                    if let RegisterError::Away(_) = error {
+                        let restart = self.config.retry_most;
+                        self.config.watch.presence().stays_away(&error.to_string(), restart);
+                    } else if let Some(more) = attempts.repeats.say(&error.to_string()) {
                         tracing::warn!(resource = %self.resource, more, "resource {}: not registered, will try again: {error}", self.resource);
                     }
                     let delay = match (&error, at_once.next()) {
@@ -209,7 +230,7 @@ impl Registration {
                             Waited::Ended(end) => return end,
                             Waited::StreamOpened => {}
                         }
-                        self.config.watch.phase(&self.resource, Phase::Registered);
+                        self.registered();
                         return self.stay(incarnation, kubelet, peers, attempts).await;
                     }
                     delay
@@ -218,7 +239,7 @@ impl Registration {
             // A kubelet that was late may come nevertheless; then it is registered.
             return match self.wait(None, kubelet, &mut peers, delay).await {
                 Waited::StreamOpened => {
-                    self.config.watch.phase(&self.resource, Phase::Registered);
+                    self.registered();
                     self.stay(incarnation, kubelet, peers, attempts).await
                 }
                 Waited::Elapsed | Waited::HungUp => End::Again,
@@ -271,11 +292,9 @@ impl Registration {
             }
             self.config.watch.phase(&self.resource, Phase::Registering);
             let delay = self.next_delay(attempts);
-            if let Some(more) = attempts.repeats.say("stream ended") {
-                tracing::info!(resource = %self.resource, ?delay, more, "resource {}: the kubelet ended the stream; registering again", self.resource);
-            }
+            self.lost("the kubelet ended the stream");
             match self.wait(None, kubelet, &mut peers, delay).await {
-                Waited::StreamOpened => self.config.watch.phase(&self.resource, Phase::Registered),
+                Waited::StreamOpened => self.registered(),
                 Waited::Elapsed | Waited::HungUp => return End::Again,
                 Waited::Ended(end) => return end,
             }
@@ -346,7 +365,7 @@ impl Registration {
             return Some(End::NewKubelet);
         }
         if !incarnation.is_in_place() {
-            tracing::info!(resource = %self.resource, socket = %incarnation.path().display(), "resource {}: its socket is gone; making another", self.resource);
+            self.lost("its socket is gone");
             return Some(End::Again);
         }
         None
@@ -355,7 +374,7 @@ impl Registration {
     fn sees_another(&mut self, kubelet: FileId) -> bool {
         let another = self.sight.borrow_and_update().kubelet.is_some_and(|now| now != kubelet);
         if another {
-            tracing::info!(resource = %self.resource, "resource {}: kubelet.sock is new; registering again", self.resource);
+            self.lost("kubelet.sock is new");
         }
         another
     }

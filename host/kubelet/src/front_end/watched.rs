@@ -10,6 +10,7 @@ use devgate_plugin::status::When;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use super::presence::Presence;
 use crate::gauge::Count;
 
 /// What the front end may be late: a node that pages, a machine that was suspended.
@@ -80,7 +81,7 @@ pub struct Hidden {
 
 /// All registrations of a front end. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct FrontEndWatch(Arc<Mutex<Noted>>);
+pub struct FrontEndWatch(Arc<Mutex<Noted>>, Arc<Presence>);
 
 #[derive(Debug, Default)]
 struct Noted {
@@ -117,6 +118,11 @@ impl Known {
 }
 
 impl FrontEndWatch {
+    /// What was said of the kubelet.
+    pub(crate) fn presence(&self) -> &Presence {
+        &self.1
+    }
+
     /// Every resource that is served.
     #[must_use]
     pub fn status(&self) -> Vec<RegistrationStatus> {

@@ -88,6 +88,26 @@ async fn c53_a_kubelet_that_stays_away_is_neither_stormed_nor_mourned() {
     pair.until(advertised).await;
 }
 
+/// However many resources notice that it went and is back.
+#[tokio::test]
+async fn c53_a_kubelets_restart_is_one_line_that_it_went_and_one_that_it_is_back() {
+    let logged = Logged::start();
+    let pair = Pair::new(&[&Fake::new(GPU, &["a"]), &Fake::new(NIC, &["b"])]).await;
+    for n in 2..5 {
+        let before = logged.lines().len();
+        pair.kubelet.restart().await.unwrap();
+        pair.until_registered(GPU, n).await;
+        pair.until_registered(NIC, n).await;
+        // The kubelet has its stream before the answer to the registration is read.
+        eventually("both are said", || logged.lines().len() >= before + 2).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let lines = logged.lines().split_off(before);
+        assert_eq!(lines.len(), 2, "{lines:#?}");
+        let quiet = |line: &String| line.contains(" INFO ") && line.contains("kubelet: ");
+        assert!(lines.iter().all(quiet), "{lines:#?}");
+    }
+}
+
 #[tokio::test]
 async fn c54_a_flapping_kubelet_ends_with_one_registration_for_each_resource() {
     let pair = Pair::new(&[&Fake::new(GPU, &["a"]), &Fake::new(NIC, &["b"])]).await;
