@@ -224,6 +224,23 @@ impl Cluster {
         self.start("kubelet")
     }
 
+    /// Runs a program of the node as a service of it, which goes on, and ends with the node.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(crate) fn service(&self, name: &'static str, words: &[&str]) -> Result<()> {
+        let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+        Part::start(&self.node, &self.given.dir, name, &words).map(drop)
+    }
+
+    /// Ends a service of the node.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub(crate) fn end_service(&self, name: &'static str) -> Result<()> {
+        Part::of(&self.node, &self.given.dir, name)?.stop(Signal::Term)
+    }
+
     /// Runs a program of the node, where its files are.
     ///
     /// # Errors
@@ -241,6 +258,11 @@ impl Cluster {
     /// The node's files, as a path from outside.
     pub(crate) fn node_root(&self) -> PathBuf {
         self.node.root()
+    }
+
+    /// A command with the node's files, which is no process of the node: it can be ended from here.
+    pub(crate) fn beside_node(&self, program: &str) -> Command {
+        self.node.beside(program)
     }
 
     /// Runs containerd's `ctr`.

@@ -1,6 +1,6 @@
 //! Installing devgate as an admin does: the image's archive, the component on the node, the chart with a policy.
 
-use crate::archive::digest;
+use crate::archive::{self, digest};
 use crate::cluster::Cluster;
 use crate::part::Signal;
 use crate::process;
@@ -79,22 +79,47 @@ plugins:
         Ok(())
     }
 
+    /// Gives the node another image, of the same program, and says its name.
+    ///
+    /// # Errors
+    /// When containerd does not take it.
+    pub(crate) fn bring_other_image(&self) -> Result<String> {
+        let name = format!("{REPOSITORY}:other");
+        let file = self.given.dir.join("work/other.tar");
+        archive::write(&file, &name, &[("devgate", &self.given.program)], &["/devgate"])?;
+        self.load(&file)?;
+        Ok(name)
+    }
+
     /// Installs it, and does not wait.
     ///
     /// # Errors
     /// When any step fails.
     pub(crate) fn install(&self) -> Result<()> {
-        self.bring_image(&self.version()?)?;
+        self.install_with(&self.policy()?)
+    }
+
+    /// The same with another policy.
+    ///
+    /// # Errors
+    /// When any step fails.
+    pub(crate) fn install_with(&self, policy: &str) -> Result<()> {
         self.bring_component()?;
+        self.install_without_component(policy)
+    }
+
+    /// The same on a node that the component has not come to.
+    ///
+    /// # Errors
+    /// When any step fails.
+    pub(crate) fn install_without_component(&self, policy: &str) -> Result<()> {
+        self.bring_image(&self.version()?)?;
         let namespace = "
 apiVersion: v1
 kind: Namespace
 metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privileged}}";
         self.apply(namespace)?;
-        self.helm(
-            &["install", "devgate", &self.given.chart.display().to_string()],
-            &self.policy()?,
-        )
+        self.helm(&["install", "devgate", &self.given.chart.display().to_string()], policy)
     }
 
     /// Installs it, until the node shows every disk.
@@ -167,16 +192,22 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     /// When that does not come about.
     pub(crate) fn fresh(&mut self) -> Result<()> {
         self.in_order()?;
-        if self.is_installed() {
-            self.bring_component()?;
-            let config = self.get("/api/v1/namespaces/devgate/configmaps/devgate-policy")?;
-            if config["data"]["disks.yaml"] != Value::String(self.policy()?) {
-                self.change_policy(&self.policy()?)?;
-            }
-            self.devgate_is_ready(60)?;
-            return self.allocatable(self.disks.names().len(), 90);
+        if self.is_installed() && self.as_at_first().is_ok() {
+            return Ok(());
         }
+        // What an earlier scenario left is not worth more.
+        self.uninstall()?;
         self.install_and_wait()
+    }
+
+    fn as_at_first(&self) -> Result<()> {
+        self.bring_component()?;
+        let config = self.get("/api/v1/namespaces/devgate/configmaps/devgate-policy")?;
+        if config["data"]["disks.yaml"] != Value::String(self.policy()?) {
+            self.change_policy(&self.policy()?)?;
+        }
+        self.devgate_is_ready(30)?;
+        self.allocatable(self.disks.names().len(), 60)
     }
 
     fn in_order(&mut self) -> Result<()> {

@@ -7,6 +7,26 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+/// Opens every disk in a container: those whose nodes it has, and those whose nodes it makes.
+const OPEN: &str = "
+for number in NUMBERS; do
+    node=/dev/loop$number
+    if [ -e $node ]; then
+        echo has loop$number
+        [ $(busybox stat -c %t:%T $node) = $(busybox printf 7:%x $number) ] || echo wrong $node: another device
+        said=$(busybox head -c 1 $node 2>&1) || echo wrong $node: is not opened: $said
+    else
+        busybox mknod /own b 7 $number
+        said=$(busybox head -c 1 /own 2>&1) && echo wrong $node: is opened and was not given
+        case $said in *'Operation not permitted'*) ;; *) echo wrong $node: $said;; esac
+        busybox rm /own
+    fi
+done
+for node in /dev/loop*; do
+    case \" NUMBERS \" in *\" ${node#/dev/loop} \"*) ;; *) [ -e $node ] && echo has ${node#/dev/};; esac
+done
+true";
+
 impl Cluster {
     /// The manifest of a pod that asks for so many disks and sleeps.
     pub(crate) fn manifest(name: &str, disks: usize) -> Value {
@@ -114,40 +134,32 @@ impl Cluster {
         self.kubectl(&["exec", name, "--", "/bin/sh", "-c", &format!("PATH=/bin; {line}")])
     }
 
-    /// The disks that a container has: those whose nodes are in its `/dev`.
-    ///
-    /// # Errors
-    /// When the container does not answer.
-    pub(crate) fn disks_of(&self, name: &str) -> Result<BTreeSet<String>> {
-        let nodes = self.in_pod(name, "busybox ls /dev")?;
-        Ok(nodes
-            .split_whitespace()
-            .filter(|node| node.starts_with("loop"))
-            .map(str::to_owned)
-            .collect())
-    }
-
     /// Fails unless the container has exactly so many disks: their nodes are in its `/dev`, it reads from each what is on it, the kernel
     /// refuses it every other one, and pod-resources names the same. Gives their names.
     ///
     /// # Errors
     /// With what is not so.
     pub(crate) fn has_exactly(&self, name: &str, disks: usize) -> Result<BTreeSet<String>> {
-        let has = self.disks_of(name)?;
+        let numbers: Vec<_> = self
+            .disks
+            .names()
+            .iter()
+            .map(|disk| disk.trim_start_matches("loop"))
+            .collect();
+        let line = OPEN.replace("NUMBERS", &numbers.join(" "));
+        // A kubelet that was started just now does not know its pods yet.
+        let says = until(&format!("pod {name} to answer"), 30, || self.in_pod(name, &line))?;
+        let has: BTreeSet<_> = says
+            .lines()
+            .filter_map(|line| line.strip_prefix("has "))
+            .map(str::to_owned)
+            .collect();
         if has.len() != disks {
             bail!("pod {name} asked for {disks} disks and has the nodes of {has:?}");
         }
-        for disk in &has {
-            let says = self.opens(name, disk, &format!("/dev/{disk}"))?;
-            if !says.is_empty() {
-                bail!("pod {name}: {disk}, which it has, is not opened: {says}");
-            }
-        }
-        for other in self.disks.names().iter().filter(|disk| !has.contains(*disk)) {
-            let says = self.opens(name, other, "/x")?;
-            if !says.contains("Operation not permitted") {
-                bail!("pod {name}: the kernel does not refuse it {other}: {says:?}");
-            }
+        let wrong: Vec<_> = says.lines().filter(|line| line.starts_with("wrong ")).collect();
+        if !wrong.is_empty() {
+            bail!("pod {name}: {}", wrong.join("; "));
         }
         let told = self.pod_resources()?;
         let told = told.get(&format!("default/{name}")).cloned().unwrap_or_default();
@@ -155,18 +167,6 @@ impl Cluster {
             bail!("pod {name} has {has:?}, and pod-resources says {told:?}");
         }
         Ok(has)
-    }
-
-    /// Opens a disk's node in a container, where it is made if it is not there, and gives what was said against it.
-    fn opens(&self, name: &str, disk: &str, node: &str) -> Result<String> {
-        let number = disk.trim_start_matches("loop");
-        let minor = format!("{:x}", number.parse::<u32>()?);
-        let line = format!(
-            "[ -e {node} ] || busybox mknod {node} b 7 {number}; \
-             [ $(busybox stat -c %t:%T {node}) = 7:{minor} ] || echo another node; \
-             busybox head -c 1 {node} 2>&1; case {node} in /dev/*) ;; *) busybox rm -f {node};; esac"
-        );
-        self.in_pod(name, &line)
     }
 
     /// What the pod's status says of the health of its disks: id and health.

@@ -39,7 +39,7 @@ impl Cluster {
     /// # Errors
     /// When `ctr` cannot be started.
     pub(crate) fn watch_runtime(&self) -> Result<Watch> {
-        let mut events = self.on_node("ctr");
+        let mut events = self.beside_node("ctr");
         events.args([
             "--address",
             "/run/containerd/containerd.sock",

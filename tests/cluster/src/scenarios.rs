@@ -8,7 +8,7 @@
 //! | | |
 //! | --- | --- |
 //! | wait | `until(what, seconds, ask)`, `stays(seconds, ask)`, `timed(run)` |
-//! | pods | `make_pod`, `run_pod(name, disks)`, `runs`, `delete_pod`, `in_pod(name, line)`, `has_exactly(name, disks)` (gives the disks), `disks_of`, `health`, `restarts` |
+//! | pods | `make_pod`, `run_pod(name, disks)`, `runs`, `delete_pod`, `in_pod(name, line)`, `has_exactly(name, disks)` (gives the disks), `health`, `restarts` |
 //! | the node | `allocatable(disks, seconds)`, `node_has("capacity", resource)`, `pod_resources()`, `node(&[program, …])`, `file("/path/of/the/node")` to read or write, `ctr(&[…])` |
 //! | devgate | `install`, `uninstall`, `change_policy(text)` over `policy()`, `ready`, `devgate_is_ready`, `in_devgate(&["status"])`, `metric(name, &[label])`, `probe("/readyz")` |
 //! | hardware | `disks.names()`, `disks.pull(name)`, `disks.plug(name)` |
@@ -17,8 +17,18 @@
 //! | the API | `get(path)`, `list(path)`, `apply(yaml)`, `kubectl(&[…])` |
 //! | figures | `note(text)` is told at the end |
 
+mod admins;
+mod churn;
+mod empty;
 mod install;
+mod kubelet;
+mod late;
+mod mistakes;
 mod pods;
+mod reboot;
+mod reinstall;
+mod rollout;
+mod uninstall;
 mod unplug;
 
 use crate::cluster::Cluster;
@@ -55,5 +65,71 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "a device that goes and comes is in the node's and the pod's status",
         bare: false,
         play: unplug::play,
+    },
+    Scenario {
+        name: "kubelet",
+        about: "five TERM and five KILL of the kubelet: pods keep what they have",
+        bare: false,
+        play: kubelet::play,
+    },
+    Scenario {
+        name: "rollout",
+        about: "devgate's pod deleted, rolled out to another image, rolled back",
+        bare: false,
+        play: rollout::play,
+    },
+    Scenario {
+        name: "reboot",
+        about: "the node boots, with devgate in a pod",
+        bare: false,
+        play: reboot::in_a_pod,
+    },
+    Scenario {
+        name: "reboot-service",
+        about: "the node boots, with devgate as a service before the kubelet",
+        bare: false,
+        play: reboot::as_a_service,
+    },
+    Scenario {
+        name: "reinstall",
+        about: "uninstalled while pods hold devices, and installed again",
+        bare: false,
+        play: reinstall::play,
+    },
+    Scenario {
+        name: "churn",
+        about: "pods come and go under restarts: nothing is given twice",
+        bare: false,
+        play: churn::play,
+    },
+    Scenario {
+        name: "mistakes",
+        about: "a wrong policy, a wrong digest, a resource removed in use: the old one goes on, and the admin sees it",
+        bare: false,
+        play: mistakes::play,
+    },
+    Scenario {
+        name: "empty",
+        about: "a plugin that lists nothing keeps nobody from being ready",
+        bare: true,
+        play: empty::play,
+    },
+    Scenario {
+        name: "late",
+        about: "a component that comes late is loaded as it comes",
+        bare: true,
+        play: late::play,
+    },
+    Scenario {
+        name: "uninstall",
+        about: "cleanup takes nothing from a pod, and leaves what the docs say",
+        bare: false,
+        play: uninstall::play,
+    },
+    Scenario {
+        name: "admins",
+        about: "the steps of docs/admins.md, as written",
+        bare: true,
+        play: admins::play,
     },
 ];

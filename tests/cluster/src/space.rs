@@ -202,6 +202,13 @@ impl Space {
         command
     }
 
+    /// A program with its files and network, whose id is that of the command: it can be ended.
+    pub(crate) fn beside(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["-t", &self.pid, "--mount", "--net", "--"]).arg(program);
+        command
+    }
+
     /// A program of this machine's files, in their network.
     pub(crate) fn in_network(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("nsenter");

@@ -1,0 +1,81 @@
+//! Uninstalling: cleanup refuses while a pod holds a device, and goes on by itself when it is gone; then nothing of devgate is left on the node.
+
+use crate::cluster::Cluster;
+use crate::devgate::DISK;
+use crate::wait::{stays, until};
+use anyhow::{Result, bail};
+
+pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
+    cluster.run_pod("holder", 1)?;
+    let had = cluster.has_exactly("holder", 1)?;
+    cluster.uninstall()?;
+    let manifest = cluster
+        .given
+        .root
+        .join("deploy/kustomize/cleanup")
+        .display()
+        .to_string();
+    cluster.kubectl(&["apply", "-k", &manifest])?;
+    let result = clean(cluster, &had).and_then(|()| {
+        cluster
+            .kubectl(&[
+                "-n",
+                "devgate-cleanup",
+                "rollout",
+                "status",
+                "daemonset/devgate-cleanup",
+                "--timeout=120s",
+            ])
+            .map(drop)
+    });
+    cluster.kubectl(&["delete", "-k", &manifest, "--timeout=60s"])?;
+    result?;
+    for (folder, ours) in [("/var/lib/kubelet/device-plugins", "devgate"), ("/var/lib/devgate", "")] {
+        let left = cluster.node(&["ls", "-A", folder]).unwrap_or_default();
+        let left: Vec<_> = left
+            .lines()
+            .filter(|name| name.contains(ours) && *name != "components.d")
+            .collect();
+        if !left.is_empty() {
+            bail!("{folder}: {left:?} are left");
+        }
+    }
+    // The kubelet's own memory of the resource, as the page says.
+    until("the node to have none for pods", 30, || {
+        match cluster.node_has("allocatable", DISK)? {
+            Some(0) => Ok(()),
+            amount => bail!("the node has {amount:?}"),
+        }
+    })
+}
+
+/// The pod's init container is refused while a pod holds a device, and says so in its status.
+fn clean(cluster: &Cluster, had: &std::collections::BTreeSet<String>) -> Result<()> {
+    let told = until("cleanup to refuse", 60, || {
+        let pods = cluster.list("/api/v1/namespaces/devgate-cleanup/pods")?;
+        for pod in &pods {
+            if pod["status"]["phase"] == "Running" {
+                return Ok(None);
+            }
+            let container = &pod["status"]["initContainerStatuses"][0];
+            for state in ["state", "lastState"] {
+                if let Some(message) = container[state]["terminated"]["message"].as_str() {
+                    return Ok(Some(message.to_owned()));
+                }
+            }
+        }
+        bail!("{} pods of it, and none has ended", pods.len())
+    })?;
+    let Some(told) = told else {
+        bail!("cleanup took away what was handed out, while a pod holds {had:?}");
+    };
+    println!("cleanup says: {told}");
+    stays(5, || {
+        let has = cluster.pod_resources()?.remove("default/holder").unwrap_or_default();
+        if has != *had {
+            bail!("the pod had {had:?}, and has {has:?}");
+        }
+        Ok(())
+    })?;
+    cluster.delete_pod("holder")
+}
