@@ -132,14 +132,14 @@ pub(crate) const LIMITS: Section = Section {
             "1MiB",
             ByteSize::kib(4),
             ByteSize::mib(64),
-            "Bytes passed between component and host. Grows with the number of granted devices.",
+            "Bytes passed between component and host, what is written to WASI's standard streams included. Grows with the number of granted devices.",
         ),
         number(
             "host-calls",
             "10000",
             1,
             10_000_000,
-            "Calls to the host. Grows with the number of granted devices.",
+            "Calls to the host, writes to WASI's standard streams included. Grows with the number of granted devices.",
         ),
         size(
             "read",
