@@ -172,6 +172,7 @@ async fn serve(
         plugins: plugins.watch(),
         front_end: config.watch.clone(),
         holders: plugins.holders().clone(),
+        memory: memory.clone(),
         reloads: reloader.reloads(),
         started: When::now(),
         store,

@@ -13,8 +13,8 @@ pub(crate) use well::{Unwell, summary};
 
 use crate::reload::{InForce, Reloads};
 use devgate_kubelet::{FrontEndWatch, RegistrationStatus};
-use devgate_plugin::HoldersFeed;
 use devgate_plugin::status::{PluginStatus, Watch, When};
+use devgate_plugin::{HoldersFeed, Memory};
 use devgate_registry::{Counts, Store};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,6 +25,7 @@ pub(crate) struct Watching {
     pub(crate) plugins: Watch,
     pub(crate) front_end: FrontEndWatch,
     pub(crate) holders: HoldersFeed,
+    pub(crate) memory: Memory,
     pub(crate) reloads: Reloads,
     pub(crate) started: When,
     pub(crate) store: Arc<Store>,
@@ -41,6 +42,9 @@ pub(crate) struct Report {
     pub(crate) now: When,
     /// The policy that is in force.
     pub(crate) policy: InForce,
+    /// Why no device is given that no pod has, if so: it is not known what pods have, or cannot be recorded what they get.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) closed: Option<String>,
     /// Whether it is known who has which device. Never, where this was not asked for on the node itself.
     pub(crate) holders_known: bool,
     /// The plugins, in the policy's order.
@@ -67,6 +71,7 @@ impl Watching {
             started: self.started,
             now: When::now(),
             policy: self.reloads.in_force().with(&plugins),
+            closed: self.memory.trouble().map(|why| why.to_string()),
             holders_known: holders.is_some(),
             plugins,
             kubelet: self.front_end.status(),

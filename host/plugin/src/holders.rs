@@ -40,28 +40,42 @@ pub struct Holders {
     pub begun: Instant,
 }
 
+/// What the source has given away by its own records, and the paths of the nodes that went with it, where they say which: those of all
+/// ids of one container together.
+pub type Records = BTreeMap<Offered, BTreeSet<String>>;
+
 /// A source of [`Holders`], and its reader.
 #[must_use]
 pub fn holders() -> (HoldersSource, HoldersFeed) {
     let (asked, sender) = (Arc::new(Notify::new()), watch::Sender::new(None));
+    let records = watch::Sender::new(None);
     let feed = HoldersFeed {
         newest: sender.subscribe(),
+        records: records.subscribe(),
         asked: Arc::clone(&asked),
         grace: GRACE,
     };
-    (HoldersSource { asked, sender }, feed)
+    let source = HoldersSource { asked, sender, records };
+    (source, feed)
 }
 
 /// Where somebody puts what was seen.
 pub struct HoldersSource {
     asked: Arc<Notify>,
     sender: watch::Sender<Option<Arc<Holders>>>,
+    records: watch::Sender<Option<Arc<Records>>>,
 }
 
 impl HoldersSource {
     /// Tells what was seen.
     pub fn tell(&self, holders: Holders) {
         self.sender.send_replace(Some(Arc::new(holders)));
+    }
+
+    /// Tells what the records say, before the first look: a host that has lost its own gives nothing until it knows. Not told where
+    /// they cannot be read; without any, nothing was given away.
+    pub fn tell_records(&self, records: Records) {
+        self.records.send_replace(Some(Arc::new(records)));
     }
 
     /// Waits until somebody wants to know more than the last look tells.
@@ -74,6 +88,7 @@ impl HoldersSource {
 #[derive(Clone)]
 pub struct HoldersFeed {
     newest: watch::Receiver<Option<Arc<Holders>>>,
+    records: watch::Receiver<Option<Arc<Records>>>,
     asked: Arc<Notify>,
     grace: Duration,
 }
@@ -106,6 +121,11 @@ impl HoldersFeed {
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<Option<Arc<Holders>>> {
         self.newest.clone()
+    }
+
+    /// To be told what the source's records say.
+    pub(crate) fn records(&self) -> watch::Receiver<Option<Arc<Records>>> {
+        self.records.clone()
     }
 
     /// Asks for another look, and does not wait for it.

@@ -54,7 +54,7 @@ pub use grants::{
     Withheld,
 };
 pub use hold::{Hold, NotAlone};
-pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, holders};
+pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
 pub use plugin::{LoadFailure, Loader};

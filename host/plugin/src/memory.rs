@@ -6,6 +6,7 @@
 
 mod file;
 mod forget;
+mod learn;
 mod past;
 mod reach;
 mod record;
@@ -18,15 +19,14 @@ use crate::state::Dir;
 use devgate_model::{ResourceName, escape};
 use devgate_policy::PluginPolicy;
 use file::File;
+use learn::Unknown;
+pub(crate) use learn::learn;
 use past::Past;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use tokio::sync::watch;
-
-/// The most ids that are remembered: more than the kubelet takes of a resource. Beyond it, nothing new is.
-const MOST_REMEMBERED: usize = 32_768;
+use tokio::sync::{Notify, watch};
 
 /// What was handed out. Cheap to clone; one per host.
 #[derive(Clone)]
@@ -39,8 +39,10 @@ struct Inner {
     known: Mutex<Known>,
     /// The turn to write: one at a time, however long the disk takes.
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// Counts ids that were forgotten.
+    /// Counts when ids were forgotten, or something else that may have kept units from being given was over or began.
     forgotten: watch::Sender<u64>,
+    /// Told when there is something to save that nobody waits for.
+    unsaved: Notify,
     /// The files that tell what was handed out, where somebody reads them.
     files: OnceLock<Files>,
 }
@@ -58,10 +60,25 @@ struct Known {
     boot: Option<String>,
     /// The ids that a plugin looks after.
     claimed: BTreeSet<Key>,
+    /// What is not known of what pods have, if so.
+    unknown: Option<Unknown>,
+    /// Why nothing can be saved, while that is so.
+    failing: Option<Arc<str>>,
 }
 
 /// Resource and id.
-type Key = (String, String);
+pub(crate) type Key = (String, String);
+
+/// What was noted.
+pub(crate) struct Noted {
+    /// What is to be saved before it is so.
+    pub(crate) unsaved: Option<save::Unsaved>,
+    /// The ids that nobody had before.
+    pub(crate) new: Vec<Key>,
+}
+
+/// What a file says, or why that is not known.
+type Read = Result<BTreeMap<Key, HandedOut>, String>;
 
 /// Why the memory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -74,10 +91,11 @@ pub struct MemoryError {
 impl Memory {
     /// The memory kept in `dir`, which is made if it is not there.
     ///
-    /// A file that cannot be understood is put aside and said to be: nothing is known then about what was handed out before.
+    /// A file that cannot be understood is put aside and said to be. Then, and where there is none, nothing is given until it is known what
+    /// pods have.
     ///
     /// # Errors
-    /// Where the directory cannot be made, read or written.
+    /// Where the directory cannot be made, read or written, or others can write in it; where a newer host wrote the file.
     pub fn open(dir: &Path) -> Result<Self, MemoryError> {
         let (file, handed_out) = Self::read(dir)?;
         Ok(Self::of(Some(file), handed_out))
@@ -89,10 +107,10 @@ impl Memory {
     /// As [`Self::open`].
     pub fn of_new_node(dir: &Path) -> Result<Self, MemoryError> {
         let (file, handed_out) = Self::read(dir)?;
-        Ok(Self::of(Some(file), Some(handed_out.unwrap_or_default())))
+        Ok(Self::of(Some(file), Ok(handed_out.unwrap_or_default())))
     }
 
-    fn read(dir: &Path) -> Result<(File, Option<BTreeMap<Key, HandedOut>>), MemoryError> {
+    fn read(dir: &Path) -> Result<(File, Read), MemoryError> {
         let failed = |why| MemoryError {
             dir: dir.to_owned(),
             why,
@@ -105,11 +123,15 @@ impl Memory {
     /// A memory that ends with the process.
     #[must_use]
     pub fn forgetful() -> Self {
-        Self::of(None, None)
+        Self::of(None, Ok(BTreeMap::new()))
     }
 
-    fn of(file: Option<File>, handed_out: Option<BTreeMap<Key, HandedOut>>) -> Self {
-        let (knew, handed_out) = (handed_out.is_some(), handed_out.unwrap_or_default());
+    fn of(file: Option<File>, handed_out: Read) -> Self {
+        let (unknown, handed_out) = match handed_out {
+            Ok(handed_out) => (None, handed_out),
+            Err(why) => (Some(Unknown::new(&why)), BTreeMap::new()),
+        };
+        let knew = unknown.is_none();
         let known = Known {
             past: Past::new(&handed_out, None),
             handed_out,
@@ -117,6 +139,8 @@ impl Memory {
             saved: 0,
             boot: None,
             claimed: BTreeSet::new(),
+            unknown,
+            failing: None,
         };
         Self(Arc::new(Inner {
             file,
@@ -124,6 +148,7 @@ impl Memory {
             known: Mutex::new(known),
             turn: Arc::default(),
             forgotten: watch::Sender::new(0),
+            unsaved: Notify::new(),
             files: OnceLock::new(),
         }))
     }
@@ -162,9 +187,17 @@ impl Memory {
         self.lock().handed_out.contains_key(&key(resource, unit))
     }
 
-    /// Whether it is known what was handed out before the host started. Who keeps nothing has nothing to know.
+    /// Whether it was known what was handed out before the host started. Who keeps nothing has nothing to know.
     pub(crate) fn knew(&self) -> bool {
-        self.0.knew || self.0.file.is_none()
+        self.0.knew
+    }
+
+    /// Why nothing is given that nobody has, if so: it is not known what pods have, or cannot be recorded what they get. Text for people.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Arc<str>> {
+        let known = self.lock();
+        let unknown = known.unknown.as_ref().map(Unknown::why);
+        unknown.or_else(|| known.failing.clone())
     }
 
     /// The files that tell what was handed out, where there are any.
@@ -214,7 +247,6 @@ impl Memory {
 
     /// Notes that these units are handed out. Returns what has to be saved, if anything is not: the same devices are handed
     /// out again and again, and that costs nothing. `unreleased` where a component is to release them.
-    #[must_use]
     pub(crate) fn note(
         &self,
         resource: &ResourceName,
@@ -222,22 +254,40 @@ impl Memory {
         units: &[Arc<UnitRecord>],
         policy: &PluginPolicy,
         unreleased: bool,
-    ) -> Option<save::Unsaved> {
-        let mut known = self.lock();
+    ) -> Noted {
+        let (mut known, mut new) = (self.lock(), Vec::new());
         for unit in units {
             let key = key(resource, unit);
             let now = HandedOut::of(unit, shared_nodes, policy)
                 .with_release(unreleased)
                 .with_boot(known.boot.as_deref());
             known.claimed.insert(key.clone());
-            let room = known.handed_out.len() < MOST_REMEMBERED || known.handed_out.contains_key(&key);
-            if room && known.handed_out.get(&key) != Some(&now) {
-                known.handed_out.insert(key, now);
+            if known.handed_out.get(&key) != Some(&now) {
+                let then = known.handed_out.insert(key.clone(), now.clone());
+                match then {
+                    None => new.push(key),
+                    // What it is made of is known now.
+                    Some(then) if then.recorded => known.past.insert(&key, now),
+                    Some(_) => {}
+                }
                 known.version += 1;
             }
         }
         drop(known);
-        self.unsaved()
+        Noted {
+            unsaved: self.unsaved(),
+            new,
+        }
+    }
+
+    /// These are not handed out after all.
+    pub(crate) fn take_back(&self, new: &[Key]) {
+        let mut known = self.lock();
+        for key in new {
+            known.handed_out.remove(key);
+            known.claimed.remove(key);
+        }
+        known.version += 1;
     }
 
     /// What is to be saved, if anything is not.

@@ -355,6 +355,7 @@ impl Plugin {
             let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
             let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
             self.shared.watcher.register(self.core.place, interest);
+            self.complete();
             self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
         }
         self.core.tenancy.meet(&self.inventory);

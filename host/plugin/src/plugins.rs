@@ -10,7 +10,7 @@ use crate::grants::Grants;
 use crate::holders::HoldersFeed;
 use crate::labels::{self, Desk};
 use crate::means::Means;
-use crate::memory::Memory;
+use crate::memory::{self, Memory};
 use crate::offer::Offers;
 use crate::overdue::Bounds;
 use crate::plugin::{Command, Loader, Plugin};
@@ -19,7 +19,7 @@ use crate::status::Watch;
 use crate::survey::Surveyed;
 use crate::tenancy::forget_orphans;
 use crate::watcher::Watcher;
-use devgate_model::PluginName;
+use devgate_model::{PluginName, ResourceName};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
 pub use failures::{Failures, MustEnd};
@@ -98,6 +98,16 @@ impl Plugins {
         let keep = ailments.clone().keep();
         let orphans = forget_orphans(around.memory.clone(), around.holders.clone());
         let threads = Threads::new(Bounds::default());
+        let save = around.memory.clone().keep_saved();
+        let learn = {
+            let (memory, feed, node) = (around.memory.clone(), around.holders.clone(), around.node.clone());
+            let policy = policy.clone();
+            let is_ours = move |resource: &ResourceName| {
+                let mut plugins = policy.plugins.values();
+                plugins.any(|plugin| plugin.grants_resource(resource))
+            };
+            memory::learn(memory, feed, node, is_ours)
+        };
         let mut plugins = Self {
             failures: Failures::new(threads.overdue.clone()),
             shared: Shared {
@@ -121,6 +131,8 @@ impl Plugins {
         };
         plugins.keepers.spawn(keep);
         plugins.keepers.spawn(orphans);
+        plugins.keepers.spawn(save);
+        plugins.keepers.spawn(learn);
         for policy in policy.plugins.values() {
             let calls = plugins.calls(policy, None);
             let place = plugins.next_place();

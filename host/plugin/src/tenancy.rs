@@ -162,20 +162,21 @@ impl Tenancy {
 
     /// Takes note of units that a look shows with a pod and nobody knew to be handed out: the memory was lost, or the look that
     /// took them for free did not see everybody.
-    fn adopt<'a>(&self, shown: impl IntoIterator<Item = (&'a ResourceName, &'a Snapshot)>, holders: &Holders) {
-        let mut tenants = self.lock();
-        for (resource, snapshot) in shown {
-            for unit in &snapshot.pool.units {
-                if tenants.contains_key(&unit.id) || !is_seen(resource, unit.id.as_str(), holders) {
-                    continue;
-                }
-                let tenant = Tenant {
-                    answers: ABSENT,
-                    ..Tenant::new(resource, &snapshot.pool, unit, self.version())
-                };
-                tenants.insert(unit.id.clone(), tenant);
+    /// Returns them.
+    fn adopt(&self, resource: &ResourceName, snapshot: &Snapshot, holders: &Holders) -> Vec<Arc<UnitRecord>> {
+        let (mut tenants, mut adopted) = (self.lock(), Vec::new());
+        for unit in &snapshot.pool.units {
+            if tenants.contains_key(&unit.id) || !is_seen(resource, unit.id.as_str(), holders) {
+                continue;
             }
+            let tenant = Tenant {
+                answers: ABSENT,
+                ..Tenant::new(resource, &snapshot.pool, unit, self.version())
+            };
+            tenants.insert(unit.id.clone(), tenant);
+            adopted.push(Arc::clone(unit));
         }
+        adopted
     }
 
     /// The next version of a unit.
@@ -219,7 +220,7 @@ impl Tenancy {
     }
 
     /// Takes note that nobody has these any more.
-    fn clean(&self, ids: &[UnitId]) {
+    pub(crate) fn clean(&self, ids: &[UnitId]) {
         let mut tenants = self.lock();
         for id in ids {
             tenants.remove(id);

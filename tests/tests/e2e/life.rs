@@ -134,6 +134,41 @@ async fn probed(address: &str, path: &str) -> anyhow::Result<String> {
     Ok(answer)
 }
 
+/// What a newer version wrote is not put aside by an older one, which would give away what pods have.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_newer_version_remembers_is_left_alone() -> anyhow::Result<()> {
+    let mut host = started().await?;
+    host.end(Signal::TERM).await?;
+    let (file, text) = (
+        host.dir().join("state/handed-out.json"),
+        r#"{"version": 2, "units": []}"#,
+    );
+    std::fs::write(&file, text)?;
+    host.spawn()?;
+    host.logged(|line| line.message.contains("a newer one wrote it"))
+        .await?;
+    assert_eq!(host.ended().await?.code(), Some(4));
+    assert_eq!(std::fs::read_to_string(file)?, text);
+    Ok(())
+}
+
+/// A disk that is full, or broken: what could not be recorded would be given twice after a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn while_nothing_can_be_recorded_nothing_new_is_given_and_all_say_so() -> anyhow::Result<()> {
+    let host = started().await?;
+    let pod = |name: &str| Pod::new(name, &[("devgate.dev/bench0", 1)]);
+    host.kubelet.admit(&pod("first")).await?;
+    let file = host.dir().join("state/handed-out.json");
+    std::fs::remove_file(&file)?;
+    std::fs::create_dir_all(file.join("in the way"))?;
+    assert!(host.kubelet.admit(&pod("second")).await.is_err());
+    host.allocatable("devgate.dev/bench0", 1).await?;
+    std::fs::remove_dir_all(&file)?;
+    host.allocatable("devgate.dev/bench0", 2).await?;
+    host.kubelet.admit(&pod("third")).await?;
+    Ok(())
+}
+
 /// The log is one JSON object for each event where nobody watches, and says what was granted to whom.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_is_readable_by_machines() -> anyhow::Result<()> {

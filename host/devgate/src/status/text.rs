@@ -26,6 +26,9 @@ pub(super) fn of(report: &Report) -> String {
             refused.why.replace('\n', "\n  ")
         );
     }
+    if let Some(why) = &report.closed {
+        let _ = writeln!(text, "state: {why}");
+    }
     if !report.policy.fewer.is_empty() {
         let since = short(report.policy.since.ago(report.now));
         let _ = writeln!(

@@ -41,7 +41,12 @@ fn host(report: &Report) -> Vec<MetricFamily> {
         "1 while another policy is refused and the one before it is in force, else 0.",
     );
     add(&mut refused, &[], f64::from(u8::from(report.policy.refused.is_some())));
-    vec![build, applied, refused]
+    let mut closed = gauge(
+        "devgate_state_closed",
+        "1 while no device is given that no pod has, because it is not known what pods have or cannot be recorded what they get, else 0.",
+    );
+    add(&mut closed, &[], f64::from(u8::from(report.closed.is_some())));
+    vec![build, applied, refused, closed]
 }
 
 /// Under the names that all of Prometheus' own libraries use, where there is one.

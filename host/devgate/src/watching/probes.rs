@@ -23,6 +23,7 @@ fn hangs(plugins: &[(String, Duration)], front_end: Option<Duration>) -> Vec<Str
 /// What is not yet decided: nothing, in a host that is ready.
 pub(crate) fn waits(report: &Report) -> Vec<String> {
     let mut waits = Vec::new();
+    waits.extend(report.closed.as_ref().map(|why| format!("state: {why}")));
     for plugin in &report.plugins {
         match plugin.state {
             State::Loading => {
@@ -78,6 +79,9 @@ mod tests {
     #[test]
     fn not_ready_is_what_is_not_decided_yet() {
         let mut now = report();
+        now.closed = Some("the disk is full".to_owned());
+        assert_eq!(waits(&now), ["state: the disk is full"]);
+        now.closed = None;
         now.plugins[0].state = State::Loading;
         assert_eq!(waits(&now), ["plugin edge: is loading"]);
         now.plugins[0].state = State::Serving;

@@ -13,6 +13,8 @@ use std::fmt;
 pub(crate) struct Unwell {
     /// Another policy is refused.
     policy: bool,
+    /// Nothing is given that no pod has.
+    closed: bool,
     /// Plugins that neither serve nor have nothing to do, by what they do instead.
     plugins: BTreeMap<State, usize>,
     /// Devices that are unhealthy.
@@ -55,6 +57,7 @@ impl Unwell {
     pub(super) fn of(report: &Report) -> Self {
         let mut unwell = Self {
             policy: report.policy.refused.is_some(),
+            closed: report.closed.is_some(),
             ..Self::default()
         };
         for plugin in &report.plugins {
@@ -125,6 +128,9 @@ impl fmt::Display for Summary {
         if self.unwell.policy {
             parts.push("another policy is refused".to_owned());
         }
+        if self.unwell.closed {
+            parts.push("no device is given that no pod has".to_owned());
+        }
         for (state, n) in &self.unwell.plugins {
             parts.push(part(*n, self.plugins, "plugin", state.as_str()));
         }
@@ -179,6 +185,9 @@ mod tests {
             since: When(UNIX_EPOCH),
         });
         assert_eq!(summary(&refused), "NOT well: another policy is refused");
+        let mut closed = well();
+        closed.closed = Some("the disk is full".to_owned());
+        assert_eq!(summary(&closed), "NOT well: no device is given that no pod has");
         assert_eq!(summary(&one()), "NOT well: 1 of 2 devices unhealthy");
         for (state, says) in [
             (State::Loading, "NOT well: 1 of 1 plugin loading"),

@@ -7,10 +7,14 @@ use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use devgate_model::{ResourceName, escape};
-use devgate_plugin::Offered;
+use devgate_plugin::{Offered, Records};
+use prost::Message as _;
 use serde_json::Value;
 
+use crate::api;
 use crate::front_end::FileId;
 use crate::standin::CHECKPOINT;
 
@@ -21,7 +25,7 @@ const MOST_BYTES: u64 = 64 << 20;
 pub(super) struct Record {
     path: PathBuf,
     of: Option<FileId>,
-    ids: Option<BTreeSet<Offered>>,
+    ids: Option<Records>,
     said: bool,
 }
 
@@ -37,7 +41,18 @@ impl Record {
 
     /// What is in it.
     pub(super) fn ids(&self) -> Option<BTreeSet<Offered>> {
-        self.ids.clone()
+        Some(self.ids.as_ref()?.keys().cloned().collect())
+    }
+
+    /// What is in it before anything was asked, with the paths that went with each id: nothing where there is no file, as on a node
+    /// whose kubelet has given nothing away yet.
+    pub(super) async fn first(&mut self) -> Option<Records> {
+        self.read().await;
+        let is_absent = || {
+            let look = std::fs::symlink_metadata(&self.path);
+            look.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        self.ids.clone().or_else(|| is_absent().then(Records::new))
     }
 
     /// Looks again, on a thread that may wait.
@@ -68,7 +83,7 @@ impl Record {
     }
 }
 
-fn read(path: &Path) -> io::Result<BTreeSet<Offered>> {
+fn read(path: &Path) -> io::Result<Records> {
     let mut text = Vec::new();
     std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut text)?;
     parse(&text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
@@ -76,7 +91,7 @@ fn read(path: &Path) -> io::Result<BTreeSet<Offered>> {
 
 /// Every id of every entry: `{"Data":{"PodDeviceEntries":[{"ResourceName":…,"DeviceIDs":{"<numa>":[…]}}]}}`, where up to 1.19
 /// the ids were one list, and no entries are `null`.
-fn parse(text: &[u8]) -> Result<BTreeSet<Offered>, String> {
+fn parse(text: &[u8]) -> Result<Records, String> {
     let file: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     let odd = |what: &str| format!("no checkpoint of a kubelet that is known here: {what}");
     let data = file.get("Data").ok_or_else(|| odd("no Data"))?;
@@ -85,7 +100,7 @@ fn parse(text: &[u8]) -> Result<BTreeSet<Offered>, String> {
         Some(Value::Null) => &[],
         _ => return Err(odd("no PodDeviceEntries")),
     };
-    let mut ids = BTreeSet::new();
+    let mut ids = Records::new();
     for entry in entries {
         let resource = entry.get("ResourceName").and_then(Value::as_str);
         let resource = resource.ok_or_else(|| odd("an entry without a ResourceName"))?;
@@ -97,6 +112,7 @@ fn parse(text: &[u8]) -> Result<BTreeSet<Offered>, String> {
         let Ok(resource) = ResourceName::try_new(resource) else {
             continue;
         };
+        let paths = paths(entry);
         // What is not understood may be an id that a pod has.
         for list in lists {
             let list = match list {
@@ -106,11 +122,20 @@ fn parse(text: &[u8]) -> Result<BTreeSet<Offered>, String> {
             };
             for id in list {
                 let id = id.as_str().ok_or_else(|| odd("an id that is no text"))?;
-                ids.insert((resource.clone(), id.to_owned()));
+                let of = ids.entry((resource.clone(), id.to_owned())).or_default();
+                of.extend(paths.iter().cloned());
             }
         }
     }
     Ok(ids)
+}
+
+/// The paths on the node that the kept answer of an entry names; none where it cannot be read.
+fn paths(entry: &Value) -> BTreeSet<String> {
+    let text = entry.get("AllocResp").and_then(Value::as_str).unwrap_or_default();
+    let answer = STANDARD.decode(text).unwrap_or_default();
+    let answer = api::ContainerAllocateResponse::decode(answer.as_slice()).unwrap_or_default();
+    answer.devices.into_iter().map(|device| device.host_path).collect()
 }
 
 #[cfg(test)]
@@ -123,12 +148,33 @@ mod tests {
             |entries: &str| parse(format!(r#"{{"Data":{{"PodDeviceEntries":{entries}}},"Checksum":1}}"#).as_bytes());
         let gpu = |id: &str| (ResourceName::try_new("vendor.com/gpu").unwrap(), id.to_owned());
         let new = r#"[{"PodUID":"p","ResourceName":"vendor.com/gpu","DeviceIDs":{"-1":["a"],"0":["b","a"]},"AllocResp":"CgYK"}]"#;
-        assert_eq!(of(new).unwrap(), [gpu("a"), gpu("b")].into());
+        let ids = |entries: &str| of(entries).unwrap().into_keys().collect::<BTreeSet<_>>();
+        assert_eq!(ids(new), [gpu("a"), gpu("b")].into());
         let old = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":["a"]},{"ResourceName":"odd","DeviceIDs":null}]"#;
-        assert_eq!(of(old).unwrap(), [gpu("a")].into());
+        assert_eq!(ids(old), [gpu("a")].into());
         let nothing = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":{"0":null}}]"#;
-        assert_eq!(of(nothing).unwrap(), BTreeSet::new());
-        assert_eq!(of("null").unwrap(), BTreeSet::new());
+        assert_eq!(ids(nothing), BTreeSet::new());
+        assert_eq!(ids("null"), BTreeSet::new());
+    }
+
+    #[test]
+    fn the_paths_of_a_kept_answer_go_with_each_of_its_ids() {
+        let answer = api::ContainerAllocateResponse {
+            devices: vec![api::DeviceSpec {
+                container_path: "/dev/inside".to_owned(),
+                host_path: "/dev/outside".to_owned(),
+                permissions: "rw".to_owned(),
+            }],
+            ..api::ContainerAllocateResponse::default()
+        };
+        let answer = STANDARD.encode(answer.encode_to_vec());
+        let of = |answer: &str| {
+            let entry = format!(r#"{{"ResourceName":"a.b/c","DeviceIDs":{{"0":["x"]}},"AllocResp":"{answer}"}}"#);
+            let records = parse(format!(r#"{{"Data":{{"PodDeviceEntries":[{entry}]}}}}"#).as_bytes()).unwrap();
+            records.into_values().flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(of(&answer), ["/dev/outside"]);
+        assert_eq!((of("no base64"), of("CgYK")), (vec![], vec![]));
     }
 
     #[test]
@@ -152,6 +198,11 @@ mod tests {
         let mut record = Record::new(dir.path());
         record.read().await;
         assert_eq!(record.ids(), None, "no file says nothing");
+        assert_eq!(
+            record.first().await,
+            Some(Records::new()),
+            "but that nothing was given away"
+        );
         let write = |ids: &str| {
             let text =
                 format!(r#"{{"Data":{{"PodDeviceEntries":[{{"ResourceName":"vendor.com/gpu","DeviceIDs":{ids}}}]}}}}"#);
@@ -168,6 +219,7 @@ mod tests {
             write(ids);
             record.read().await;
             assert_eq!(record.ids().map(|ids| ids.len()), count, "{ids}");
+            assert_eq!(record.first().await.map(|ids| ids.len()), count, "{ids}");
         }
     }
 }

@@ -376,7 +376,7 @@ async fn offer(plugins: &Plugins) -> std::sync::Arc<dyn crate::offer::Offer> {
 async fn an_allocation_is_told_of_or_fails() {
     let dir = tempfile::tempdir().unwrap();
     let told = dir.path().join("dp");
-    let memory = Memory::open(&dir.path().join("state"))
+    let memory = Memory::of_new_node(&dir.path().join("state"))
         .unwrap()
         .telling_in(&told)
         .unwrap();
@@ -402,7 +402,7 @@ async fn an_allocation_is_told_of_or_fails() {
 
     // After a restart of the node the directory is gone, and the kubelet does not ask again for what it has given away.
     fs::remove_dir_all(&told).unwrap();
-    let memory = Memory::open(&dir.path().join("state"))
+    let memory = Memory::of_new_node(&dir.path().join("state"))
         .unwrap()
         .telling_in(&told)
         .unwrap();

@@ -38,20 +38,24 @@ impl File {
         &self.0.dir
     }
 
-    /// What is in it; nothing where it is not there, or cannot be understood and was put aside.
-    pub(super) fn read(&self) -> io::Result<Option<BTreeMap<Key, HandedOut>>> {
-        let lost = "what was handed out before is not known";
+    /// What is in it, or why that is not known: it is not there, or cannot be understood and was put aside.
+    ///
+    /// # Errors
+    /// Where it cannot be read, and where a newer host wrote it: then it stays as it is.
+    pub(super) fn read(&self) -> io::Result<Result<BTreeMap<Key, HandedOut>, String>> {
         Ok(match self.0.read::<Content>()? {
-            Found::Nothing => None,
-            Found::Content(content) => Some(content.flat()),
+            Found::Nothing => Err(format!("there is no {NAME}")),
+            Found::Content(content) => Ok(content.flat()),
             Found::Newer(version) => {
-                let problem = format!("it has version {version}, this host reads {VERSION}");
-                self.0.put_aside(&problem, lost);
-                None
+                return Err(io::Error::other(format!(
+                    "{NAME} has version {version}, and this devgate reads {VERSION}: a newer one wrote it; run that one, or, where no pod \
+                     on the node has a device, remove the file"
+                )));
             }
             Found::Odd(problem) => {
+                let lost = "nothing is given until the kubelet's records say what pods have";
                 self.0.put_aside(&problem, lost);
-                None
+                Err(format!("{NAME} cannot be understood: {problem}"))
             }
         })
     }

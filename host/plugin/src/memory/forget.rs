@@ -84,17 +84,8 @@ impl Memory {
         if forgotten == 0 {
             return;
         }
-        self.0.forgotten.send_modify(|count| *count += 1);
-        let Some(unsaved) = self.unsaved() else { return };
-        tokio::spawn(async move {
-            if let Err(problem) = unsaved.save().await {
-                tracing::error!(
-                    family = "host",
-                    "what no pod has any more could not be taken out of what was handed out: {problem}; look at the state \
-                     directory (--state-dir)"
-                );
-            }
-        });
+        self.changed();
+        self.save_soon();
     }
 }
 
@@ -107,6 +98,7 @@ impl Known {
             self.handed_out.remove(key);
             self.past.forget(key);
         }
+        self.is_listed(&keys);
         let forgotten = before - self.handed_out.len();
         self.version += u64::from(forgotten > 0);
         forgotten

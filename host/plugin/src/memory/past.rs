@@ -20,6 +20,8 @@ pub(super) struct Past {
     own: Index,
     /// The same of what each shared with others.
     shared: Index,
+    /// The paths of the nodes of those of which only the kubelet's records tell.
+    recorded: Index,
 }
 
 #[derive(Default)]
@@ -43,13 +45,18 @@ impl Past {
     pub(super) fn new(handed_out: &BTreeMap<Key, HandedOut>, boot: Option<&str>) -> Self {
         let mut past = Self::default();
         for (key, unit) in handed_out {
-            let unit = unit.clone().in_boot(boot);
-            past.each(&unit, |index, name| {
-                index.entry(name.to_owned()).or_default().push(key.clone());
-            });
-            past.then.insert(key.clone(), unit);
+            past.insert(key, unit.clone().in_boot(boot));
         }
         past
+    }
+
+    /// This is known of one, in place of what was.
+    pub(super) fn insert(&mut self, key: &Key, unit: HandedOut) {
+        self.forget(key);
+        self.each(&unit, |index, name| {
+            index.entry(name.to_owned()).or_default().push(key.clone());
+        });
+        self.then.insert(key.clone(), unit);
     }
 
     /// No pod has it any more.
@@ -73,7 +80,12 @@ impl Past {
             self.pieces.each(place, &mut each);
         }
         for (shared, name) in unit.names() {
-            each(if shared { &mut self.shared } else { &mut self.own }, name);
+            let index = match shared {
+                _ if unit.recorded => &mut self.recorded,
+                true => &mut self.shared,
+                false => &mut self.own,
+            };
+            each(index, name);
         }
     }
 
@@ -101,7 +113,9 @@ impl Past {
             now.names().find_map(|(shared, name)| {
                 let what = || format!("node {}", devgate_model::escape(name, 80));
                 let own = against(&self.own, name, &what, !shared);
-                own.or_else(|| (!shared).then(|| against(&self.shared, name, &what, false)).flatten())
+                let shares = || against(&self.shared, name, &what, false);
+                let recorded = || against(&self.recorded, name, &what, false);
+                own.or_else(|| (!shared).then(|| shares().or_else(recorded)).flatten())
             })
         })
     }

@@ -34,6 +34,10 @@ pub(super) struct HandedOut {
     /// The boot that the nodes' numbers are of, where the kernel says which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     boot: Option<String>,
+    /// Whether only the kubelet's records tell of it: what it is made of is not known then, and its nodes are all that its container
+    /// got, shared ones among them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) recorded: bool,
 }
 
 /// One node as it was handed out.
@@ -112,6 +116,7 @@ impl HandedOut {
             replicas: policy.replicas,
             unreleased: false,
             boot: None,
+            recorded: false,
         };
         let pieces: BTreeSet<_> = unit.pieces.iter().map(|place| place.location().to_owned()).collect();
         let plain = pieces
@@ -122,6 +127,44 @@ impl HandedOut {
             pieces: (!plain).then_some(pieces),
             ..then
         }
+    }
+
+    /// What the kubelet's records tell of an id: the paths that went with it, with the places of what is there, and whether it was one of
+    /// several replicas.
+    pub(super) fn recorded<'a>(nodes: impl IntoIterator<Item = (&'a str, Option<String>)>, replica: bool) -> Self {
+        let node = |(path, device): (&str, _)| NodeThen {
+            path: path.to_owned(),
+            number: String::new(),
+            device,
+            shared: false,
+            own: false,
+            common: false,
+        };
+        Self {
+            nodes: nodes.into_iter().map(node).collect(),
+            backing: BTreeSet::new(),
+            shares: false,
+            part_of: None,
+            replicas: if replica { 2 } else { 1 },
+            unreleased: false,
+            boot: None,
+            pieces: None,
+            recorded: true,
+        }
+    }
+
+    /// Whether what the kubelet's records tell may be this unit: its own nodes are among those that they name.
+    pub(super) fn covers(&self, now: &Self) -> bool {
+        let named = |own: &NodeThen| self.nodes.iter().any(|node| node.path == own.path);
+        self.nodes.is_empty() || now.nodes.iter().filter(|node| !node.shared).all(named)
+    }
+
+    /// Takes out the nodes that are another one's own, of the same container.
+    pub(super) fn leave_out(&mut self, other: &Self) -> bool {
+        let before = self.nodes.len();
+        let is_other = |path: &str| other.nodes.iter().any(|node| !node.shared && node.path == path);
+        self.nodes.retain(|node| !is_other(&node.path));
+        before != self.nodes.len()
     }
 
     /// The same, with the boot that it was handed out in.
@@ -220,6 +263,10 @@ impl HandedOut {
     /// A number by itself says little: majors are given out anew at every boot. It counts where nothing else tells what a
     /// node is, neither its place in the tree nor what its unit is made of. A shared node that is not there now means nothing.
     pub(super) fn other_hardware(&self, now: &Self) -> Option<String> {
+        if self.recorded {
+            let other = "the kubelet's records say that it was handed out with other nodes than it has now";
+            return (!self.covers(now)).then(|| other.to_owned());
+        }
         if self.backing != now.backing {
             let place = |of: &Self| of.backing.iter().map(|at| last(at)).collect::<Vec<_>>().join(", ");
             return Some(format!(

@@ -12,21 +12,25 @@ use devgate_model::UnitId;
 use devgate_policy::Derived;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Devices whose health is logged one by one when it changes; more at once are counted.
 const LOGGED_AT_ONCE: usize = 16;
+/// How long nothing is offered while it is not known what pods have: the kubelet tells at once, if it is there.
+const LEARN_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Plugin {
     /// Offers what there is now, once the first enumeration and health check have succeeded. Returns whether it did: not as long as
     /// the plugins before this one in the policy may have some of it.
     pub(super) fn publish(&mut self) -> bool {
         let core = Arc::clone(&self.core);
-        if !self.is_its_turn() || (self.resources.is_empty() && self.failing.is_some()) {
+        if !self.is_its_turn() || (self.resources.is_empty() && (self.failing.is_some() || self.is_learning())) {
             return false;
         }
+        // First: what is known by now is compared with what there is then.
+        let closed = self.core.memory.trouble();
         self.follow_memory();
-        let outcomes = self.outcomes();
+        let outcomes = self.outcomes(closed.as_ref());
         self.log_outcomes(&outcomes);
         let settling = |(id, health): (&UnitId, &UnitHealth)| Some((id.clone(), health.settling()?));
         core.board.settles(self.health.iter().filter_map(settling));
@@ -100,6 +104,8 @@ impl Plugin {
     fn follow_memory(&mut self) {
         let forgotten = self.core.memory.times_forgotten();
         if std::mem::replace(&mut self.forgotten, forgotten) != forgotten {
+            self.complete();
+            self.core.tenancy.meet(&self.inventory);
             let (policy, memory) = (Arc::clone(self.policy()), &self.core.memory);
             self.drifted = self.inventory.drifted(&policy, memory);
             let claims = self.inventory.claims(&policy, memory);
@@ -107,11 +113,25 @@ impl Plugin {
         }
     }
 
+    /// Says what ids are made of that only the kubelet knows of.
+    pub(super) fn complete(&self) {
+        let lifecycle = self.calls.has_lifecycle();
+        self.core.memory.complete(&self.inventory, self.policy(), lifecycle);
+    }
+
+    /// Whether it may be known in a moment what pods have: then nothing has to be offered as unhealthy before.
+    fn is_learning(&self) -> bool {
+        self.shared.born.elapsed() < LEARN_PATIENCE && self.core.memory.trouble().is_some()
+    }
+
     /// Why each unit may not be handed out, if so: what is certain before what was said.
-    pub(super) fn outcomes(&self) -> HashMap<UnitId, Option<Arc<str>>> {
+    /// `closed` is why nothing is given that nobody has, if so.
+    pub(super) fn outcomes(&self, closed: Option<&Arc<str>>) -> HashMap<UnitId, Option<Arc<str>>> {
         let (lost, tenancy) = (self.core.ledger.lost(self.core.place), self.core.tenancy.problems());
         let stale = self.failing.as_ref().filter(|_| self.is_stale());
         let resting = self.core.breaker.problems(Instant::now());
+        // What pods have they keep.
+        let closed_to = |id: &UnitId| closed.filter(|_| !self.core.tenancy.has(id));
         let why = |id: &UnitId| {
             let host = lost
                 .get(id)
@@ -119,7 +139,8 @@ impl Plugin {
                 .or_else(|| self.problems.get(id))
                 .or_else(|| self.strayed.get(id).map(|strayed| &strayed.why))
                 .or_else(|| self.drifted.get(id))
-                .or_else(|| tenancy.get(id));
+                .or_else(|| tenancy.get(id))
+                .or_else(|| closed_to(id));
             match host.or(stale.map(|failing| &failing.reason)) {
                 Some(reason) => Some(Arc::clone(reason)),
                 None => {

@@ -29,7 +29,8 @@ impl Plugin {
     }
 
     async fn surveyed(&self, outcome: Outcome) -> Surveyed {
-        let (outcomes, lost) = (self.outcomes(), self.core.ledger.lost(self.core.place));
+        let closed = self.core.memory.trouble();
+        let (outcomes, lost) = (self.outcomes(closed.as_ref()), self.core.ledger.lost(self.core.place));
         let mut units = Vec::new();
         for (resource, pool) in &self.inventory.pools {
             for unit in &pool.units {

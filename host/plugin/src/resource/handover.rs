@@ -39,7 +39,7 @@ impl Resource {
             return Err(self.refused("a device went away while it was released"));
         }
         // On disk before anything is done to them: after a restart they are what they are now.
-        self.note(calls, snapshot, units).await;
+        self.note(calls, snapshot, units).await?;
         tenancy.given(&self.name, &snapshot.pool, units, !shared);
         hold.keep();
         let asked = snapshot.pool.asked(&self.name);
@@ -73,25 +73,36 @@ impl Resource {
     }
 
     /// Remembers across restarts that these are handed out.
-    pub(super) async fn note(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) {
+    ///
+    /// # Errors
+    /// Where it cannot be recorded that one is that nobody had before: a restart would give it to somebody else. What a pod has
+    /// already, it gets again.
+    pub(super) async fn note(
+        &self,
+        calls: &Calls,
+        snapshot: &Snapshot,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<(), AllocateError> {
         let (shared_nodes, policy) = (&snapshot.pool.shared_nodes, &calls.grants.policy);
         let memory = &self.core.memory;
-        if let Some(unsaved) = memory.note(&self.name, shared_nodes, units, policy, calls.has_lifecycle())
-            && let Err(problem) = unsaved.save().await
-        {
-            self.not_saved(&problem);
+        let noted = memory.note(&self.name, shared_nodes, units, policy, calls.has_lifecycle());
+        let Some(unsaved) = noted.unsaved else { return Ok(()) };
+        match unsaved.save().await {
+            Err(problem) if !noted.new.is_empty() => {
+                memory.take_back(&noted.new);
+                // Whoever looked meanwhile took them for handed out.
+                let is_new = |unit: &&Arc<UnitRecord>| noted.new.iter().any(|(_, id)| id == unit.id.as_str());
+                let new: Vec<_> = units.iter().filter(is_new).map(|unit| unit.id.clone()).collect();
+                self.core.tenancy.clean(&new);
+                let (plugin, name) = (self.core.name(), &self.name);
+                Err(AllocateError::Host(format!(
+                    "plugin {plugin}: resource {name}: what is handed out cannot be recorded: {problem}; look at the state directory \
+                     (--state-dir)"
+                )))
+            }
+            // That has been said.
+            _ => Ok(()),
         }
-    }
-
-    /// A full disk must not keep pods from their devices: what is lost is that the next start notices when these ids mean
-    /// other hardware, and releases what nobody is seen with.
-    fn not_saved(&self, problem: &std::io::Error) {
-        let plugin = self.core.name();
-        tracing::error!(
-            plugin,
-            family = "host",
-            "plugin {plugin}: what was handed out could not be saved, so that a restart does not know of it: {problem}; look at the state directory (--state-dir)"
-        );
     }
 
     /// Whether all were there while they were released.

@@ -1,9 +1,12 @@
 //! In the background: what no pod has any more is released, what failed is tried again.
 
+use crate::calls::Calls;
 use crate::holders::{Holders, HoldersFeed};
-use crate::resource::Core;
+use crate::inventory::UnitRecord;
+use crate::resource::{Core, Snapshot};
 use crate::tenancy::{Due, FIRST_LOOK, LAST_LOOK};
 use crate::watcher::Asked;
+use devgate_model::ResourceName;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,11 +67,11 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
 impl Core {
     /// Lets go of what this look and the one before saw with nobody, after another look that began later.
     async fn free_what_is_free(&self, feed: &HoldersFeed, holders: &Holders) {
-        let lifecycle = self.calls().has_lifecycle();
-        if lifecycle {
-            let shown = self.board.shown();
-            let shown = shown.iter().map(|(name, snapshot)| (name, &**snapshot));
-            self.tenancy.adopt(shown, holders);
+        let calls = self.calls();
+        let lifecycle = calls.has_lifecycle();
+        for (resource, snapshot) in &self.board.shown() {
+            let adopted = self.tenancy.adopt(resource, snapshot, holders);
+            self.keep(&calls, resource, snapshot, &adopted);
         }
         let due = self.tenancy.count(holders, feed.grace(), lifecycle);
         if due.is_empty() {
@@ -90,6 +93,21 @@ impl Core {
                 "plugin {plugin}: {freed} devices that no pod has any more are free again"
             );
         }
+    }
+
+    /// Pods have these, whoever gave them: nobody else gets them, now and after a restart.
+    fn keep(&self, calls: &Calls, resource: &ResourceName, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) {
+        if units.is_empty() {
+            return;
+        }
+        let policy = &calls.grants.policy;
+        for unit in units {
+            // Where somebody else has its hardware, that is said with the device.
+            drop(self.ledger.hold(self.place, vec![unit.claim(&snapshot.pool, policy)]));
+        }
+        let shared = &snapshot.pool.shared_nodes;
+        self.memory.note(resource, shared, units, policy, calls.has_lifecycle());
+        self.memory.save_soon();
     }
 
     /// How many of these are free now.

@@ -17,7 +17,10 @@ fn host(node: &Node, state: &Path, policy: &str, verdict: &Verdict) -> World {
     let verdict = verdict.clone();
     fake.health = Box::new(move |_, units| Ok(vec![verdict.clone(); units.len()]));
     let loader = FakeLoader::with([("fake.wasm", fake)]);
-    let plugins = Plugins::start(&parse(policy), around(node, loader, &Memory::open(state).unwrap()));
+    let plugins = Plugins::start(
+        &parse(policy),
+        around(node, loader, &Memory::of_new_node(state).unwrap()),
+    );
     World {
         node: node.clone(),
         plugins,

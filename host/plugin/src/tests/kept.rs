@@ -31,7 +31,7 @@ fn failure<T: std::fmt::Debug>(answer: Answered<T>) -> Failure {
 #[test]
 fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
     let (grants, means) = world(&memory);
     let in_moment = |moment: fn(&CallHost) -> Moment| {
         let mut host = host_with(Arc::clone(&grants), Arc::clone(&means));
@@ -66,14 +66,14 @@ fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
     let mut large = in_moment(|host| Moment::Health(host.ticket()));
     assert_eq!(failure(large.state_store(&[0; 65_537])).kind, FailureKind::Limit);
     // After a restart of the host it is there, and what was not stored is not.
-    let (grants, means) = world(&Memory::open(dir.path()).unwrap());
+    let (grants, means) = world(&Memory::of_new_node(dir.path()).unwrap());
     assert_eq!(host_with(grants, means).state_load().unwrap(), b"xxx");
 }
 
 #[test]
 fn a_disk_that_fails_is_the_admins_business() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
     let (grants, means) = world(&memory);
     // A directory where the file would be.
     std::fs::create_dir_all(dir.path().join("state/p/x")).unwrap();

@@ -45,7 +45,7 @@ async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     let world = start_with(
         POLICY,
         NODE,
-        &Memory::open(&state).unwrap(),
+        &Memory::of_new_node(&state).unwrap(),
         [("fake.wasm", Fake::gpus())],
     );
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
@@ -56,13 +56,13 @@ async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     let world = start_with(
         POLICY,
         NODE,
-        &Memory::open(&state).unwrap(),
+        &Memory::of_new_node(&state).unwrap(),
         [("fake.wasm", Fake::gpus())],
     );
     give(&world, "fake.com/gpu", &["0000:00:01.0", "0000:00:02.0"]).await;
     drop(world);
 
-    let (memory, node) = (Memory::open(&state).unwrap(), renumbered());
+    let (memory, node) = (Memory::of_new_node(&state).unwrap(), renumbered());
     let world = start_with(POLICY, &node, &memory, [("fake.wasm", Fake::gpus())]);
     let gpus = world.offer("fake.com/gpu").await;
     insta::assert_snapshot!(wait(&gpus, |list| list.devices.len() == 2).await, @r"
@@ -85,7 +85,7 @@ async fn what_was_handed_out_under_ids_of_another_kind_is_unhealthy() {
         let dir = tempfile::tempdir().unwrap();
         let start = |replicas: u32| {
             let policy = format!("{POLICY}    replicas: {replicas}\n");
-            let memory = Memory::open(dir.path()).unwrap();
+            let memory = Memory::of_new_node(dir.path()).unwrap();
             start_with(&policy, NODE, &memory, [("fake.wasm", Fake::gpus())])
         };
         give(&start(replicas), "fake.com/gpu", &[id]).await;
@@ -136,7 +136,7 @@ fn named(resource: &'static str, prefix: &'static str) -> Fake {
 async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
     let dir = tempfile::tempdir().unwrap();
     let second_alone = TWO.replace("  first:", "  unused:").replace("first.wasm", "none.wasm");
-    let open = || Memory::open(dir.path()).unwrap();
+    let open = || Memory::of_new_node(dir.path()).unwrap();
     let fakes = || {
         [
             ("first.wasm", named("fake.com/gpu", "a-")),
@@ -167,7 +167,7 @@ async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_that_was_handed_out_is_not_given_under_another_id() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Memory::open(dir.path()).unwrap();
+    let open = || Memory::of_new_node(dir.path()).unwrap();
     let world = start_with(POLICY, NODE, &open(), [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
     drop(world);
@@ -335,7 +335,7 @@ fn a_number_counts_in_the_boot_that_it_was_handed_out_in() {
              \"number\": \"c 10:232\"}}], \"backing\": []{boot}}}}}}}}}"
         );
         std::fs::write(dir.path().join("handed-out.json"), text).unwrap();
-        let memory = Memory::open(dir.path()).unwrap();
+        let memory = Memory::of_new_node(dir.path()).unwrap();
         memory.is_in_boot(now.map(str::to_owned));
         let kvm = "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}";
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
@@ -394,7 +394,7 @@ fn in_parts() -> String {
 /// What the list is after a restart, when the part `a` was handed out.
 async fn after_a_restart(policy: &str, fake: Fake) -> String {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Memory::open(dir.path()).unwrap();
+    let open = || Memory::of_new_node(dir.path()).unwrap();
     let world = start_with(&in_parts(), NODE, &open(), [("fake.wasm", cut("", false))]);
     give(&world, "fake.com/gpu", &["a"]).await;
     drop(world);
@@ -429,27 +429,213 @@ async fn what_was_handed_out_in_parts_is_not_given_under_another_id() {
     ");
 }
 
+/// A full disk, or a broken one: what is given without a record is given twice after a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_could_not_be_saved_is_saved_with_the_next_allocation() {
+async fn what_cannot_be_recorded_is_not_given_and_what_pods_have_stays() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
     let file = dir.path().join("handed-out.json");
-    // A directory in the file's place: not even root can put a file there.
-    std::fs::create_dir_all(file.join("in the way")).unwrap();
     let world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
+    assert_eq!(memory.trouble(), None);
+    std::fs::remove_file(&file).unwrap();
+    // A directory in the file's place: not even root can put a file there.
+    std::fs::create_dir_all(file.join("in the way")).unwrap();
+    let gpus = world.offer("fake.com/gpu").await;
+    let (held, free) = (strings(&["0000:00:01.0"]), strings(&["0000:00:02.0"]));
+    let refused = gpus.allocate(&free).await.unwrap_err();
+    assert!(refused.to_string().contains("cannot be recorded: "), "{refused}");
+    let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
+    assert!(
+        list.contains("0000:00:01.0 {1}\n") && list.contains("--state-dir"),
+        "{list}"
+    );
+    assert!(memory.trouble().unwrap().contains("cannot be recorded"));
+    gpus.allocate(&free).await.unwrap_err();
+    gpus.allocate(&held).await.unwrap();
     std::fs::remove_dir_all(&file).unwrap();
-    give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
-    assert!(std::fs::read_to_string(&file).unwrap().contains("0000:00:01.0"));
+    wait(&gpus, all_healthy).await;
+    assert_eq!(memory.trouble(), None);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("0000:00:01.0\": {") && !text.contains("0000:00:02.0\": {"),
+        "{text}"
+    );
+    gpus.allocate(&free).await.unwrap();
+}
+
+/// The records of a kubelet: resource, id, and the paths that went with it.
+fn records(of: &[(&str, &str, &[&str])]) -> crate::Records {
+    let one = |(resource, id, paths): &(&str, &str, &[&str])| {
+        let key = (
+            devgate_model::ResourceName::try_new(resource).unwrap(),
+            (*id).to_owned(),
+        );
+        (key, paths.iter().map(ToString::to_string).collect())
+    };
+    of.iter().map(one).collect()
+}
+
+/// What becomes of the file between two hosts.
+const LOSSES: [(&str, Option<&str>); 4] = [
+    ("gone", None),
+    ("torn", Some("{\"version\": 1, \"handed_")),
+    ("of no version", Some("{\"handed_out\": {}}")),
+    (
+        "with what this host does not know",
+        Some("{\"version\": 1, \"handed_out\": {}, \"more\": 1}"),
+    ),
+];
+
+/// The rival stands first in the policy, has the same hardware, or a part of it, under an id of its own, and the plugin whose pod has it is
+/// there or not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told() {
+    let gpu = "{subsystem: pci, name: \"0000:00:01.0\", use: offer, nodes: [{subsystem: drm, name: \"card*\"}]}";
+    let part = "{subsystem: drm, name: card0, use: offer, nodes: [{access: rw}]}";
+    let above = "{subsystem: pci, name: \"0000:00:01.0\", use: offer, nodes: [{subsystem: drm, name: \"render*\"}]}";
+    let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
+    for (n, (why, text)) in LOSSES.into_iter().enumerate() {
+        let (rival, subsystem) = [(gpu, "pci"), (part, "drm"), (above, "pci")][n % 3];
+        let policy = format!("{head}{}{}", entry("rival", rival), entry("good", gpu));
+        for there in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            if let Some(text) = text {
+                std::fs::write(dir.path().join("handed-out.json"), text).unwrap();
+            }
+            let mut fakes = vec![("rival.wasm", each_of("fake.com/rival", subsystem))];
+            fakes.extend(there.then(|| ("good.wasm", each_of("fake.com/good", "pci"))));
+            let (source, feed) = crate::holders::holders();
+            let memory = Memory::open(dir.path()).unwrap();
+            let node = devgate_node::Node::recorded("test", NODE).unwrap();
+            let around = crate::Surroundings {
+                holders: feed,
+                ..around(&node, FakeLoader::with(fakes), &memory)
+            };
+            let plugins = Plugins::start(&parse(&policy), around);
+            let world = World { node, plugins };
+            let rival = world.offer("fake.com/rival").await;
+            let list = wait(&rival, |list| !list.devices.is_empty()).await;
+            assert!(list.contains("it is not known yet what pods have"), "{why}: {list}");
+            assert!(memory.trouble().is_some());
+            source.tell_records(records(&[("fake.com/good", "good-0000:00:01.0", &["/dev/dri/card0"])]));
+            let told = |list: &Arc<crate::offer::DeviceList>| !show(list).contains("not known yet");
+            let list = wait(&rival, told).await;
+            assert!(list.contains("good-0000:00:01.0 of"), "{why}, {there}: {list}");
+            if there {
+                let good = world.offer("fake.com/good").await;
+                wait(&good, all_healthy).await;
+                good.allocate(&strings(&["good-0000:00:01.0"])).await.unwrap();
+            }
+            assert_eq!(memory.trouble(), None);
+            let list = show(&rival.devices().borrow());
+            assert!(list.contains("good-0000:00:01.0 of"), "{why}, {there}: {list}");
+        }
+    }
+}
+
+/// Its records cannot be read: what containers are seen to have says no more than ids.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::open(dir.path()).unwrap();
+    let (source, feed) = crate::holders::holders();
+    let node = devgate_node::Node::recorded("test", NODE).unwrap();
+    let policy = format!(
+        "{POLICY}{}",
+        entry(
+            "late",
+            "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}"
+        )
+    );
+    let around = crate::Surroundings {
+        holders: feed,
+        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory)
+    };
+    let plugins = Plugins::start(&parse(&policy), around);
+    let world = World { node, plugins };
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, |list| !list.devices.is_empty()).await;
+    let look = |ids: &[(&str, &str)]| {
+        let key = |(resource, id): &(&str, &str)| {
+            (
+                devgate_model::ResourceName::try_new(resource).unwrap(),
+                (*id).to_owned(),
+            )
+        };
+        crate::Holders {
+            seen: ids.iter().map(|id| (key(id), vec![])).collect(),
+            recorded: None,
+            poll: 1,
+            process: 1,
+            begun: std::time::Instant::now(),
+        }
+    };
+    source.tell(look(&[("fake.com/late", "late-kvm"), ("fake.com/gpu", "0000:00:01.0")]));
+    let list = wait(&gpus, |list| show(list).contains("late-kvm")).await;
+    assert!(list.contains("0000:00:01.0 {1}\n"), "what a pod has it keeps: {list}");
+    assert!(
+        memory
+            .trouble()
+            .unwrap()
+            .contains("a pod has late-kvm of fake.com/late")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_memory_that_cannot_be_written_costs_no_pod_its_device() {
+async fn a_first_start_is_no_fault() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::open(dir.path()).unwrap();
-    std::fs::create_dir_all(dir.path().join("handed-out.json/in the way")).unwrap();
-    let world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
-    give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
+    let (source, feed) = crate::holders::holders();
+    source.tell_records(records(&[("other.com/nic", "eth0", &["/dev/other"])]));
+    let node = devgate_node::Node::recorded("test", NODE).unwrap();
+    let around = crate::Surroundings {
+        holders: feed,
+        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory)
+    };
+    let plugins = Plugins::start(&parse(POLICY), around);
+    let world = World { node, plugins };
+    let gpus = world.offer("fake.com/gpu").await;
+    let first = wait(&gpus, |list| !list.devices.is_empty()).await;
+    assert_eq!(first, "0000:00:01.0 {1}\n0000:00:02.0 {}");
+    assert_eq!(memory.trouble(), None);
+}
+
+#[test]
+fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, text) = (dir.path().join("handed-out.json"), "{\"version\": 2, \"units\": []}");
+    std::fs::write(&file, text).unwrap();
+    let error = Memory::open(dir.path()).err().unwrap().to_string();
+    assert!(
+        error.contains("has version 2") && error.contains("a newer one wrote it"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+/// However many there are, each is remembered.
+#[test]
+fn no_id_is_left_out_of_what_is_remembered() {
+    let memory = Memory::forgetful();
+    let policy = plugin_policy(POLICY);
+    let resource = devgate_model::ResourceName::try_new("fake.com/gpu").unwrap();
+    let unit = |n: u32| {
+        Arc::new(crate::inventory::UnitRecord {
+            id: devgate_model::UnitId::try_new(&format!("u-{n}")).unwrap(),
+            backing: vec![],
+            nodes: vec![],
+            properties: vec![],
+            pieces: Default::default(),
+            values: Default::default(),
+            numa_nodes: std::collections::BTreeSet::new(),
+        })
+    };
+    let units: Vec<_> = (0..40_000).map(unit).collect();
+    let noted = memory.note(&resource, &[], &units, &policy, false);
+    assert_eq!(noted.new.len(), units.len());
+    assert!(units.iter().all(|unit| memory.has(&resource, unit)));
 }
 
 /// A link in place of each file that the host keeps, and of each that one before it wrote first.
@@ -491,19 +677,16 @@ async fn no_link_in_the_state_directory_is_followed() {
 
 #[test]
 fn a_file_that_cannot_be_understood_is_put_aside_and_a_bad_directory_refused() {
-    for text in [
-        "",
-        "nonsense",
-        "{\"version\": 2, \"handed_out\": {}}",
-        "{\"version\": 1}",
-    ] {
+    for text in ["", "nonsense", "{\"version\": 1}"] {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("handed-out.json"), text).unwrap();
-        Memory::open(dir.path()).unwrap();
+        Memory::of_new_node(dir.path()).unwrap();
         let aside = std::fs::read_to_string(dir.path().join("handed-out.json.unreadable"));
         assert_eq!(aside.unwrap(), text);
     }
-    let error = Memory::open(std::path::Path::new("/dev/null/state")).err().unwrap();
+    let error = Memory::of_new_node(std::path::Path::new("/dev/null/state"))
+        .err()
+        .unwrap();
     insta::assert_snapshot!(error, @"state directory /dev/null/state: Not a directory (os error 20); name another one with --state-dir");
 }
 

@@ -58,6 +58,12 @@ impl Pods {
     }
 
     async fn tell(self, source: HoldersSource) {
+        let told = self.0.lock().unwrap().clone();
+        if !told.no_records {
+            let ids = told.held.union(&told.recorded);
+            let key = |id: &String| (ResourceName::try_new(GPU).unwrap(), id.clone());
+            source.tell_records(ids.map(|id| (key(id), BTreeSet::new())).collect());
+        }
         for poll in 1.. {
             let asked = tokio::time::timeout(Duration::from_millis(20), source.asked()).await;
             let (begun, told) = (Instant::now(), self.0.lock().unwrap().clone());
@@ -350,7 +356,7 @@ async fn what_the_source_has_given_away_by_its_own_records_is_not_released() {
 async fn what_was_made_ready_before_the_host_was_killed_is_released_before_it_is_given() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
-    let memory = Memory::open(dir.path()).unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
     let (first_world, gpus) = ready(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
     let gate = script.wait("prepare");
     let lost = tokio::spawn({
@@ -423,7 +429,7 @@ async fn world_of(fake: Fake, memory: &Memory, pods: &Pods) -> (World, Arc<dyn O
 async fn what_was_not_released_is_not_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
-    let memory = Memory::open(dir.path()).unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
     let (world, gpus) = ready(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
     drop((world, gpus, memory));
@@ -508,7 +514,7 @@ async fn what_is_taken_back_is_released_unless_somebody_had_it_before() {
     gpus.take_back(&strings(&[FIRST])).await;
     assert_eq!(script.said().len(), 1, "it is clean");
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
     let (_world, gpus) = ready(POLICY, Fake::gpus(), &memory, HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
     give(&gpus, &[FIRST]).await.unwrap();

@@ -103,6 +103,7 @@ pub(crate) fn one() -> Report {
             refused: None,
             fewer: Vec::new(),
         },
+        closed: None,
         holders_known: true,
         plugins: vec![plugin],
         registry: devgate_registry::Counts::default(),
