@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use devgate_kubelet::FrontEndConfig;
 use devgate_kubelet::standin::{Answer, StandIn, StandInConfig};
 
 use crate::fake::Fake;
-use crate::harness::{GPU, Host, LONG, Pair, quick, registrations};
+use crate::harness::{GPU, Host, LONG, Logged, Pair, eventually, quick, registrations};
 
 /// Pseudo-random numbers, the same each time (Numerical Recipes' constants).
 struct Seeded(u32);
@@ -61,11 +62,28 @@ fn served(kubelet: &StandIn) -> bool {
 /// again and again is not for a kubelet, however long it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn c49_a_restarted_kubelet_is_not_kept_waiting() {
-    let pair = Pair::with(&[&Fake::new(GPU, &["a"])], |config| config.retry = LONG * 10, |_| {}).await;
+    let pair = Pair::with(
+        &[&Fake::new(GPU, &["a"])],
+        |config| (config.retry, config.retry_most) = (LONG * 10, LONG * 10),
+        |_| {},
+    )
+    .await;
     for _ in 0..60 {
         pair.kubelet.restart().await.unwrap();
         pair.kubelet.wait_for(LONG, served).await.unwrap();
     }
+}
+
+/// The same, with what the kubelet does in between shown for certain.
+#[tokio::test]
+async fn c49_a_kubelet_that_comes_while_a_lost_socket_waits_is_not_kept_waiting() {
+    let logged = Logged::start();
+    let slowly = |config: &mut FrontEndConfig| (config.retry, config.retry_most) = (LONG * 10, LONG * 10);
+    let pair = Pair::with(&[&Fake::new(GPU, &["a"])], slowly, |_| {}).await;
+    std::fs::remove_file(pair.socket(GPU)).unwrap();
+    eventually("noticed", || logged.has("its socket is gone")).await;
+    pair.kubelet.restart().await.unwrap();
+    pair.kubelet.wait_for(LONG, served).await.unwrap();
 }
 
 #[tokio::test]

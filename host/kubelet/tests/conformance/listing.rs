@@ -17,10 +17,18 @@ async fn c16_first_message_comes_at_once_even_when_empty() {
     let pair = Pair::new(&[&Fake::new(GPU, &[])]).await;
     assert_eq!(pair.kubelet.capacity(GPU), Some(0));
     let mut client = pair.client(GPU).await;
-    let asked = Instant::now();
-    let mut stream = client.list_and_watch(api::Empty {}).await.unwrap().into_inner();
-    assert_eq!(next(&mut stream).await, []);
-    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    // A machine that stands still for a moment does so now and then, and not each time.
+    let mut fastest = LONG;
+    for _ in 0..10 {
+        let asked = Instant::now();
+        let mut stream = client.list_and_watch(api::Empty {}).await.unwrap().into_inner();
+        assert_eq!(next(&mut stream).await, []);
+        fastest = fastest.min(asked.elapsed());
+        if fastest < Duration::from_secs(1) {
+            return;
+        }
+    }
+    panic!("the fastest of ten took {fastest:?}");
 }
 
 #[tokio::test]
@@ -118,6 +126,12 @@ async fn c21_ids_are_passed_on_as_they_are_across_restarts() {
 #[tokio::test]
 async fn c22_a_change_goes_out_at_once_and_a_burst_as_one() {
     let fake = Fake::new(GPU, &["a"]);
+    // So long that what waits for it does not come in time: a change after a pause does not.
+    let pair = Pair::with(&[&fake], |config| config.coalesce = LONG * 10, |_| {}).await;
+    fake.set(vec![device("a"), device("b")]);
+    pair.until(|kubelet| kubelet.capacity(GPU) == Some(2)).await;
+
+    let fake = Fake::new(GPU, &["a"]);
     let coalesce = Duration::from_millis(400);
     let pair = Pair::with(&[&fake], |config| config.coalesce = coalesce, |_| {}).await;
     let mut stream = pair
@@ -133,7 +147,6 @@ async fn c22_a_change_goes_out_at_once_and_a_burst_as_one() {
     let start = Instant::now();
     fake.set(vec![device("a"), device("b")]);
     assert_eq!(next(&mut stream).await.len(), 2);
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     // The burst after it does, and only its end is sent.
     for n in 0..50 {
         fake.set((0..=n).map(|n| device(&format!("burst-{n:02}"))).collect());

@@ -1,6 +1,6 @@
 //! Lines 45 to 48: GetPreferredAllocation and PreStartContainer.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use devgate_kubelet::api;
 use devgate_kubelet::standin::Pod;
@@ -23,7 +23,8 @@ fn request(available: &[&str], must_include: &[&str], size: i32) -> api::Preferr
 
 async fn preferred(pair: &Pair, request: api::PreferredAllocationRequest) -> Vec<String> {
     let mut client = pair.client(GPU).await;
-    let answer = client.get_preferred_allocation(request).await.unwrap().into_inner();
+    let answer = tokio::time::timeout(LONG, client.get_preferred_allocation(request)).await;
+    let answer = answer.expect("no answer").unwrap().into_inner();
     assert_eq!(answer.container_responses.len(), 1);
     answer.container_responses[0].device_i_ds.clone()
 }
@@ -99,9 +100,7 @@ async fn c47_a_choice_that_takes_too_long_is_no_opinion() {
     )
     .await;
     fake.choose_as(Choice::Hang);
-    let start = Instant::now();
     assert!(preferred(&pair, request(&["a", "b"], &[], 1)).await.is_empty());
-    assert!(start.elapsed() < LONG);
     assert!(fake.calls().is_empty(), "and has no effects");
 }
 
@@ -115,7 +114,9 @@ async fn c47_a_pod_that_needs_a_choice_gets_its_devices_although_none_is_made() 
     )
     .await;
     fake.choose_as(Choice::Hang);
-    pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
+    let pod = Pod::new("pod", &[(GPU, 1)]);
+    let admitted = tokio::time::timeout(LONG, pair.kubelet.admit(&pod)).await;
+    admitted.expect("no end").unwrap();
     assert_eq!(pair.kubelet.allocated(GPU).len(), 1);
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use devgate_kubelet::standin::{Answer, CHECKPOINT, Event, Pod, StandIn, StandInConfig};
 use devgate_kubelet::{FrontEndConfig, api};
 use devgate_model::ResourceName;
+use tokio::task::JoinHandle;
 use tokio_stream::wrappers::UnixListenerStream;
 
 use crate::fake::Fake;
@@ -74,10 +75,30 @@ async fn c03_nothing_but_its_sockets_lies_in_the_directory() {
     assert_eq!(files.len(), 4);
 }
 
-/// A kubelet that only writes down what it is asked, and looks at the plugin while it is asked.
+type Seen = Arc<Mutex<Vec<(api::RegisterRequest, api::DevicePluginOptions)>>>;
+
+/// A kubelet that only writes down what it is asked, and looks at the plugin while it is asked, or does not even do that.
 struct Recorder {
     dir: std::path::PathBuf,
-    seen: Arc<Mutex<Vec<(api::RegisterRequest, api::DevicePluginOptions)>>>,
+    looks: bool,
+    seen: Seen,
+}
+
+impl Recorder {
+    /// Serves on a socket in `dir`.
+    fn serve(dir: &std::path::Path, looks: bool, listener: tokio::net::UnixListener) -> (Seen, JoinHandle<()>) {
+        let seen = Seen::default();
+        let recorder = Self {
+            dir: dir.to_path_buf(),
+            looks,
+            seen: Arc::clone(&seen),
+        };
+        let server = tonic::transport::Server::builder().serve_with_incoming(
+            api::registration_server::RegistrationServer::new(recorder),
+            UnixListenerStream::new(listener),
+        );
+        (seen, tokio::spawn(async move { server.await.unwrap() }))
+    }
 }
 
 #[tonic::async_trait]
@@ -87,8 +108,12 @@ impl api::registration_server::Registration for Recorder {
         request: tonic::Request<api::RegisterRequest>,
     ) -> Result<tonic::Response<api::Empty>, tonic::Status> {
         let request = request.into_inner();
-        let mut plugin = crate::harness::client(&self.dir.join(&request.endpoint)).await;
-        let options = plugin.get_device_plugin_options(api::Empty {}).await?.into_inner();
+        let options = if self.looks {
+            let mut plugin = crate::harness::client(&self.dir.join(&request.endpoint)).await;
+            plugin.get_device_plugin_options(api::Empty {}).await?.into_inner()
+        } else {
+            api::DevicePluginOptions::default()
+        };
         self.seen.lock().unwrap().push((request, options));
         Ok(tonic::Response::new(api::Empty {}))
     }
@@ -96,17 +121,8 @@ impl api::registration_server::Registration for Recorder {
 
 async fn recorded(config: impl FnOnce(&mut FrontEndConfig)) -> (api::RegisterRequest, api::DevicePluginOptions) {
     let temp = tempfile::tempdir().unwrap();
-    let seen = Arc::new(Mutex::default());
-    let recorder = Recorder {
-        dir: temp.path().to_path_buf(),
-        seen: Arc::clone(&seen),
-    };
     let listener = tokio::net::UnixListener::bind(temp.path().join("kubelet.sock")).unwrap();
-    let server = tonic::transport::Server::builder().serve_with_incoming(
-        api::registration_server::RegistrationServer::new(recorder),
-        UnixListenerStream::new(listener),
-    );
-    let server = tokio::spawn(server);
+    let (seen, server) = Recorder::serve(temp.path(), true, listener);
     let mut front_end = quick(temp.path());
     config(&mut front_end);
     let host = Host::start(front_end, &[&Fake::new(GPU, &["a"])]);
@@ -295,6 +311,43 @@ async fn c10_a_kubelet_that_is_not_there_yet_is_waited_for() {
         .unwrap();
 }
 
+/// A socket has its name a moment before anybody listens on it, and nothing tells when that is.
+#[tokio::test]
+async fn c10_a_kubelet_that_refuses_connections_for_a_moment_is_tried_again() {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+    let temp = tempfile::tempdir().unwrap();
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+    let address = SocketAddrUnix::new(temp.path().join("kubelet.sock")).unwrap();
+    rustix::net::bind(&socket, &address).unwrap();
+    let logged = Logged::start();
+    let host = Host::start(quick(temp.path()), &[&Fake::new(GPU, &["a"])]);
+    eventually("refused", || logged.has("kubelet does not answer: connection refused")).await;
+    rustix::net::listen(&socket, 8).unwrap();
+    let listener = tokio::net::UnixListener::from_std(UnixListener::from(socket)).unwrap();
+    let (seen, _server) = Recorder::serve(temp.path(), true, listener);
+    eventually("registered", || !seen.lock().unwrap().is_empty()).await;
+    host.stop().await.unwrap();
+}
+
+/// The wipe of a kubelet's start, noticed by nothing else: its socket looks like the one before.
+#[tokio::test]
+async fn c54_a_socket_that_goes_before_its_stream_is_opened_is_made_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let listener = tokio::net::UnixListener::bind(temp.path().join("kubelet.sock")).unwrap();
+    let (seen, _server) = Recorder::serve(temp.path(), false, listener);
+    let mut config = quick(temp.path());
+    config.stream_wait = LONG * 100;
+    let host = Host::start(config, &[&Fake::new(GPU, &["a"])]);
+    for times in 1..=3 {
+        eventually("registered", || seen.lock().unwrap().len() == times).await;
+        let endpoint = seen.lock().unwrap().last().unwrap().0.endpoint.clone();
+        std::fs::remove_file(temp.path().join(endpoint)).unwrap();
+    }
+    eventually("registered", || seen.lock().unwrap().len() == 4).await;
+    host.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn c11_the_old_stream_ends_before_the_next_registration() {
     let pair = Pair::new(&[&Fake::new(GPU, &["a"])]).await;
@@ -321,13 +374,19 @@ async fn c11_the_old_stream_ends_before_the_next_registration() {
 #[tokio::test]
 async fn c12_one_resources_failure_leaves_the_other_alone() {
     let (gpu, nic) = (Fake::new(GPU, &["a"]), Fake::new(NIC, &["b"]));
-    let pair = Pair::new(&[&gpu, &nic]).await;
+    // An allocation that hangs does so for longer than the test.
+    let hangs = |config: &mut FrontEndConfig| config.allocate_timeout = LONG * 10;
+    let pair = Pair::with(&[&gpu, &nic], hangs, |_| {}).await;
     assert_ne!(pair.socket(GPU), pair.socket(NIC));
     gpu.close_gate();
     let kubelet = pair.kubelet.clone();
     let mut hung = pair.client(GPU).await;
     let hung = tokio::spawn(async move { hung.allocate(crate::harness::allocate_request(&[&["a"]])).await });
     eventually("allocation hangs", || gpu.inside() == 1).await;
+    let pod = Pod::new("meanwhile", &[(NIC, 1)]);
+    let admitted = tokio::time::timeout(LONG, kubelet.admit(&pod)).await;
+    admitted.expect("held up by the other").unwrap();
+    kubelet.remove("meanwhile");
     std::fs::remove_file(pair.socket(GPU)).unwrap();
     kubelet.admit(&Pod::new("pod", &[(NIC, 1)])).await.unwrap();
     pair.until_registered(GPU, 2).await;
