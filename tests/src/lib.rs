@@ -4,10 +4,13 @@
 
 pub mod chaos;
 mod host;
+pub mod machine;
 mod place;
+mod port;
 pub mod process;
 mod recording;
 
 pub use host::{Host, Line, Setup};
 pub use place::{components, devgate};
+pub use port::Port;
 pub use recording::{Kind, generic_policy, recording};

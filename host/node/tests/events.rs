@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn watch(node: &Node, kernel_log: bool) -> (Watch, Receiver<NodeEvent>) {
     let (sender, receiver) = channel();

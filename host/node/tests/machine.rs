@@ -13,6 +13,10 @@ use devgate_node::{DevicePath, Node, ReadError};
 use std::path::Path;
 use std::process::Command;
 
+#[path = "../../../tests/src/machine.rs"]
+#[allow(dead_code, unreachable_pub, reason = "it is public where it is shared from")]
+mod one;
+
 fn machine() -> Option<Node> {
     if Path::new("/sys/devices/virtual/tty").is_dir() {
         return Some(Node::open(Path::new("/")).unwrap());
@@ -81,6 +85,7 @@ fn class_attributes_are_no_devices() {
 fn own_nodes_are_what_stat_says() {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let Some(node) = machine() else { return };
+    let _alone = one::alone().unwrap();
     let mut seen = 0;
     for subsystem in ["misc", "tty", "mem", "block"] {
         for device in node.devices(subsystem).unwrap() {
@@ -221,6 +226,7 @@ fn the_disk_that_the_root_is_on_is_in_use() {
 #[test]
 fn a_recording_by_umockdev_says_what_the_machine_says() {
     let Some(live) = machine() else { return };
+    let _alone = one::alone().unwrap();
     let Ok(output) = Command::new("umockdev-record").arg("--all").output() else {
         eprintln!("skipped: umockdev-record is not installed");
         return;

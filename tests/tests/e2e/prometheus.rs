@@ -3,7 +3,7 @@
 use crate::watching::{KIND, RESOURCE, port, ready};
 use anyhow::{Context, ensure};
 use devgate_kubelet::standin::Pod;
-use devgate_tests::{Host, Setup, generic_policy, recording};
+use devgate_tests::{Host, Port, Setup, generic_policy, recording};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,7 +29,7 @@ fn monitoring(file: &str) -> PathBuf {
 
 /// A Prometheus that ends with the test.
 struct Prometheus {
-    port: u16,
+    port: Port,
     _child: Child,
 }
 
@@ -44,12 +44,11 @@ impl Prometheus {
         );
         let file = dir.join("prometheus.yml");
         std::fs::write(&file, config)?;
-        // Free a moment ago: it cannot be asked which one it took.
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let port = Port::find()?;
         let child = Command::new("prometheus")
             .arg(format!("--config.file={}", file.display()))
             .arg(format!("--storage.tsdb.path={}", dir.join("tsdb").display()))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .arg(format!("--web.listen-address=127.0.0.1:{}", port.number))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(dir.join("prometheus.log"))?)
@@ -71,7 +70,7 @@ impl Prometheus {
 
     /// What it answers, if it does and has no error.
     async fn get(&self, path: &str) -> anyhow::Result<Value> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port.number)).await?;
         // The older version has no chunks.
         let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;

@@ -1,6 +1,7 @@
 //! `devgate record`: this machine, recorded and played, by devgate and by umockdev.
 
 use crate::look::{Said, look, unread};
+use devgate_tests::machine::{Alone, alone};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -65,13 +66,13 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path")
 }
 
-/// Whether the machine has a device tree, and somebody who may make others.
-fn machine() -> bool {
-    let there = Path::new("/sys/class/mem/null").exists();
-    if !there {
+/// The machine, if it has a device tree; no other test changes anything of it meanwhile.
+fn machine() -> anyhow::Result<Option<Alone>> {
+    if !Path::new("/sys/class/mem/null").exists() {
         println!("skipped: no /sys here");
+        return Ok(None);
     }
-    there
+    Ok(Some(alone()?))
 }
 
 /// Whether umockdev's and udev's programs are here.
@@ -118,9 +119,9 @@ fn places(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn a_policy_means_the_same_on_this_machine_and_its_recording() -> anyhow::Result<()> {
-    if !machine() {
+    let Some(_alone) = machine()? else {
         return Ok(());
-    }
+    };
     let place = Place::new()?;
     let policy = place.write("policy.yaml", POLICY)?;
     let (said, recorded) = place.record("node.umockdev", &["--policy", text(&policy)])?;
@@ -182,9 +183,9 @@ fn a_policy_means_the_same_on_this_machine_and_its_recording() -> anyhow::Result
 
 #[test]
 fn this_machine_twice_is_the_same_text_and_umockdev_plays_it() -> anyhow::Result<()> {
-    if !machine() {
+    let Some(_alone) = machine()? else {
         return Ok(());
-    }
+    };
     let place = Place::new()?;
     // Devices of other tests or programs may come and go.
     let still = ["mem", "pci", "cpu", "node", "graphics", "misc"];
@@ -245,9 +246,9 @@ fn umockdev_plays_what_a_recorded_server_is_written_as() -> anyhow::Result<()> {
 
 #[test]
 fn what_umockdev_records_of_this_machine_is_a_node() -> anyhow::Result<()> {
-    if !machine() || !umockdev() {
+    let Some(_alone) = machine()?.filter(|_| umockdev()) else {
         return Ok(());
-    }
+    };
     let place = Place::new()?;
     let output = Command::new("umockdev-record")
         .arg("/sys/devices/virtual/mem/null")

@@ -3,7 +3,7 @@
 mod bundle;
 
 use anyhow::{Context, ensure};
-use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
+use devgate_tests::{Host, Kind, Port, Setup, generic_policy, recording};
 use rustix::process::Signal;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::fd::OwnedFd;
@@ -20,6 +20,8 @@ const TOOLS: [&str; 5] = ["docker-registry", "openssl", "htpasswd", "skopeo", "c
 struct Registry {
     dir: TempDir,
     port: u16,
+    /// Its own, for as long as the test: it goes and comes back.
+    _held: Port,
     server: Option<Child>,
 }
 
@@ -97,7 +99,8 @@ impl Registry {
         )?;
         run("htpasswd", at, &["-Bbc", "htpasswd", "anna", "secret"])?;
         std::fs::write(at.join("good.json"), credentials(0, "YW5uYTpzZWNyZXQ="))?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let held = Port::find()?;
+        let port = held.number;
         let root = at.display();
         let config = format!(
             "version: 0.1
@@ -115,6 +118,7 @@ auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}
         let mut registry = Self {
             dir,
             port,
+            _held: held,
             server: None,
         };
         registry.serve()?;

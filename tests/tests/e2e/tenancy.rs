@@ -15,6 +15,7 @@ plugins:
     hardware:
       - {subsystem: probe, use: offer, nodes: [{access: rw}]}
     health: {check-every: 100ms}
+    limits: {deadline: 20s}
 ";
 
 /// A node with one device, on which these calls fail.

@@ -165,7 +165,7 @@ async fn until(what: &str, condition: impl Fn() -> bool) {
 
 fn policy() -> String {
     format!(
-        "{POLICY}    limits: {{deadline: 5s, cpu: 5s}}
+        "{POLICY}    limits: {{deadline: 20s, cpu: 5s}}
 "
     )
 }
