@@ -29,8 +29,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     kubernetes: Option<PathBuf>,
     /// An image's archive to install [default: one of this tree, built for tests]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "program")]
     image: Option<PathBuf>,
+    /// The static program of that image, which scenarios run on the node itself
+    #[arg(long, value_name = "FILE", requires = "image")]
+    program: Option<PathBuf>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
@@ -78,16 +81,15 @@ fn command(options: &Options) -> Result<Command> {
 
     components::build()?;
     let out = Out::default().folder()?;
-    let image = match &options.image {
-        Some(file) => std::path::absolute(file)?,
-        None => {
+    let (image, program) = match (&options.image, &options.program) {
+        (Some(image), Some(program)) => (std::path::absolute(image)?, std::path::absolute(program)?),
+        _ => {
             image::needs_buildah()?;
             let program = static_binary::for_tests()?;
-            command.arg("--program").arg(&program);
-            image::build(&[program], &out)?
+            (image::build(std::slice::from_ref(&program), &out)?, program)
         }
     };
-    command.arg("--image").arg(image);
+    command.arg("--image").arg(image).arg("--program").arg(program);
     command
         .arg("--chart")
         .arg(chart::pack(&manifests::chart(), &out, dist::epoch()?)?);

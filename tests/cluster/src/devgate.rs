@@ -215,6 +215,14 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         self.start("kubelet")?;
         self.node_is_ready(60)?;
         self.delete_pods()?;
+        // Where cleanup is, devgate's pod is not placed.
+        self.kubectl(&[
+            "delete",
+            "namespace",
+            "devgate-cleanup",
+            "--ignore-not-found",
+            "--timeout=60s",
+        ])?;
         self.disks.names().iter().try_for_each(|name| self.disks.plug(name))
     }
 

@@ -1,4 +1,7 @@
-//! Uninstalling: cleanup refuses while a pod holds a device, and goes on by itself when it is gone; then nothing of devgate is left on the node.
+//! Uninstalling: cleanup refuses while a pod holds a device, and says whose; when the pod is gone nothing of devgate is left on the node.
+//!
+//! The kubelet's own record of the pod stays for five minutes after the end of devgate. The longer form waits for that; the other one says, as
+//! an admin may, that it does not matter.
 
 use crate::cluster::Cluster;
 use crate::devgate::DISK;
@@ -16,18 +19,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         .display()
         .to_string();
     cluster.kubectl(&["apply", "-k", &manifest])?;
-    let result = clean(cluster, &had).and_then(|()| {
-        cluster
-            .kubectl(&[
-                "-n",
-                "devgate-cleanup",
-                "rollout",
-                "status",
-                "daemonset/devgate-cleanup",
-                "--timeout=120s",
-            ])
-            .map(drop)
-    });
+    let result = clean(cluster, &had).and_then(|()| done(cluster));
     cluster.kubectl(&["delete", "-k", &manifest, "--timeout=60s"])?;
     result?;
     for (folder, ours) in [("/var/lib/kubelet/device-plugins", "devgate"), ("/var/lib/devgate", "")] {
@@ -47,6 +39,18 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
             amount => bail!("the node has {amount:?}"),
         }
     })
+}
+
+/// Until every node is done.
+fn done(cluster: &Cluster) -> Result<()> {
+    let cleanup = |words: &[&str]| cluster.kubectl(&[&["-n", "devgate-cleanup"], words].concat()).map(drop);
+    let status = ["rollout", "status", "daemonset/devgate-cleanup"];
+    if cluster.given.long {
+        return cleanup(&[&status[..], &["--timeout=900s"]].concat());
+    }
+    let flag = r#"[{"op": "add", "path": "/spec/template/spec/initContainers/0/args/-", "value": "--even-if-in-use"}]"#;
+    cleanup(&["patch", "daemonset", "devgate-cleanup", "--type=json", "--patch", flag])?;
+    cleanup(&[&status[..], &["--timeout=120s"]].concat())
 }
 
 /// The pod's init container is refused while a pod holds a device, and says so in its status.
