@@ -335,7 +335,7 @@ async fn without_a_kubelet_a_host_lives_and_is_not_ready() -> anyhow::Result<()>
     let kubelet = StandIn::new(StandInConfig::new(dir.path().join("plugins"))).await?;
     kubelet.stop().await;
     let host = setup().start_in(dir, kubelet)?;
-    host.logged(|line| line.message.contains("waiting for the kubelet"))
+    host.logged(|line| line.message.contains("there is no kubelet.sock"))
         .await?;
     let answer = get(&host, "/readyz").await?;
     assert!(
