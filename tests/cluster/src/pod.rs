@@ -68,7 +68,7 @@ impl Cluster {
     /// # Errors
     /// When it has failed, or does not run in time.
     pub(crate) fn runs(&self, name: &str, seconds: u64) -> Result<()> {
-        let end = until(&format!("pod {name} to run"), seconds, || {
+        until(&format!("pod {name} to run"), seconds, || {
             let pod = self.pod(name)?;
             let status = &pod["status"];
             match status["phase"].as_str() {
@@ -80,8 +80,7 @@ impl Cluster {
                 ))),
                 phase => bail!("it is {phase:?}: {}", status["conditions"]),
             }
-        })?;
-        end
+        })?
     }
 
     /// A pod as the API server has it.

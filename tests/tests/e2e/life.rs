@@ -5,6 +5,7 @@ use devgate_kubelet::standin::Pod;
 use devgate_tests::{Host, Kind, Line, Setup, generic_policy, recording};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::Permissions;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -126,7 +127,15 @@ fn kept(host: &Host) -> anyhow::Result<Vec<String>> {
 }
 
 async fn probed(address: &str, path: &str) -> anyhow::Result<String> {
-    let mut connection = TcpStream::connect(address).await?;
+    // It listens some time after it has said that it waits.
+    let mut connection = loop {
+        match TcpStream::connect(address).await {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            connected => break connected?,
+        }
+    };
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     connection.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
