@@ -97,23 +97,23 @@ fn siblings_of_one_piece_of_hardware_are_one() {
         (
             at(ib, "infiniband_verbs/uverbs0"),
             "infiniband_verbs",
-            vec!["A: ibdev=mlx4_0\\n".into()],
+            vec!["A: ibdev=acme0\\n".into()],
         ),
         (
             at(ib, "infiniband_mad/umad0"),
             "infiniband_mad",
-            vec!["A: ibdev=mlx4_0\\n".into(), "A: port=1\\n".into()],
+            vec!["A: ibdev=acme0\\n".into(), "A: port=1\\n".into()],
         ),
         (
             at(ib, "infiniband_mad/umad1"),
             "infiniband_mad",
-            vec!["A: ibdev=mlx4_0\\n".into(), "A: port=2\\n".into()],
+            vec!["A: ibdev=acme0\\n".into(), "A: port=2\\n".into()],
         ),
         (at(ib, "sf.1"), "auxiliary", vec![]),
         (
             at(ib, "sf.1/infiniband_verbs/uverbs1"),
             "infiniband_verbs",
-            vec!["A: ibdev=mlx5_1\\n".into()],
+            vec!["A: ibdev=acme1\\n".into()],
         ),
         (at(PCI, "dvb/dvb0.frontend0"), "dvb", vec![]),
         (at(PCI, "dvb/dvb0.demux0"), "dvb", vec![]),

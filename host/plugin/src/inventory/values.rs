@@ -8,14 +8,13 @@ use super::UnitRecord;
 use devgate_model::ResourceName;
 use devgate_policy::{PluginPolicy, Record, Template, ValueRule};
 
-/// Parts of names of variables by which devices are chosen: `NVIDIA_VISIBLE_DEVICES`, `HABANA_VISIBLE_MODULES`, `VENDOR_VISIBLE`
-/// (container runtimes and vendors' libraries), `PCIDEVICE_…` (network plugins), `PCI_RESOURCE_…` (KubeVirt). What other variables
+/// Parts of names of variables by which devices are chosen: `ACME_VISIBLE_DEVICES` (container runtimes and vendors' libraries), `PCIDEVICE_…` (network plugins), `PCI_RESOURCE_…` (KubeVirt). What other variables
 /// say is for people and programs, and two units may say the same.
 const WORD: &str = "VISIBLE";
 const STARTS: [&str; 2] = ["PCIDEVICE_", "PCI_RESOURCE_"];
 
-/// The values that stand for a unit where it is offered as `resource`, as people know them: `nvidia.com/gpu=GPU-1`,
-/// `NVIDIA_VISIBLE_DEVICES=GPU-1`. No two plugins may set one variable, so each means the same on the whole host. One that cannot be made now fails allocations, and
+/// The values that stand for a unit where it is offered as `resource`, as people know them: `acme.com/gpu=GPU-1`,
+/// `ACME_VISIBLE_DEVICES=GPU-1`. No two plugins may set one variable, so each means the same on the whole host. One that cannot be made now fails allocations, and
 /// stands for nothing.
 pub(super) fn of(policy: &PluginPolicy, resource: &ResourceName, unit: &UnitRecord) -> Vec<String> {
     let rules = policy.containers.rules(resource);
