@@ -5,7 +5,7 @@ use crate::component::{Answer, Component};
 use crate::grants::Grants;
 use crate::lane::{Lane, Unanswered};
 use crate::means::Means;
-use crate::overdue::{self, Bounds, Doing, Overdue};
+use crate::overdue::{self, Bounds, Doing, Overdue, Whose};
 use devgate_model::{CallError, HostFault, Limits};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -89,9 +89,19 @@ impl Calls {
         Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs `work`, which may block, on a thread where it may.
+    /// Runs the host's own `work`, which may block, on a thread where it may. No component is called in it, so that it ends by
+    /// itself however late it is, unless the kernel does not answer.
     pub(crate) async fn block<T: Send + 'static>(
         &self,
+        patience: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.run(Whose::Host, patience, work).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        whose: Whose,
         patience: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, CallError> {
@@ -102,7 +112,7 @@ impl Calls {
                 "{BLOCKING_CALLS} earlier calls have not returned from the kernel"
             )));
         };
-        let call = Arc::new(overdue::Call::default());
+        let call = Arc::new(overdue::Call::of(whose));
         let (board, plugin) = (&self.grants.board, self.grants.policy.name.as_str());
         let end = Instant::now() + patience;
         let _waits = self.threads.overdue.wait_for(&call, plugin, board, end);
@@ -182,7 +192,7 @@ impl Calls {
             let host = CallHost::new(grants, means, limits, config);
             Box::new(host.while_waited(waited.clone()))
         };
-        self.block(patience, move || work(&host)).await
+        self.run(Whose::Component, patience, move || work(&host)).await
     }
 }
 

@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// What is too much.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Processor time of one call after it was given up on. All that a call may use is over by then, so what computes has no end
+    /// Processor time of one call of a component after it was given up on. All that a call may use is over by then, so what computes has no end
     /// that anything here bounds.
     pub(crate) computes: Duration,
     /// Calls of all plugins that hang at the same time.
@@ -83,9 +83,20 @@ impl Overdue {
     }
 }
 
+/// Whose code a call runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// A component's, and the host's on its behalf.
+    #[default]
+    Component,
+    /// The host's alone, as much of it as the node and the policy are large: late, it still ends.
+    Host,
+}
+
 /// One call, as its thread and those who wait for it see it.
 #[derive(Debug, Default)]
 pub(crate) struct Call {
+    whose: Whose,
     /// Its thread, and the processor time that it had used before.
     began: OnceLock<(Pid, Duration)>,
     ended: AtomicBool,
@@ -112,6 +123,13 @@ impl Drop for Here<'_> {
 }
 
 impl Call {
+    pub(crate) fn of(whose: Whose) -> Self {
+        Self {
+            whose,
+            ..Self::default()
+        }
+    }
+
     /// Begins on this thread.
     pub(crate) fn begin(&self) -> Here<'_> {
         let now = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
@@ -227,7 +245,7 @@ impl Watched {
         let (since, before) = (Instant::now(), self.call.used());
         while !self.call.has_ended() {
             let used = self.call.used().saturating_sub(before);
-            if used >= computes {
+            if used >= computes && self.call.whose == Whose::Component {
                 self.overdue.tell(|| {
                     format!(
                         "plugin {plugin}: a call was given up on {}s ago, and has used {}s of processor time since",

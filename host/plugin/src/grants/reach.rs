@@ -1,43 +1,48 @@
-//! Whether a plugin may ever claim something of another one's unit.
+//! Whether a plugin may ever claim something of another one's units.
+
+mod around;
 
 use super::{GrantedNode, Grants};
-use crate::inventory::UnitRecord;
+use crate::call::Waited;
+use crate::inventory::PoolRecord;
+use around::Around;
 use devgate_node::DevicePath;
 use devgate_policy::Use;
+use std::collections::HashSet;
 
 impl Grants {
-    /// Whether what these grants let be offered has anything in common with a unit: one of its devices, what is above or beneath
-    /// it, another part of the same device, or a node. What cannot be told may be so. Reads the node around the unit alone, so that
-    /// hardware which does not answer holds up nobody but its own plugin.
-    pub(crate) fn may_claim_of(&self, unit: &UnitRecord, shared_nodes: &[GrantedNode]) -> bool {
+    /// Whether what these grants let be offered has anything in common with the pools' units: one of their devices, what is above or
+    /// beneath it, another part of the same device, or a node. What cannot be told may be so, and so it is when the answer is not
+    /// waited for any more. Reads the node around the units alone, and each device there once, so that hardware which does not answer
+    /// holds up nobody but its own plugin, and many units of one device are no more work than one.
+    pub(crate) fn may_claim_of<'a>(&self, pools: impl Iterator<Item = &'a PoolRecord>, waited: &Waited) -> bool {
         let listed = |node: &GrantedNode| {
             let grant = self.policy.host_nodes.grant(&node.node.path);
             grant.is_some_and(|grant| !(grant.shared && node.grant.shared))
         };
-        if unit.nodes.iter().chain(shared_nodes).any(listed) {
-            return true;
-        }
-        let pieces = unit.pieces.iter().filter(|piece| self.node.exists(piece));
-        unit.devices().chain(pieces).any(|device| self.may_claim_around(device))
-    }
-
-    fn may_claim_around(&self, device: &DevicePath) -> bool {
-        let Some(whole) = self.whole(device) else { return true };
-        let above = std::iter::successors(Some(whole.clone()), |at| self.node.parent(at));
-        if above.into_iter().any(|at| self.may_claim(&at)) {
-            return true;
-        }
-        let mut open = vec![whole];
-        while let Some(at) = open.pop() {
-            let Ok(children) = self.node.child_devices(&at) else {
-                return true;
-            };
-            if children.iter().any(|child| self.may_claim(child)) {
+        let mut wholes = HashSet::new();
+        for pool in pools.filter(|pool| !pool.units.is_empty()) {
+            if pool.shared_nodes.iter().any(listed) {
                 return true;
             }
-            open.extend(children);
+            for unit in &pool.units {
+                if waited.is_over() || unit.nodes.iter().any(listed) {
+                    return true;
+                }
+                let pieces = unit.pieces.iter().filter(|piece| self.node.exists(piece));
+                for device in unit.devices().chain(pieces) {
+                    let Some(whole) = self.whole(device) else { return true };
+                    wholes.insert(whole);
+                }
+            }
         }
-        false
+        let mut around = Around {
+            over: || waited.is_over(),
+            parent: |device: &DevicePath| self.node.parent(device),
+            children: |device: &DevicePath| self.node.child_devices(device).ok(),
+            claims: |device: &DevicePath| self.may_claim(device),
+        };
+        around.has_any(wholes)
     }
 
     fn may_claim(&self, device: &DevicePath) -> bool {

@@ -9,7 +9,16 @@ fn overdue(computes: Duration, hang: usize) -> Overdue {
 
 /// Does `work` on a thread of its own, which is given up on at once, and waits until it has begun.
 fn abandoned(overdue: &Overdue, board: &Arc<Board>, work: impl FnOnce() + Send + 'static) -> Arc<Call> {
-    let call = Arc::new(Call::default());
+    abandoned_of(Whose::Component, overdue, board, work)
+}
+
+fn abandoned_of(
+    whose: Whose,
+    overdue: &Overdue,
+    board: &Arc<Board>,
+    work: impl FnOnce() + Send + 'static,
+) -> Arc<Call> {
+    let call = Arc::new(Call::of(whose));
     let waiter = overdue.wait_for(&call, "acme", board, Instant::now());
     let (begun, begins) = (Arc::clone(&call), mpsc::channel());
     std::thread::spawn(move || {
@@ -46,6 +55,24 @@ async fn a_call_that_computes_after_it_was_given_up_on_is_too_much() {
     assert!(why.starts_with("plugin acme: a call was given up on "), "{why}");
     assert_eq!(board.overdue(), (1, 1));
     until(|| call.doing() == Doing::Computes).await;
+}
+
+/// It ends by itself: a host that ended instead would begin it anew after each start.
+#[tokio::test]
+async fn the_hosts_own_look_that_computes_late_ends_nothing() {
+    let (overdue, board) = (overdue(Duration::from_millis(50), 32), Arc::default());
+    let (end, ended) = (Arc::new(AtomicBool::new(false)), Duration::from_millis(200));
+    let stop = Arc::clone(&end);
+    let call = abandoned_of(Whose::Host, &overdue, &board, move || {
+        while !stop.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+    });
+    until(|| call.used() > ended).await;
+    let much = tokio::time::timeout(LOOK * 3, overdue.too_much()).await;
+    end.store(true, Ordering::Release);
+    assert!(much.is_err(), "{much:?}");
+    until(|| board.overdue() == (1, 0)).await;
 }
 
 #[tokio::test]

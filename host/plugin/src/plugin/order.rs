@@ -2,6 +2,7 @@
 //! What one of them takes its time for keeps nobody else's devices from the node.
 
 use super::{ORDER_PATIENCE, Plugin};
+use crate::call::Waits;
 use crate::claims::{Place, Silent};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,12 +43,12 @@ impl Plugin {
                 continue;
             };
             let (pools, shares) = (self.inventory.pools.clone(), self.policy().shares_hardware);
+            // Ends with this round: a look that was given up on does not go on.
+            let waits = Waits::default();
+            let waited = waits.for_call();
             let look = move || {
                 let both_share = shares && grants.policy.shares_hardware;
-                let mut units = pools
-                    .values()
-                    .flat_map(|pool| pool.units.iter().map(move |unit| (unit, pool)));
-                both_share || !units.any(|(unit, pool)| grants.may_claim_of(unit, &pool.shared_nodes))
+                both_share || !grants.may_claim_of(pools.values(), &waited)
             };
             let calls = Arc::clone(&self.calls);
             let apart = calls.block(PATIENCE, look).await.unwrap_or(false);
