@@ -35,6 +35,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
         .worker_threads(workers())
+        .max_blocking_threads(devgate_plugin::MOST_THREADS)
         .enable_all()
         .build()
         .context("start the runtime")?;

@@ -57,6 +57,7 @@ pub use hold::{Hold, NotAlone};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
 pub use inventory::Rejection;
 pub use memory::{Memory, MemoryError};
+pub use overdue::MOST_THREADS;
 pub use plugin::{LoadFailure, Loader};
 pub use plugins::{Failures, Fewer, MustEnd, NotReloaded, Plugins, Reloaded, Surroundings};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};

@@ -15,13 +15,17 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A tick of the kernel's accounting, `USER_HZ`, as programs see it on every processor that devgate runs on.
 const TICK: Duration = Duration::from_millis(10);
 
+/// Threads that may block which a host must have: calls that hang take three quarters of them before the host ends, so that those that
+/// return always have the rest.
+pub const MOST_THREADS: usize = 512;
+
 /// What is too much.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// Processor time of one call of a component after it was given up on. All that a call may use is over by then, so what computes has no end
     /// that anything here bounds.
     pub(crate) computes: Duration,
-    /// Calls of all plugins that hang at the same time.
+    /// Calls of all plugins that have begun and hang at the same time. Each has a thread, and little else.
     pub(crate) hang: usize,
 }
 
@@ -29,7 +33,7 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             computes: Duration::from_secs(5),
-            hang: 32,
+            hang: MOST_THREADS / 4 * 3,
         }
     }
 }
@@ -142,7 +146,7 @@ impl Call {
     /// What it does, if it has not ended.
     pub(crate) fn doing(&self) -> Doing {
         match self.look() {
-            None if self.began.get().is_none() => Doing::HasNotBegun,
+            None if !self.has_begun() => Doing::HasNotBegun,
             Some(look) if look.computes => Doing::Computes,
             _ => Doing::Waits,
         }
@@ -151,6 +155,10 @@ impl Call {
     /// The processor time that it has used so far, as far as the kernel tells.
     fn used(&self) -> Duration {
         self.look().map_or(Duration::ZERO, |look| look.used)
+    }
+
+    fn has_begun(&self) -> bool {
+        self.began.get().is_some()
     }
 
     fn has_ended(&self) -> bool {
@@ -232,18 +240,23 @@ impl Watched {
         }
         let Bounds { computes, hang } = self.overdue.0.bounds;
         let plugin = &self.plugin;
-        let _counted = Counted::new(&self.overdue, &self.board);
-        let hanging = self.overdue.0.hang.load(Ordering::Acquire);
-        if hanging > hang {
-            self.overdue.tell(|| {
-                format!(
-                    "plugin {plugin}: a call has not returned, nor have {} others of all plugins",
-                    hanging - 1
-                )
-            });
-        }
+        let _counted = Counted::new(&self.board);
+        let mut hangs = None;
         let (since, before) = (Instant::now(), self.call.used());
         while !self.call.has_ended() {
+            // What waits for a thread has none: a node that is too busy is no reason to end.
+            if hangs.is_none() && self.call.has_begun() {
+                hangs = Some(Hangs::new(&self.overdue));
+                let hanging = self.overdue.0.hang.load(Ordering::Acquire);
+                if hanging > hang {
+                    self.overdue.tell(|| {
+                        format!(
+                            "plugin {plugin}: a call has not returned, nor have {} others of all plugins",
+                            hanging - 1
+                        )
+                    });
+                }
+            }
             let used = self.call.used().saturating_sub(before);
             if used >= computes && self.call.whose == Whose::Component {
                 self.overdue.tell(|| {
@@ -259,21 +272,35 @@ impl Watched {
     }
 }
 
-/// A call that hangs, for as long as it does.
-struct Counted<'a>(&'a Overdue, &'a Board);
+/// A call that has not returned, on its plugin's board for as long as that is so.
+struct Counted<'a>(&'a Board);
 
 impl<'a> Counted<'a> {
-    fn new(overdue: &'a Overdue, board: &'a Board) -> Self {
-        overdue.0.hang.fetch_add(1, Ordering::AcqRel);
+    fn new(board: &'a Board) -> Self {
         board.gave_up();
-        Self(overdue, board)
+        Self(board)
     }
 }
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
+        self.0.returned();
+    }
+}
+
+/// A call that hangs in a thread, for as long as it does.
+struct Hangs<'a>(&'a Overdue);
+
+impl<'a> Hangs<'a> {
+    fn new(overdue: &'a Overdue) -> Self {
+        overdue.0.hang.fetch_add(1, Ordering::AcqRel);
+        Self(overdue)
+    }
+}
+
+impl Drop for Hangs<'_> {
+    fn drop(&mut self) {
         self.0.0.hang.fetch_sub(1, Ordering::AcqRel);
-        self.1.returned();
     }
 }
 

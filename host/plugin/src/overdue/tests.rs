@@ -108,6 +108,38 @@ async fn more_that_hang_than_there_may_be_are_too_much_whosever_they_are() {
     }
 }
 
+/// Nine plugins whose selectors read one attribute that hangs, with all calls that each may have.
+#[tokio::test]
+async fn honest_plugins_that_wait_for_the_same_read_end_nothing() {
+    let (overdue, board) = (Overdue::new(Bounds::default()), Arc::default());
+    let (release, held) = mpsc::channel::<()>();
+    let held = Arc::new(std::sync::Mutex::new(held));
+    for _ in 0..36 {
+        let held = Arc::clone(&held);
+        abandoned(&overdue, &board, move || _ = held.lock().unwrap().recv_timeout(LONG));
+    }
+    until(|| board.overdue() == (36, 36)).await;
+    let much = tokio::time::timeout(LOOK * 2, overdue.too_much()).await;
+    (0..36).for_each(|_| release.send(()).unwrap());
+    assert!(much.is_err(), "{much:?}");
+    until(|| board.overdue() == (36, 0)).await;
+}
+
+#[tokio::test]
+async fn what_has_not_begun_takes_no_thread_and_ends_nothing() {
+    let (overdue, board) = (overdue(LONG, 0), Arc::default());
+    let call = Arc::new(Call::default());
+    drop(overdue.wait_for(&call, "acme", &board, Instant::now()));
+    until(|| board.overdue() == (1, 1)).await;
+    let much = tokio::time::timeout(LOOK * 2, overdue.too_much()).await;
+    assert!(much.is_err(), "{much:?}");
+    // It counts from when it begins, as late as that is.
+    let here = call.begin();
+    tokio::time::timeout(LONG, overdue.too_much()).await.unwrap();
+    drop(here);
+    until(|| board.overdue() == (1, 0)).await;
+}
+
 #[tokio::test]
 async fn what_ended_in_time_is_not_given_up_on_whoever_went_away() {
     let (overdue, board) = (overdue(Duration::ZERO, 0), Arc::default());
