@@ -80,9 +80,14 @@ impl Core {
         if matches!(error, CallError::Failed(_)) {
             return;
         }
-        let reason = format!("plugin {}: {call} {error}", self.name);
+        self.counts_against(units, &format!("plugin {}: {call} {error}", self.name));
+    }
+
+    /// An allocation of these failed for a reason that is not the component's own word, and that another one would most likely
+    /// meet as well.
+    fn counts_against(&self, units: &[Arc<UnitRecord>], reason: &str) {
         let ids = units.iter().map(|unit| &unit.id);
-        if self.breaker.failed(ids, &reason, Instant::now()) {
+        if self.breaker.failed(ids, reason, Instant::now()) {
             self.wake.ask(Asked::HEALTH);
         }
     }
@@ -315,9 +320,14 @@ impl Resource {
             self.core.broke(units, "allocate", &error);
             self.failed(&error)
         })?;
-        self.core.breaker.succeeded(units.iter().map(|unit| &unit.id));
         let policy = &calls.grants.policy;
-        reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| self.refused(&reason))
+        let built = reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| {
+            let refused = self.refused(&reason);
+            self.core.counts_against(units, &refused.to_string());
+            refused
+        })?;
+        self.core.breaker.succeeded(units.iter().map(|unit| &unit.id));
+        Ok(built)
     }
 
     fn refused(&self, reason: &str) -> AllocateError {

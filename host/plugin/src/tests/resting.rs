@@ -4,7 +4,7 @@ use super::{World, all_healthy, start, strings, wait};
 use crate::component::Profile;
 use crate::offer::Offer;
 use crate::testing::*;
-use devgate_model::{CallError, Failure, FailureKind, GuestFault, GuestText};
+use devgate_model::{CallError, Edits, Failure, FailureKind, GuestFault, GuestText};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -97,6 +97,30 @@ async fn a_component_that_breaks_in_prepare_rests_as_well() {
     })
     .await;
     assert!(list.contains("prepare trapped"), "{list}");
+}
+
+/// Its answers come in time, and no pod ever starts with one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_whose_answers_are_refused_rests_as_well() {
+    let mut fake = Fake::gpus();
+    fake.allocate = Box::new(|_, _| {
+        Ok(Edits {
+            env: vec![property("LD_PRELOAD", "/x.so")],
+            ..Edits::default()
+        })
+    });
+    let world = start(POLICY, [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    for _ in 0..3 {
+        assert!(give(&gpus, FIRST).await.unwrap_err().contains("LD_PRELOAD"));
+    }
+    let list = wait(&gpus, |list| !all_healthy(list)).await;
+    assert!(
+        list.contains("LD_PRELOAD") && list.contains("; calls keep failing"),
+        "{list}"
+    );
+    assert_eq!(world.plugins.watch().status()[0].resting, 1);
 }
 
 /// What a component answers is its own word, however often.
