@@ -2,7 +2,9 @@
 
 use super::{World, all_healthy, start, strings, wait};
 use crate::component::Profile;
+use crate::memory::Memory;
 use crate::offer::Offer;
+use crate::plugins::Plugins;
 use crate::testing::*;
 use devgate_model::{CallError, Edits, Failure, FailureKind, GuestFault, GuestText};
 use std::sync::Arc;
@@ -10,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const FIRST: &str = "0000:00:01.0";
 const SECOND: &str = "0000:00:02.0";
+const THIRD: &str = "0000:00:03.0";
+const FOURTH: &str = "0000:00:04.0";
 
 fn trap<T>() -> Result<T, CallError> {
     Err(GuestFault::Trap(GuestText::new("unreachable")).into())
@@ -86,17 +90,28 @@ async fn a_component_that_breaks_in_prepare_rests_as_well() {
     };
     fake.prepare = Box::new(|_, _| trap());
     fake.release = Box::new(|_, _| Ok(()));
-    let world = start(POLICY, [("fake.wasm", fake)]);
+    // A third GPU that is offered, and a fourth that is never asked for.
+    let fourth = NODE.replace("0000:00:01.0", "0000:00:04.0").replace("/drm/", "/none/");
+    let fourth = fourth.split("\n\n").next().unwrap();
+    let node = format!("{NODE}\n{fourth}\n").replace("0x9999", "0x1234");
+    let node = devgate_node::Node::recorded("test", &node).unwrap();
+    let loader = FakeLoader::with([("fake.wasm", fake)]);
+    let plugins = Plugins::start(&parse(POLICY), around(&node, loader, &Memory::forgetful()));
+    let world = World { node, plugins };
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;
-    for id in [FIRST, SECOND] {
+    for id in [FIRST, SECOND, THIRD] {
         assert!(give(&gpus, id).await.unwrap_err().contains("prepare trapped"));
     }
     let list = wait(&gpus, |list| {
         list.devices.iter().all(|device| device.unhealthy.is_some())
     })
     .await;
-    assert!(list.contains("prepare trapped"), "{list}");
+    let last = list.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with(FOURTH) && last.contains("prepare trapped: unreachable; calls keep failing"),
+        "{list}"
+    );
 }
 
 /// Its answers come in time, and no pod ever starts with one.
