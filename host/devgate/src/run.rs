@@ -187,26 +187,28 @@ async fn serve(
     // A task of its own: a reload takes as long as components take to compile.
     let mut serving = JoinSet::new();
     serving.spawn(devgate_kubelet::serve(config, plugins.offers(), stop.clone()));
-    loop {
+    let result = loop {
         tokio::select! {
-            Some(served) = serving.join_next() => {
-                served.context("serve the kubelet")?.map_err(ended)?;
-                break;
-            }
-            why = failures.next() => return Err(must_end(&why)),
+            Some(served) = serving.join_next() => break served_until(served),
+            why = failures.next() => break Err(must_end(&why)),
             trigger = reloader.next() => tokio::select! {
                 () = reloader.reload(&mut plugins, trigger) => {}
-                why = failures.next() => return Err(must_end(&why)),
+                why = failures.next() => break Err(must_end(&why)),
                 // What is half tried is not in force.
                 () = stop.cancelled() => {}
-                Some(served) = serving.join_next() => {
-                    served.context("serve the kubelet")?.map_err(ended)?;
-                    break;
-                }
+                Some(served) = serving.join_next() => break served_until(served),
             },
         }
+    };
+    // However it ends: what is known of the hardware is worth as much after a fault.
+    if !plugins.flush(LAST_WORDS).await {
+        tracing::error!(
+            family = "host",
+            "state directory {}: what is not saved yet could not be within {LAST_WORDS:?}",
+            args.state_dir.display()
+        );
     }
-    plugins.flush();
+    result?;
     // Its own end is not told where the front end ended first.
     stop.cancel();
     let _ = tokio::time::timeout(LAST_WORDS, telling).await;
@@ -214,6 +216,11 @@ async fn serve(
     answering.shutdown().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// How serving the kubelet ended.
+fn served_until(served: Result<Result<(), FrontEndError>, tokio::task::JoinError>) -> anyhow::Result<()> {
+    served.context("serve the kubelet")?.map_err(ended)
 }
 
 fn must_end(why: &MustEnd) -> anyhow::Error {

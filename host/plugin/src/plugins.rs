@@ -28,7 +28,7 @@ pub use reload::{Fewer, NotReloaded, Reloaded};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -214,9 +214,17 @@ impl Plugins {
         self.keepers.spawn(labels);
     }
 
-    /// Saves what is not saved yet, before the host ends. Blocks.
-    pub fn flush(&self) {
-        self.shared.ailments.flush();
+    /// Saves what is not saved yet, before the host ends, on a thread of its own, as all others may hang. Whether it is saved within
+    /// `patience`; a disk that takes longer does not keep the host from its end.
+    pub async fn flush(&self, patience: Duration) -> bool {
+        let ailments = self.shared.ailments.clone();
+        let (done, saved) = oneshot::channel();
+        let save = move || {
+            ailments.flush();
+            let _ = done.send(());
+        };
+        let begun = std::thread::Builder::new().name("flush".into()).spawn(save);
+        begun.is_ok() && matches!(tokio::time::timeout(patience, saved).await, Ok(Ok(())))
     }
 
     /// What is known about every plugin, for whoever asks.

@@ -667,7 +667,7 @@ async fn no_link_in_the_state_directory_is_followed() {
             let blob = crate::blob::Blob::new(memory.dir(), &devgate_model::PluginName::try_new("gpus").unwrap());
             let stored = blob.store(blob.ticket(), b"something");
             assert_eq!(stored.is_err(), name == "state", "{name}");
-            world.plugins.flush();
+            assert!(world.plugins.flush(super::PATIENCE).await);
         } else {
             assert!(["handed-out.json", "device-info.json"].contains(&name), "{name}");
         }
