@@ -98,7 +98,11 @@ fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> Option<H
                  nothing until then (a package and a DaemonSet on one node?)"
             );
             tracing::warn!(family = "host", "{why}");
-            runtime.spawn(watching::wait(args.watch.listen, why))
+            let telling = service::wait(why.clone());
+            let waiting = watching::wait(args.watch.listen, why);
+            runtime.spawn(async move {
+                tokio::join!(telling, waiting);
+            })
         });
         !stop.is_cancelled()
     });

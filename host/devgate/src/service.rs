@@ -12,6 +12,20 @@ use tokio_util::sync::CancellationToken;
 /// How often it is looked how the host is, unless the manager's watchdog wants to hear more often.
 const LOOK: Duration = Duration::from_secs(10);
 
+/// How much longer than it is said now a start may take that waits: three times as long as it is until it is said again.
+const MORE: Duration = Duration::from_secs(30);
+
+/// Tells the manager why this host does not serve yet, and that it is not to give up on the start, for as long as this is polled.
+pub(crate) async fn wait(why: String) {
+    if std::env::var_os("NOTIFY_SOCKET").is_none() {
+        return;
+    }
+    loop {
+        send(vec![Said::Status(why.clone()), Said::Waits]).await;
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
 /// Tells the manager all of it, from now until `stop`.
 pub(crate) async fn tell(watching: Watching, stop: CancellationToken) {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
@@ -40,6 +54,7 @@ fn every(watchdog: Option<Duration>) -> Duration {
 #[derive(Debug, PartialEq)]
 enum Said {
     Ready,
+    Waits,
     Alive,
     Status(String),
     Stopping,
@@ -100,6 +115,7 @@ async fn send(said: Vec<Said>) {
 fn state(said: &Said) -> NotifyState<'_> {
     match said {
         Said::Ready => NotifyState::Ready,
+        Said::Waits => NotifyState::ExtendTimeoutUsec(u32::try_from(MORE.as_micros()).unwrap_or(u32::MAX)),
         Said::Alive => NotifyState::Watchdog,
         Said::Status(text) => NotifyState::Status(text),
         Said::Stopping => NotifyState::Stopping,

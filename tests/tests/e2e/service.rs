@@ -48,6 +48,33 @@ async fn a_service_manager_hears_that_the_host_is_ready_and_lives() -> anyhow::R
     Ok(())
 }
 
+/// A manager ends a start that takes too long, unless it hears that it goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_manager_hears_that_a_host_waits_for_another_one() -> anyhow::Result<()> {
+    let place = tempfile::tempdir()?;
+    let path = place.path().join("notify");
+    let socket = UnixDatagram::bind(&path)?;
+    let mut host = Setup::new(&generic_policy(&KINDS))
+        .on(&recording(&KINDS))
+        .env("NOTIFY_SOCKET", path.to_str().context("a path in UTF-8")?)
+        .start()
+        .await?;
+    let _first = host.spawn_beside(&[])?.context("the first one")?;
+    let said = loop {
+        let next = heard(&socket).await?;
+        if next.contains("EXTEND_TIMEOUT_USEC=") {
+            break next;
+        }
+    };
+    assert!(said.contains("EXTEND_TIMEOUT_USEC=30000000"), "{said}");
+    assert!(
+        said.contains("STATUS=state directory ") && said.contains("another devgate"),
+        "{said}"
+    );
+    assert_eq!(host.end(Signal::TERM).await?.code(), Some(0));
+    Ok(())
+}
+
 /// `systemctl start` waits for it, and fails.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_cannot_start_is_never_ready() -> anyhow::Result<()> {
