@@ -130,6 +130,60 @@ fn every_language_answers_the_same() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A node of so many cards, and so many more without their driver; each firmware's name is this long.
+fn cards(good: usize, bare: usize, firmware: usize) -> String {
+    let card = |index: usize| {
+        let address = format!("{:04x}:{:02x}:00.0", index >> 8, index & 255);
+        let place = format!("/devices/pci{:04x}:{:02x}/{address}", index >> 8, index & 255);
+        let card = format!(
+            "P: {place}\nE: SUBSYSTEM=pci\nE: PCI_CLASS=120000\nE: PCI_SLOT_NAME={address}\n\
+             A: vendor=0xd06e\\n\nA: device=0x0001\\n\nA: class=0x120000\\n\n\n"
+        );
+        if index >= good {
+            return card;
+        }
+        let version = "x".repeat(firmware);
+        format!(
+            "{card}P: {place}/widget/widget{index}\nN: widget{index}\nE: SUBSYSTEM=widget\n\
+             E: DEVNAME=/dev/widget{index}\nE: MAJOR=511\nE: MINOR={index}\nA: dev=511:{index}\\n\n\
+             A: status=ok\\n\nA: serial=W-{index}\\n\nA: firmware={version}\\n\n\n"
+        )
+    };
+    (0..good + bare).map(card).collect()
+}
+
+/// With the time that it takes on a busy machine.
+fn unhurried(policy: &str) -> String {
+    let limits = "    limits:\n";
+    let patient = format!("{limits}      deadline: 60s\n      cpu: 60s\n");
+    if policy.contains(limits) {
+        policy.replace(limits, &patient)
+    } else {
+        policy.replace("config: {mode: safe}\n", &format!("config: {{mode: safe}}\n{patient}"))
+    }
+}
+
+/// More text than a collector lets pass without a collection; more cards without a driver than a property can name.
+#[test]
+fn every_language_lists_what_is_there_however_much_there_is() -> anyhow::Result<()> {
+    for (good, bare, firmware) in [(1_500, 0, 3_500), (2, 600, 5)] {
+        let node = cards(good, bare, firmware);
+        let mut policies = vec![("rust".to_owned(), read("policy.yaml")?)];
+        policies.extend(
+            languages()?
+                .into_iter()
+                .map(|language| (language.name, language.policy)),
+        );
+        for (name, policy) in policies {
+            let json = explained(&unhurried(&policy), &node)?;
+            let units = json["units"].as_array().expect("units").len();
+            assert_eq!(units, good, "{name}: {}", json["plugins"]);
+            assert!(json["plugins"][0]["why"].is_null(), "{name}: {}", json["plugins"]);
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn every_language_refuses_the_same_configuration() -> anyhow::Result<()> {
     for wrong in ["{mode: slow}", "[safe]"] {
