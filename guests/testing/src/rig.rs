@@ -263,8 +263,12 @@ impl Rig {
     }
 
     /// Starts the host anew, on the same node: what it and the component keep (`state`) is still there, and nothing else.
+    ///
+    /// # Panics
+    /// Where that could not be saved.
     pub fn restart(&mut self) {
-        self.plugins.flush();
+        let is_saved = self.runtime.block_on(self.plugins.flush(PATIENCE));
+        assert!(is_saved, "what is known of the hardware could not be saved");
         self.plugins = start(&self.runtime, &self.policy, &self.node, &self.loader, &self.state);
     }
 
