@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most directories that are watched; a user of the system has 8,192 at least.
 const MOST: usize = 256;
+/// How much is taken of what has happened before it is told, give or take a read.
+const AT_ONCE: usize = 1_024;
 /// How often the way to the directories is looked at again, as long as it is another one each time.
 const MOST_LOOKS: usize = 4;
 /// `PROC_SUPER_MAGIC` and `SYSFS_MAGIC`: file systems whose contents the kernel makes up, which tell nobody of it.
@@ -82,16 +84,18 @@ impl Paths {
             let wanted = self.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
             let mut look = wanted.is_some();
             self.wanted = wanted.unwrap_or(std::mem::take(&mut self.wanted));
-            match self.drain(tell) {
+            let mut happened = Vec::new();
+            match self.drain(&mut happened) {
                 Ok(moved) => look |= moved,
                 // The poll goes on without it.
                 Err(_) => return tell(NodeEvent::Lost),
             }
+            // Before what happened is told: what is made in a directory of which it is told that it is there must not be missed.
             if look {
-                for directory in self.place() {
-                    tell(NodeEvent::Path(format!("/{directory}")));
-                }
+                let new = self.place().into_iter();
+                happened.extend(new.map(|directory| NodeEvent::Path(format!("/{directory}"))));
             }
+            happened.into_iter().for_each(tell);
         }
     }
 
@@ -158,12 +162,15 @@ impl Paths {
         found
     }
 
-    /// Tells all that has happened; whether a directory that is wanted may be another one now.
-    fn drain(&self, tell: &dyn Fn(NodeEvent)) -> Result<bool, Errno> {
+    /// Takes what has happened, the rest the next time; whether a directory that is wanted may be another one now.
+    fn drain(&self, happened: &mut Vec<NodeEvent>) -> Result<bool, Errno> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
         let mut moved = false;
         loop {
+            if happened.len() >= AT_ONCE && reader.is_buffer_empty() {
+                return Ok(moved);
+            }
             let event = match reader.next() {
                 Ok(event) => event,
                 Err(Errno::AGAIN) => return Ok(moved),
@@ -171,7 +178,7 @@ impl Paths {
                 Err(error) => return Err(error),
             };
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                tell(NodeEvent::Lost);
+                happened.push(NodeEvent::Lost);
                 moved = true;
                 continue;
             }
@@ -187,7 +194,7 @@ impl Paths {
                 let rest = wanted.strip_prefix(&path);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });
-            tell(NodeEvent::Path(path));
+            happened.push(NodeEvent::Path(path));
         }
     }
 }
