@@ -187,6 +187,8 @@ async fn c61_who_asks_again_and_again_is_answered_at_the_hosts_pace() {
     let pair = pair(&[&Fake::new(GPU, &["gpu-0"])], 36).await;
     let pause = Duration::from_millis(50);
     let watch = Watch::new(PodResourcesConfig {
+        // What is asked unasked must not come in between.
+        every: LONG,
         pause,
         ..quick(pair.temp.path())
     });
