@@ -11,9 +11,14 @@ use devgate_policy::PluginPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The most units of a pool that are looked at alone.
 const MOST_ALONE: usize = 256;
+
+/// The least `limits.deadline` of a call. A machine that is busy is not the component's fault; what a call computes is held to
+/// `limits.cpu`.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A plugin's policy and component, and a recorded node that stays as it is.
 pub(super) struct Subject {
@@ -46,8 +51,10 @@ pub(super) enum Given {
 
 impl Subject {
     pub(super) fn new(policy: &PluginPolicy, node: Node, component: Arc<dyn Component>) -> Self {
+        let mut policy = policy.clone();
+        policy.limits.deadline = policy.limits.deadline.max(PATIENCE);
         Self {
-            policy: Arc::new(policy.clone()),
+            policy: Arc::new(policy),
             node,
             component: Arc::new(Meddled::new(component)),
         }
