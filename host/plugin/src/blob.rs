@@ -57,6 +57,14 @@ impl Place {
     }
 }
 
+/// Removes what a host that was killed had not finished, before any plugin stores something: they share the directory.
+pub(crate) fn tidy(state: &Dir) {
+    // One that cannot be opened is told of to each plugin that wants to keep something there.
+    if let Ok(Some(dir)) = state.inner(DIRECTORY, false) {
+        let _ = dir.tidy();
+    }
+}
+
 /// The turn of a call that may store. Ends when dropped.
 pub(crate) struct Turn {
     ticket: Ticket,
@@ -228,6 +236,23 @@ mod tests {
         let forgetful = Blob::new(None, &name("gpus"));
         forgetful.store(forgetful.ticket(), b"x").unwrap();
         assert_eq!(*forgetful.clone().load().unwrap(), *b"x");
+    }
+
+    #[test]
+    fn what_one_plugin_reads_and_stores_leaves_alone_what_another_one_is_writing() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = Dir::open(dir.path()).unwrap();
+        let gpus = Blob::new(Some(&state), &name("gpus"));
+        gpus.store(gpus.ticket(), b"one").unwrap();
+        let others = dir.path().join("state/.devgate-ffffffff.new");
+        fs::write(&others, b"ha").unwrap();
+        gpus.store(gpus.ticket(), b"two").unwrap();
+        Blob::new(Some(&state), &name("nics")).load().unwrap();
+        assert!(others.exists());
+        // What is there when a host starts was left by one that is gone.
+        tidy(&state);
+        assert!(!others.exists());
+        assert_eq!(*gpus.load().unwrap(), *b"two");
     }
 
     #[test]

@@ -26,8 +26,10 @@ struct Content {
 impl File {
     /// In this directory, which is made if it is not there, for its owner alone.
     pub(super) fn open(dir: &Path) -> io::Result<Self> {
+        let dir = Dir::open(dir)?;
+        crate::blob::tidy(&dir);
         Ok(Self(StateFile {
-            dir: Dir::open(dir)?,
+            dir,
             name: NAME,
             version: VERSION,
             most: MOST_BYTES,

@@ -70,11 +70,12 @@ impl Dir {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let dir = Self::of(rustix::fs::open(path, AS_DIR, Mode::empty())?, path)?;
+        dir.tidy()?;
         dir.is_writable()?;
         Ok(dir)
     }
 
-    /// The same for one in this directory; nothing where it is not there and is not to be made.
+    /// Opens one in this directory, in which others may be writing; nothing where it is not there and is not to be made.
     pub(crate) fn inner(&self, name: &str, make: bool) -> io::Result<Option<Self>> {
         let path = self.0.path.join(name);
         let open = || rustix::fs::openat(&self.0.fd, name, AS_DIR | OFlags::NOFOLLOW, Mode::empty());
@@ -98,12 +99,10 @@ impl Dir {
         if let Some(problem) = problem(&look) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
         }
-        let dir = Self(Arc::new(Opened {
+        Ok(Self(Arc::new(Opened {
             fd,
             path: path.to_owned(),
-        }));
-        dir.tidy()?;
-        Ok(dir)
+        })))
     }
 
     /// Its path when it was opened, for people.
@@ -118,8 +117,8 @@ impl Dir {
         Ok(())
     }
 
-    /// Removes what a host that was killed had not finished.
-    fn tidy(&self) -> io::Result<()> {
+    /// Removes what a host that was killed had not finished; and what is being written, so only before anything is.
+    pub(crate) fn tidy(&self) -> io::Result<()> {
         for entry in rustix::fs::Dir::read_from(&self.0.fd)? {
             let entry = entry?;
             let name = entry.file_name();
