@@ -19,7 +19,6 @@ use crate::state::Dir;
 use devgate_model::{ResourceName, escape};
 use devgate_policy::PluginPolicy;
 use file::File;
-use learn::Unknown;
 pub(crate) use learn::learn;
 use past::Past;
 use record::HandedOut;
@@ -60,8 +59,8 @@ struct Known {
     boot: Option<String>,
     /// The ids that a plugin looks after.
     claimed: BTreeSet<Key>,
-    /// What is not known of what pods have, if so.
-    unknown: Option<Unknown>,
+    /// Why nothing is known of what pods have, if so.
+    unknown: Option<Arc<str>>,
     /// Why nothing can be saved, while that is so.
     failing: Option<Arc<str>>,
 }
@@ -129,7 +128,7 @@ impl Memory {
     fn of(file: Option<File>, handed_out: Read) -> Self {
         let (unknown, handed_out) = match handed_out {
             Ok(handed_out) => (None, handed_out),
-            Err(why) => (Some(Unknown::new(&why)), BTreeMap::new()),
+            Err(why) => (Some(learn::untold(&why)), BTreeMap::new()),
         };
         let knew = unknown.is_none();
         let known = Known {
@@ -196,8 +195,12 @@ impl Memory {
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<str>> {
         let known = self.lock();
-        let unknown = known.unknown.as_ref().map(Unknown::why);
-        unknown.or_else(|| known.failing.clone())
+        let unlisted = || known.past.first_bare().map(learn::unlisted);
+        known
+            .unknown
+            .clone()
+            .or_else(unlisted)
+            .or_else(|| known.failing.clone())
     }
 
     /// The files that tell what was handed out, where there are any.

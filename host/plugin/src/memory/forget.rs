@@ -98,7 +98,6 @@ impl Known {
             self.handed_out.remove(key);
             self.past.forget(key);
         }
-        self.is_listed(&keys);
         let forgotten = before - self.handed_out.len();
         self.version += u64::from(forgotten > 0);
         forgotten

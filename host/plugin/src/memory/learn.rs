@@ -1,7 +1,8 @@
 //! What pods have, where the host does not remember it: nothing is given until the kubelet has said so.
 //!
 //! The file is missing, torn, or not understood; or there never was one, and then the kubelet has nothing of ours to tell. Its
-//! records name ids and the paths that went with them. Once a plugin lists such an id, it is known what it is made of.
+//! records name ids and the paths that went with them. Once a plugin lists such an id, it is known what it is made of. Where not even
+//! paths are known of one, it may be made of anything: nothing is given until its plugin lists it, also after a restart.
 
 use super::record::HandedOut;
 use super::{Key, Known, Memory, key};
@@ -11,53 +12,22 @@ use crate::resource::REPLICA;
 use devgate_model::{ResourceName, escape};
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is not known.
-pub(super) enum Unknown {
-    /// Anything at all.
-    Everything(Arc<str>),
-    /// What these are made of, which containers were seen to have.
-    MadeOf(BTreeSet<Key>),
+/// Why nothing is given where the file was lost for this reason, until the kubelet has told. For people.
+pub(super) fn untold(why: &str) -> Arc<str> {
+    format!(
+        "{why}, and it is not known yet what pods have: the kubelet has not told (its checkpoint in --kubelet-dir, pod-resources in \
+         --pod-resources-dir); see docs/state.md"
+    )
+    .into()
 }
 
-impl Unknown {
-    pub(super) fn new(why: &str) -> Self {
-        let why = format!(
-            "{why}, and it is not known yet what pods have: the kubelet has not told (its checkpoint in --kubelet-dir, pod-resources in \
-             --pod-resources-dir); see docs/state.md"
-        );
-        Self::Everything(why.into())
-    }
-
-    /// For people.
-    pub(super) fn why(&self) -> Arc<str> {
-        match self {
-            Self::Everything(why) => Arc::clone(why),
-            Self::MadeOf(ids) => {
-                let (resource, id) = ids.first().map_or(("", ""), |(resource, id)| (resource, id));
-                let (id, resource) = (escape(id, 80), escape(resource, 80));
-                format!(
-                    "a pod has {id} of {resource}, and it is not known what that is made of until its plugin lists it; see docs/state.md"
-                )
-                .into()
-            }
-        }
-    }
-
-    /// These are known, or nobody has them. Whether nothing is left to know.
-    fn is_known<'a>(&mut self, keys: impl IntoIterator<Item = &'a Key>) -> bool {
-        match self {
-            Self::Everything(_) => false,
-            Self::MadeOf(ids) => {
-                for key in keys {
-                    ids.remove(key);
-                }
-                ids.is_empty()
-            }
-        }
-    }
+/// Why nothing is given while nothing but its id is known of this one. For people.
+pub(super) fn unlisted((resource, id): &Key) -> Arc<str> {
+    let (id, resource) = (escape(id, 80), escape(resource, 80));
+    format!("a pod has {id} of {resource}, and it is not known what that is made of until its plugin lists it; see docs/state.md")
+        .into()
 }
 
 /// Waits until it is known what pods have, where it is not: by the source's records, or by its first look where they cannot be
@@ -119,13 +89,12 @@ impl Memory {
 
     /// The same where only a look says what containers have: what it is made of says the plugin that lists it.
     fn learn_seen<'a>(&self, seen: impl Iterator<Item = &'a Offered>, is_ours: impl Fn(&ResourceName) -> bool) {
-        let (mut known, mut ids) = (self.lock(), BTreeSet::new());
+        let mut known = self.lock();
         for offered in seen.filter(|(resource, _)| is_ours(resource)) {
             let (key, replica) = unit_of(offered);
-            ids.insert(key.clone());
             known.remember(key, HandedOut::recorded([], replica));
         }
-        known.unknown = (!ids.is_empty()).then_some(Unknown::MadeOf(ids));
+        known.unknown = None;
         self.is_learned(&known);
     }
 
@@ -145,15 +114,13 @@ impl Memory {
     /// A plugin lists these: where only the kubelet tells of one of them, it is known now what it is made of. `unreleased` where a
     /// component is to release it.
     pub(crate) fn complete(&self, inventory: &Inventory, policy: &PluginPolicy, unreleased: bool) {
-        let mut known = self.lock();
-        if known.unknown.is_none() && !known.handed_out.values().any(|then| then.recorded) {
+        let (mut known, mut completed) = (self.lock(), false);
+        if !known.handed_out.values().any(|then| then.recorded) {
             return;
         }
-        let (mut listed, mut completed) = (Vec::new(), false);
         for (resource, pool) in &inventory.pools {
             for unit in &pool.units {
                 let key = key(resource, unit);
-                listed.push(key.clone());
                 let then = known.handed_out.get(&key).filter(|then| then.recorded);
                 let Some(then) = then else { continue };
                 let now = HandedOut::of(unit, &pool.shared_nodes, policy)
@@ -165,7 +132,7 @@ impl Memory {
                 }
             }
         }
-        if known.is_listed(&listed) || completed {
+        if completed {
             // Before the lock is let go: who sees that all is known sees that there is something to compare with.
             self.changed();
             self.save_soon();
@@ -174,15 +141,6 @@ impl Memory {
 }
 
 impl Known {
-    /// It is known what these are made of, or nobody has them. Whether nothing is left to know by that.
-    pub(super) fn is_listed<'a>(&mut self, keys: impl IntoIterator<Item = &'a Key>) -> bool {
-        let known = self.unknown.as_mut().is_some_and(|unknown| unknown.is_known(keys));
-        if known {
-            self.unknown = None;
-        }
-        known
-    }
-
     /// Takes note of one that nothing was known of.
     fn remember(&mut self, key: Key, recorded: HandedOut) {
         if !self.handed_out.contains_key(&key) {

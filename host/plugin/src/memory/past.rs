@@ -6,7 +6,7 @@
 
 use super::Key;
 use super::record::HandedOut;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An index of it, so that a unit is compared with what it could be in the way of.
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub(super) struct Past {
     shared: Index,
     /// The paths of the nodes of those of which only the kubelet's records tell.
     recorded: Index,
+    /// Those of which nothing but the id is known: any hardware may be theirs.
+    bare: BTreeSet<Key>,
 }
 
 #[derive(Default)]
@@ -56,12 +58,16 @@ impl Past {
         self.each(&unit, |index, name| {
             index.entry(name.to_owned()).or_default().push(key.clone());
         });
+        if unit.is_bare() {
+            self.bare.insert(key.clone());
+        }
         self.then.insert(key.clone(), unit);
     }
 
     /// No pod has it any more.
     pub(super) fn forget(&mut self, key: &Key) {
         let Some(unit) = self.then.remove(key) else { return };
+        self.bare.remove(key);
         self.each(&unit, |index, name| {
             if let Some(of) = index.get_mut(name) {
                 of.retain(|other| other != key);
@@ -70,6 +76,11 @@ impl Past {
                 }
             }
         });
+    }
+
+    /// One of which nothing but the id is known, if there is any.
+    pub(super) fn first_bare(&self) -> Option<&Key> {
+        self.bare.first()
     }
 
     fn each(&mut self, unit: &HandedOut, mut each: impl FnMut(&mut Index, &str)) {

@@ -159,6 +159,11 @@ impl HandedOut {
         self.nodes.is_empty() || now.nodes.iter().filter(|node| !node.shared).all(named)
     }
 
+    /// Whether nothing but its id is known.
+    pub(super) fn is_bare(&self) -> bool {
+        self.recorded && self.nodes.is_empty()
+    }
+
     /// Takes out the nodes that are another one's own, of the same container.
     pub(super) fn leave_out(&mut self, other: &Self) -> bool {
         let before = self.nodes.len();

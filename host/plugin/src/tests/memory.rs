@@ -582,6 +582,92 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
     );
 }
 
+/// Started with what the kubelet tells of it, where there is a GPU that nobody has.
+async fn told(
+    memory: &Memory,
+    policy: &str,
+    records: Option<crate::Records>,
+    seen: &[&str],
+) -> (World, Arc<dyn Offer>) {
+    let (source, feed) = crate::holders::holders();
+    match records {
+        Some(records) => source.tell_records(records),
+        None => {
+            let late = devgate_model::ResourceName::try_new("fake.com/late").unwrap();
+            source.tell(crate::Holders {
+                seen: seen
+                    .iter()
+                    .map(|id| ((late.clone(), (*id).to_owned()), vec![]))
+                    .collect(),
+                recorded: None,
+                poll: 1,
+                process: 1,
+                begun: std::time::Instant::now(),
+            });
+        }
+    }
+    let fakes = [
+        ("fake.wasm", Fake::gpus()),
+        ("late.wasm", each_of("fake.com/late", "misc")),
+    ];
+    let node = devgate_node::Node::recorded("test", NODE).unwrap();
+    let around = crate::Surroundings {
+        holders: feed,
+        ..around(&node, FakeLoader::with(fakes), memory)
+    };
+    let plugins = Plugins::start(&parse(policy), around);
+    let world = World { node, plugins };
+    let gpus = world.offer("fake.com/gpu").await;
+    (world, gpus)
+}
+
+/// It may be made of anything, whoever told of it, and however often the host starts until its plugin lists it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_nothing_but_an_id_is_known_nothing_is_given_until_it_is_listed() {
+    let kvm = "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}";
+    let (absent, there) = (
+        format!("{POLICY}{}", entry("late", kvm).replace("late.wasm", "none.wasm")),
+        format!("{POLICY}{}", entry("late", kvm)),
+    );
+    let why = "a pod has late-kvm of fake.com/late";
+    let other = ("other.com/nic", "eth0", &["/dev/other"] as &[_]);
+    let bare = records(&[("fake.com/late", "late-kvm", &[]), other]);
+    for (of, records) in [("a look", None), ("records", Some(bare))] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("handed-out.json");
+        for start in 0..3 {
+            let memory = Memory::open(dir.path()).unwrap();
+            let (_world, gpus) = told(&memory, &absent, records.clone(), &["late-kvm"]).await;
+            let list = wait(&gpus, |list| show(list).contains(why)).await;
+            assert_eq!(list.matches(why).count(), 2, "{of}, start {start}: {list}");
+            gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
+            until(|| std::fs::read_to_string(&file).is_ok_and(|text| text.contains("late-kvm"))).await;
+        }
+        let memory = Memory::open(dir.path()).unwrap();
+        let (_world, gpus) = told(&memory, &there, records, &["late-kvm"]).await;
+        wait(&gpus, all_healthy).await;
+        assert_eq!(memory.trouble(), None, "{of}");
+    }
+}
+
+/// The paths of a container's answer are all of one of its ids: what the other one is made of is not known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_id_whose_container_s_paths_are_another_one_s_may_be_made_of_anything() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::open(dir.path()).unwrap();
+    let paths: &[&str] = &["/dev/dri/card0"];
+    let both = records(&[("fake.com/gpu", "0000:00:01.0", paths), ("fake.com/gpu", "gone", paths)]);
+    let (_world, gpus) = told(&memory, POLICY, Some(both), &[]).await;
+    let list = wait(&gpus, |list| show(list).contains("a pod has gone of fake.com/gpu")).await;
+    assert!(list.contains("0000:00:01.0 {1}\n"), "what a pod has it keeps: {list}");
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_start_is_no_fault() {
     let dir = tempfile::tempdir().unwrap();
