@@ -1,5 +1,5 @@
 //! A policy that is wrong, a component that is another one, a resource that is removed in use: what was in force goes on, and the admin sees
-//! it by metric and `devgate status`, and at a start in the pod's own status.
+//! it by event, metric and `devgate status`, and at a start in the pod's own status.
 
 use crate::cluster::Cluster;
 use crate::devgate::DISK;
@@ -75,6 +75,19 @@ fn refused(cluster: &Cluster, policy: &str, says: &str) -> Result<()> {
         }
         if refusals(cluster)? < 1.0 {
             bail!("the metric does not tell of it");
+        }
+        // The kubelet makes an event of what `/readyz` says, for an admin who has `kubectl` alone.
+        let words = [
+            "-n",
+            "devgate",
+            "get",
+            "events",
+            "--field-selector",
+            "reason=ProbeWarning",
+        ];
+        let events = cluster.kubectl(&[&words[..], &["-o", "jsonpath={.items[*].message}"]].concat())?;
+        if !events.contains(says) {
+            bail!("the events of probes say {events:?}");
         }
         Ok(())
     })
