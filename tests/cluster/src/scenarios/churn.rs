@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const AT_ONCE: usize = 8;
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
-    let time = Duration::from_secs(if cluster.given.long { 300 } else { 45 });
+    let time = Duration::from_secs(if cluster.given.long { 300 } else { 120 });
     let watch = cluster.watch_runtime()?;
     let start = Instant::now();
     let mut count = Count::default();
