@@ -10,7 +10,7 @@ use crate::holders::{HoldersFeed, Offered, Records};
 use crate::inventory::Inventory;
 use crate::resource::REPLICA;
 use devgate_model::{ResourceName, escape};
-use devgate_node::Node;
+use devgate_node::{DevicePath, Node};
 use devgate_policy::PluginPolicy;
 use std::sync::Arc;
 
@@ -69,18 +69,22 @@ impl Memory {
     /// Takes in what the source's records say. What others than our plugins gave counts by its paths.
     fn learn_records(&self, records: &Records, node: &Node, is_ours: impl Fn(&ResourceName) -> bool) {
         // A container that starts again opens what is there now.
-        let place = |path: &str| {
-            let number = node.node_at(path).ok()?.number;
-            Some(node.owner_of(number)?.location().to_owned())
-        };
+        let owner = |path: &str| node.owner_of(node.node_at(path).ok()?.number);
+        // As of a unit: another node of the same hardware is not for others. What is gone reaches nothing.
+        let reached = |owner: &DevicePath| [vec![owner.clone()], node.pieces(owner).unwrap_or_default()].concat();
         let mut known = self.lock();
         for (offered, paths) in records {
             let (key, replica) = unit_of(offered);
             if paths.is_empty() && !is_ours(&offered.0) {
                 continue;
             }
-            let nodes = paths.iter().map(|path| (path.as_str(), place(path)));
-            let recorded = HandedOut::recorded(nodes, replica);
+            let nodes: Vec<_> = paths.iter().map(|path| (path.as_str(), owner(path))).collect();
+            let pieces: Vec<_> = nodes
+                .iter()
+                .filter_map(|(_, owner)| owner.as_ref())
+                .flat_map(reached)
+                .collect();
+            let recorded = HandedOut::recorded(nodes, &pieces, replica);
             known.remember(key, recorded);
         }
         known.unknown = None;
@@ -92,7 +96,7 @@ impl Memory {
         let mut known = self.lock();
         for offered in seen.filter(|(resource, _)| is_ours(resource)) {
             let (key, replica) = unit_of(offered);
-            known.remember(key, HandedOut::recorded([], replica));
+            known.remember(key, HandedOut::recorded([], &[], replica));
         }
         known.unknown = None;
         self.is_learned(&known);

@@ -4,6 +4,7 @@ use crate::claims::{Part, Role};
 use crate::grants::GrantedNode;
 use crate::inventory::UnitRecord;
 use devgate_model::escape;
+use devgate_node::DevicePath;
 use devgate_policy::PluginPolicy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -107,7 +108,7 @@ impl HandedOut {
         let shared = shared_nodes.iter().map(|node| NodeThen::of(node, true, policy));
         let nodes: Vec<_> = own.chain(shared).collect();
         let is_part = nodes.iter().any(|node| node.own);
-        let then = Self {
+        Self {
             nodes,
             pieces: None,
             backing: unit.backing.iter().map(|device| device.location().to_owned()).collect(),
@@ -117,25 +118,21 @@ impl HandedOut {
             unreleased: false,
             boot: None,
             recorded: false,
-        };
-        let pieces: BTreeSet<_> = unit.pieces.iter().map(|place| place.location().to_owned()).collect();
-        let plain = pieces
-            .iter()
-            .map(String::as_str)
-            .eq(then.own_places().collect::<BTreeSet<_>>());
-        Self {
-            pieces: (!plain).then_some(pieces),
-            ..then
         }
+        .with_pieces(&unit.pieces)
     }
 
-    /// What the kubelet's records tell of an id: the paths that went with it, with the places of what is there, and whether it was one of
-    /// several replicas.
-    pub(super) fn recorded<'a>(nodes: impl IntoIterator<Item = (&'a str, Option<String>)>, replica: bool) -> Self {
-        let node = |(path, device): (&str, _)| NodeThen {
+    /// What the kubelet's records tell of an id: the paths that went with it, with the devices of what is there and what their nodes
+    /// reach, and whether it was one of several replicas.
+    pub(super) fn recorded<'a>(
+        nodes: impl IntoIterator<Item = (&'a str, Option<DevicePath>)>,
+        pieces: &[DevicePath],
+        replica: bool,
+    ) -> Self {
+        let node = |(path, device): (&str, Option<DevicePath>)| NodeThen {
             path: path.to_owned(),
             number: String::new(),
-            device,
+            device: device.map(|device| device.location().to_owned()),
             shared: false,
             own: false,
             common: false,
@@ -151,6 +148,18 @@ impl HandedOut {
             pieces: None,
             recorded: true,
         }
+        .with_pieces(pieces)
+    }
+
+    /// The same, with the hardware that it has for itself.
+    fn with_pieces(self, pieces: &[DevicePath]) -> Self {
+        let pieces: BTreeSet<_> = pieces.iter().map(|place| place.location().to_owned()).collect();
+        let own: BTreeSet<_> = self.own_places().collect();
+        let plain = pieces.iter().map(String::as_str).eq(own);
+        Self {
+            pieces: (!plain).then_some(pieces),
+            ..self
+        }
     }
 
     /// Whether what the kubelet's records tell may be this unit: its own nodes are among those that they name.
@@ -164,12 +173,18 @@ impl HandedOut {
         self.recorded && self.nodes.is_empty()
     }
 
-    /// Takes out the nodes that are another one's own, of the same container.
+    /// Takes out the nodes that are another one's own, of the same container, and their hardware.
     pub(super) fn leave_out(&mut self, other: &Self) -> bool {
         let before = self.nodes.len();
         let is_other = |path: &str| other.nodes.iter().any(|node| !node.shared && node.path == path);
         self.nodes.retain(|node| !is_other(&node.path));
-        before != self.nodes.len()
+        let less = before != self.nodes.len();
+        if let Some(pieces) = self.pieces.as_mut().filter(|_| less) {
+            for place in other.pieces() {
+                pieces.remove(place);
+            }
+        }
+        less
     }
 
     /// The same, with the boot that it was handed out in.

@@ -487,27 +487,56 @@ const LOSSES: [(&str, Option<&str>); 4] = [
     ),
 ];
 
-/// The rival stands first in the policy, has the same hardware, or a part of it, under an id of its own, and the plugin whose pod has it is
-/// there or not.
+/// A television card whose nodes are beside each other.
+const TUNER: &str = "\
+P: /devices/pci0000:00/0000:00:04.0/dvb/dvb0.frontend0
+N: dvb/adapter0/frontend0
+E: SUBSYSTEM=dvb
+E: DEVNAME=/dev/dvb/adapter0/frontend0
+E: MAJOR=212
+E: MINOR=0
+A: dev=212:0\\n
+
+P: /devices/pci0000:00/0000:00:04.0/dvb/dvb0.demux0
+N: dvb/adapter0/demux0
+E: SUBSYSTEM=dvb
+E: DEVNAME=/dev/dvb/adapter0/demux0
+E: MAJOR=212
+E: MINOR=1
+A: dev=212:1\\n
+";
+
+/// The rival stands first in the policy, has the same hardware, a part of it, or another node, under an id of its own, and the plugin whose
+/// pod has it is there or not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told() {
     let gpu = "{subsystem: pci, name: \"0000:00:01.0\", use: offer, nodes: [{subsystem: drm, name: \"card*\"}]}";
     let part = "{subsystem: drm, name: card0, use: offer, nodes: [{access: rw}]}";
     let above = "{subsystem: pci, name: \"0000:00:01.0\", use: offer, nodes: [{subsystem: drm, name: \"render*\"}]}";
+    let frontend = "{subsystem: dvb, name: dvb0.frontend0, use: offer, nodes: [{access: rw}]}";
+    let demux = "{subsystem: dvb, name: dvb0.demux0, use: offer, nodes: [{access: rw}]}";
+    let of_gpu = (gpu, "pci", "good-0000:00:01.0", "/dev/dri/card0");
+    let of_tuner = (frontend, "dvb", "good-dvb0.frontend0", "/dev/dvb/adapter0/frontend0");
+    let rivals = [
+        (gpu, "pci", of_gpu),
+        (part, "drm", of_gpu),
+        (above, "pci", of_gpu),
+        (demux, "dvb", of_tuner),
+    ];
+    let text = format!("{NODE}\n{TUNER}");
     let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
-    for (n, (why, text)) in LOSSES.into_iter().enumerate() {
-        let (rival, subsystem) = [(gpu, "pci"), (part, "drm"), (above, "pci")][n % 3];
-        let policy = format!("{head}{}{}", entry("rival", rival), entry("good", gpu));
+    for ((why, file), (rival, subsystem, (good, of_good, id, path))) in LOSSES.into_iter().zip(rivals) {
+        let policy = format!("{head}{}{}", entry("rival", rival), entry("good", good));
         for there in [true, false] {
             let dir = tempfile::tempdir().unwrap();
-            if let Some(text) = text {
-                std::fs::write(dir.path().join("handed-out.json"), text).unwrap();
+            if let Some(file) = file {
+                std::fs::write(dir.path().join("handed-out.json"), file).unwrap();
             }
             let mut fakes = vec![("rival.wasm", each_of("fake.com/rival", subsystem))];
-            fakes.extend(there.then(|| ("good.wasm", each_of("fake.com/good", "pci"))));
+            fakes.extend(there.then(|| ("good.wasm", each_of("fake.com/good", of_good))));
             let (source, feed) = crate::holders::holders();
             let memory = Memory::open(dir.path()).unwrap();
-            let node = devgate_node::Node::recorded("test", NODE).unwrap();
+            let node = devgate_node::Node::recorded("test", &text).unwrap();
             let around = crate::Surroundings {
                 holders: feed,
                 ..around(&node, FakeLoader::with(fakes), &memory)
@@ -518,18 +547,18 @@ async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told()
             let list = wait(&rival, |list| !list.devices.is_empty()).await;
             assert!(list.contains("it is not known yet what pods have"), "{why}: {list}");
             assert!(memory.trouble().is_some());
-            source.tell_records(records(&[("fake.com/good", "good-0000:00:01.0", &["/dev/dri/card0"])]));
+            source.tell_records(records(&[("fake.com/good", id, &[path])]));
             let told = |list: &Arc<crate::offer::DeviceList>| !show(list).contains("not known yet");
             let list = wait(&rival, told).await;
-            assert!(list.contains("good-0000:00:01.0 of"), "{why}, {there}: {list}");
+            assert!(list.contains(&format!("{id} of")), "{why}, {there}: {list}");
             if there {
                 let good = world.offer("fake.com/good").await;
                 wait(&good, all_healthy).await;
-                good.allocate(&strings(&["good-0000:00:01.0"])).await.unwrap();
+                good.allocate(&strings(&[id])).await.unwrap();
             }
             assert_eq!(memory.trouble(), None);
             let list = show(&rival.devices().borrow());
-            assert!(list.contains("good-0000:00:01.0 of"), "{why}, {there}: {list}");
+            assert!(list.contains(&format!("{id} of")), "{why}, {there}: {list}");
         }
     }
 }
