@@ -1,10 +1,13 @@
 //! `devgate new`: a vendor's project to start from.
 //!
 //! What it writes is the example of `guests/languages` under another name, which this repository builds and tests in every
-//! language, so that it cannot grow old unseen; and a README, a workflow and the like from `templates/`.
+//! language, so that it cannot grow old unseen; a README, a workflow and the like from `templates/`; and all of devgate that it is
+//! built of, which is in this program, so that nothing but what others wrote has to be fetched.
 
 mod files;
+mod lock;
 mod names;
+mod sdk;
 
 use crate::cli::{Lang, NewArgs};
 use crate::{exit, output};
@@ -28,7 +31,7 @@ pub(crate) fn new(args: &NewArgs) -> anyhow::Result<()> {
     };
     let folder = args.dir.clone().unwrap_or_else(|| PathBuf::from(&args.name));
     must_be_empty(&folder)?;
-    let files = files::of(args.lang, &names, sdk.as_deref());
+    let files = files::of(args.lang, &names, sdk.as_deref())?;
     for (path, text) in &files {
         let path = folder.join(path);
         if let Some(parent) = path.parent() {
@@ -67,7 +70,14 @@ fn must_be_empty(folder: &Path) -> anyhow::Result<()> {
 
 /// What was written, and what to do next.
 fn summary(folder: &Path, names: &Names, files: &[(String, String)]) -> String {
-    let list: String = files.iter().map(|(path, _)| format!("  {path}\n")).collect();
+    // Of what is devgate's own, how much it is.
+    let (brought, own): (Vec<_>, Vec<_>) = files.iter().partition(|(path, _)| path.starts_with(sdk::FOLDER));
+    let mut list: Vec<_> = own.iter().map(|(path, _)| format!("  {path}\n")).collect();
+    if !brought.is_empty() {
+        list.push(format!("  {}  ({} files of devgate)\n", sdk::FOLDER, brought.len()));
+        list.sort();
+    }
+    let list = list.concat();
     let readme = files.iter().find(|(path, _)| path == "README.md");
     let next: String = readme
         .map(|(_, text)| commands(text))
@@ -97,13 +107,16 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_the_example() {
+    fn nothing_is_left_of_the_example_and_nothing_names_a_place_to_fetch_devgate_from() {
         for lang in [Lang::Rust, Lang::C, Lang::Python, Lang::Js, Lang::Go] {
-            for (path, text) in files::of(lang, &names(), None) {
+            for (path, text) in files::of(lang, &names(), None).unwrap() {
                 let left = |word: &str| text.to_lowercase().contains(word) || path.contains(word);
-                assert!(!left("widget"), "{lang:?}: {path}");
-                assert!(!left("example.com"), "{lang:?}: {path}");
+                assert!(!left(env!("CARGO_PKG_REPOSITORY")), "{lang:?}: {path}");
                 assert!(!path.starts_with('/') && !path.contains(".."), "{path}");
+                // The SDK has examples of its own.
+                let is_ours = !path.starts_with(sdk::FOLDER);
+                assert!(!(is_ours && left("widget")), "{lang:?}: {path}");
+                assert!(!(is_ours && left("example.com")), "{lang:?}: {path}");
             }
         }
     }
@@ -111,7 +124,7 @@ mod tests {
     #[test]
     fn every_language_has_what_a_project_needs() {
         for lang in [Lang::Rust, Lang::C, Lang::Python, Lang::Js, Lang::Go] {
-            let files = files::of(lang, &names(), None);
+            let files = files::of(lang, &names(), None).unwrap();
             for wanted in [
                 ".gitignore",
                 ".github/workflows/test.yaml",
@@ -151,21 +164,39 @@ mod tests {
     }
 
     #[test]
-    fn the_sdk_is_that_of_the_checkout_or_of_the_repository() {
-        let manifest = |sdk: Option<&Path>| {
-            let files = files::of(Lang::Rust, &names(), sdk);
-            files.into_iter().find(|(path, _)| path == "Cargo.toml").unwrap().1
+    fn the_sdk_is_that_of_the_checkout_or_comes_with_the_project() {
+        let project = |sdk: Option<&Path>| {
+            let files = files::of(Lang::Rust, &names(), sdk).unwrap();
+            let manifest = files.iter().find(|(path, _)| path == "Cargo.toml").unwrap().1.clone();
+            let has_sdk = files.iter().any(|(path, _)| path == "devgate/guests/sdk/Cargo.toml");
+            (manifest, has_sdk)
         };
-        let own = manifest(Some(Path::new("/checkout \"x\"/guests")));
+        let (manifest, has_sdk) = project(Some(Path::new("/checkout \"x\"/guests")));
         assert!(
-            own.contains(r#"devgate-sdk = { path = "/checkout \"x\"/guests/sdk" }"#),
-            "{own}"
+            manifest.contains(r#"devgate-sdk = { path = "/checkout \"x\"/guests/sdk" }"#),
+            "{manifest}"
         );
         assert!(
-            own.contains(r#"devgate-testing = { path = "/checkout \"x\"/guests/testing" }"#),
-            "{own}"
+            manifest.contains(r#"devgate-testing = { path = "/checkout \"x\"/guests/testing" }"#),
+            "{manifest}"
         );
-        let repository = concat!("devgate-sdk = { git = \"", env!("CARGO_PKG_REPOSITORY"), "\" }");
-        assert!(manifest(None).contains(repository), "{}", manifest(None));
+        assert!(!has_sdk);
+        let (manifest, has_sdk) = project(None);
+        assert!(
+            manifest.contains(r#"devgate-sdk = { path = "devgate/guests/sdk" }"#),
+            "{manifest}"
+        );
+        assert!(has_sdk);
+    }
+
+    #[test]
+    fn what_was_written_is_told_without_each_file_of_devgates_own() {
+        let files = files::of(Lang::Rust, &names(), None).unwrap();
+        let said = summary(Path::new("npu"), &names(), &files);
+        assert!(said.contains("\n  src/lib.rs\n"), "{said}");
+        assert!(
+            said.contains(" files of devgate)\n") && said.lines().count() < 30,
+            "{said}"
+        );
     }
 }

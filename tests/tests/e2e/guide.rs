@@ -1,6 +1,6 @@
 //! The vendors' guide: the port that it shows, file by file and command by command.
 
-use crate::new_project::{follow_text, ready_for_rust, repository};
+use crate::new_project::{RustPlace, follow_text, repository};
 use std::path::Path;
 
 /// Writes the files of a page: each a fenced block behind `<!-- file: NAME -->`.
@@ -19,25 +19,17 @@ fn write_files(page: &str, folder: &Path) -> anyhow::Result<usize> {
 
 #[test]
 fn the_port_in_the_guide_does_what_the_guide_says() -> anyhow::Result<()> {
-    let (dir, root) = (tempfile::tempdir()?, repository().canonicalize()?);
-    let page = std::fs::read_to_string(root.join("docs/vendors.md"))?;
-    assert_eq!(write_files(&page, dir.path())?, 7);
-    // What a vendor gets from the repository, from this checkout of it.
-    let manifest = dir.path().join("Cargo.toml");
-    let mut text = std::fs::read_to_string(&manifest)?;
-    for (name, folder) in [("devgate-sdk", "sdk"), ("devgate-testing", "testing")] {
-        let from = format!("{name} = {{ git = \"https://github.com/devgate/devgate\" }}");
-        assert!(text.contains(&from), "{text}");
-        let path = root.join("guests").join(folder);
-        text = text.replace(&from, &format!("{name} = {{ path = {path:?} }}"));
-    }
-    std::fs::write(&manifest, text)?;
-    if !ready_for_rust(dir.path())? {
+    let Some(place) = RustPlace::try_new()? else {
         return Ok(());
-    }
-    let (_, commands) = page.split_once("### 8. Try it").expect("the commands");
-    let (commands, _) = commands.split_once("\n### ").expect("their end");
-    let said = follow_text(dir.path(), commands, &[("CARGO_NET_OFFLINE", "true")])?;
+    };
+    let page = std::fs::read_to_string(repository().join("docs/vendors.md"))?;
+    let section = |from: &str, to: &str| {
+        let (_, text) = page.split_once(from).expect("its start");
+        text.split_once(to).expect("its end").0
+    };
+    follow_text(&place.folder, section("\n## Porting a device plugin", "\n### 1. "), &[])?;
+    assert_eq!(write_files(&page, &place.folder.join("npu"))?, 5);
+    let said = place.follow(section("### 8. Try it", "\n### "))?;
     for wanted in [
         "test result: ok. 2 passed",
         "\n  units      1, 1 healthy\n",

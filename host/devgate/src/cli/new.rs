@@ -36,7 +36,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// A checkout of devgate to take the SDK for Rust from, instead of devgate's repository
+    /// A checkout of devgate to take the SDK for Rust from, instead of the copy that this program writes
     #[arg(long, value_name = "CHECKOUT")]
     pub(crate) sdk: Option<PathBuf>,
 }

@@ -1,6 +1,7 @@
 //! What a project is made of.
 
 use super::names::Names;
+use super::{lock, sdk};
 use crate::cli::Lang;
 use std::path::Path;
 
@@ -57,12 +58,13 @@ const COMMON: [File; 2] = [
     ("scenarios/a-day.yaml", example!("scenarios/a-day.yaml"), Form::Code),
 ];
 
-const RUST: [File; 9] = [
+const RUST: [File; 10] = [
     (".cargo/config.toml", template!("rust/cargo-config.toml"), Form::Same),
     (".github/workflows/test.yaml", template!("rust/test.yaml"), Form::Words),
     (".gitignore", template!("rust/gitignore"), Form::Words),
     ("Cargo.toml", template!("rust/Cargo.toml"), Form::Words),
     ("README.md", template!("rust/README.md"), Form::Words),
+    ("devgate/README.md", template!("rust/devgate.md"), Form::Same),
     ("policy.yaml", example!("policy.yaml"), Form::Code),
     ("src/config.rs", example!("rust/src/config.rs"), Form::Code),
     ("src/lib.rs", example!("rust/src/lib.rs"), Form::Code),
@@ -160,8 +162,11 @@ const WIT: [File; 6] = [
     ("wit/world.wit", example!("wit/world.wit"), Form::Words),
 ];
 
-/// Paths in the project and what is there, in order. `sdk` is the guests' folder of a checkout.
-pub(super) fn of(lang: Lang, names: &Names, sdk: Option<&Path>) -> Vec<(String, String)> {
+/// Paths in the project and what is there, in order. `guests` is that folder of a checkout, in place of the SDK that this program has.
+///
+/// # Errors
+/// As [`sdk::files`].
+pub(super) fn of(lang: Lang, names: &Names, guests: Option<&Path>) -> anyhow::Result<Vec<(String, String)>> {
     let parts: &[&[File]] = match lang {
         Lang::Rust => &[&RUST, &COMMON],
         Lang::C => &[&C, &[C_SOURCE], &COMMON],
@@ -171,7 +176,7 @@ pub(super) fn of(lang: Lang, names: &Names, sdk: Option<&Path>) -> Vec<(String, 
     };
     let file = |(path, text, form): &File| {
         let text = match *path {
-            "Cargo.toml" => with_sdk(text, sdk),
+            "Cargo.toml" => with_sdk(text, guests.unwrap_or(Path::new("devgate/guests"))),
             "policy.yaml" => policy(text),
             "src/tests.rs" => text.replace("\"../../", "\"../"),
             _ => (*text).to_owned(),
@@ -179,8 +184,14 @@ pub(super) fn of(lang: Lang, names: &Names, sdk: Option<&Path>) -> Vec<(String, 
         (fill(path, names, lang, Form::Words), fill(&text, names, lang, *form))
     };
     let mut files: Vec<_> = parts.iter().copied().flatten().map(file).collect();
+    if lang == Lang::Rust {
+        files.push(("Cargo.lock".to_owned(), lock::of(&names.kebab)));
+        if guests.is_none() {
+            files.extend(sdk::files()?);
+        }
+    }
     files.sort();
-    files
+    Ok(files)
 }
 
 /// Puts the project's names in the place of the example's.
@@ -224,12 +235,9 @@ fn policy(text: &str) -> String {
     )
 }
 
-/// Where the SDK comes from.
-fn with_sdk(manifest: &str, sdk: Option<&Path>) -> String {
-    let source = |name: &str| match sdk {
-        None => format!("{{ git = \"{}\" }}", env!("CARGO_PKG_REPOSITORY")),
-        Some(guests) => format!("{{ path = {:?} }}", guests.join(name).to_string_lossy()),
-    };
+/// Names the SDK and the rig in the folder of both.
+fn with_sdk(manifest: &str, guests: &Path) -> String {
+    let source = |name: &str| format!("{{ path = {:?} }}", guests.join(name).to_string_lossy());
     manifest
         .replace("{ sdk }", &source("sdk"))
         .replace("{ testing }", &source("testing"))
