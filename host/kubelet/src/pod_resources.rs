@@ -78,7 +78,7 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
     let mut asker = Asker::new(&config);
     let mut troubles = Repeats::default();
     let (mut failing, mut poll, mut warned) = (None, 0, false);
-    if let Some(records) = asker.record.first().await {
+    if let Some(records) = asker.record.first(&config.socket()).await {
         source.tell_records(records);
     }
     let mut answered = Instant::now();

@@ -44,15 +44,16 @@ impl Record {
         Some(self.ids.as_ref()?.keys().cloned().collect())
     }
 
-    /// What is in it before anything was asked, with the paths that went with each id: nothing where there is no file, as on a node
-    /// whose kubelet has given nothing away yet.
-    pub(super) async fn first(&mut self) -> Option<Records> {
+    /// What is in it before anything was asked, with the paths that went with each id: nothing where there is neither the file nor a
+    /// socket of a kubelet, as on a node whose kubelet has not started yet. A kubelet without the file may have lost it: it is asked.
+    pub(super) async fn first(&mut self, socket: &Path) -> Option<Records> {
         self.read().await;
-        let is_absent = || {
-            let look = std::fs::symlink_metadata(&self.path);
+        let is_absent = |path: &Path| {
+            let look = std::fs::symlink_metadata(path);
             look.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         };
-        self.ids.clone().or_else(|| is_absent().then(Records::new))
+        let none = || is_absent(&self.path) && is_absent(socket);
+        self.ids.clone().or_else(|| none().then(Records::new))
     }
 
     /// Looks again, on a thread that may wait.
@@ -198,11 +199,14 @@ mod tests {
         let mut record = Record::new(dir.path());
         record.read().await;
         assert_eq!(record.ids(), None, "no file says nothing");
+        let socket = dir.path().join("kubelet.sock");
         assert_eq!(
-            record.first().await,
+            record.first(&socket).await,
             Some(Records::new()),
             "but that nothing was given away"
         );
+        std::fs::write(&socket, "").unwrap();
+        assert_eq!(record.first(&socket).await, None, "which a kubelet may know better");
         let write = |ids: &str| {
             let text =
                 format!(r#"{{"Data":{{"PodDeviceEntries":[{{"ResourceName":"vendor.com/gpu","DeviceIDs":{ids}}}]}}}}"#);
@@ -219,7 +223,7 @@ mod tests {
             write(ids);
             record.read().await;
             assert_eq!(record.ids().map(|ids| ids.len()), count, "{ids}");
-            assert_eq!(record.first().await.map(|ids| ids.len()), count, "{ids}");
+            assert_eq!(record.first(&socket).await.map(|ids| ids.len()), count, "{ids}");
         }
     }
 }
