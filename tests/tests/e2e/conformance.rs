@@ -244,7 +244,7 @@ async fn c36_allocations_of_the_same_hardware_take_turns() -> anyhow::Result<()>
          (call $log (i32.const {INFO}) (i32.const {begin}) (i32.const {begin_len}))
          (loop $again
             (local.set $n (i32.add (local.get $n) (i32.const 1)))
-            (br_if $again (i32.lt_u (local.get $n) (i32.const 200000000))))
+            (br_if $again (i32.lt_u (local.get $n) (i32.const 50000000))))
          (call $log (i32.const {INFO}) (i32.const {end}) (i32.const {end_len}))
          {edits}"
     );
