@@ -48,7 +48,10 @@ fn main() -> io::Result<()> {
         let path = format!("wit/{name}");
         files.insert(path.clone(), read(&path)?);
     }
-    files.insert("LICENSE".to_owned(), read("LICENSE")?);
+    // The second so that a vendor's `cargo fmt --all` changes nothing of it.
+    for path in ["LICENSE", "rustfmt.toml"] {
+        files.insert(path.to_owned(), read(path)?);
+    }
 
     let place = env::var("OUT_DIR").map_err(io::Error::other)?;
     let mut packed = ZlibEncoder::new(fs::File::create(Path::new(&place).join("sdk"))?, Compression::best());

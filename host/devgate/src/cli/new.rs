@@ -11,6 +11,7 @@ Examples:
 
 What is written is a component that works: for made-up cards of a made-up vendor, on a recorded node. Its
 README says how to build it, how to look at what it offers and how to test it; then make it that of your device.
+All that it needs of devgate is written with it: the contract, and for Rust the SDK and what its tests run on.
 
 Exit codes:
   0  the project was written
