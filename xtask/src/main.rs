@@ -22,6 +22,7 @@ mod places;
 mod process;
 mod release;
 mod setup;
+mod shipped;
 mod soak;
 mod static_binary;
 mod test;

@@ -5,7 +5,7 @@
 use crate::dist::{self, Out};
 use crate::static_binary::{self, Machine, Profile};
 use crate::workspace::{cargo, guests, root, target};
-use crate::{components, process, tools};
+use crate::{components, process, shipped, tools};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -89,6 +89,7 @@ fn stage(binary: &Path, folder: &Path) -> Result<()> {
         let entry = entry?;
         copy(&entry.path(), &policies.join(entry.file_name()))?;
     }
+    shipped::copy(&folder.join("doc"))?;
     let changelog = folder.join("changelog");
     std::fs::write(&changelog, changelog_of(&dist::version()?, dist::epoch()?)?)?;
     process::run(Command::new("gzip").args(["-9", "--no-name"]).arg(&changelog))

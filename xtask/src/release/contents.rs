@@ -3,6 +3,7 @@
 use super::sums;
 use crate::components::{self, digest};
 use crate::dist;
+use crate::shipped;
 use crate::workspace::{guests, root};
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -45,17 +46,14 @@ pub(super) fn components(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Packs what `kubectl` and Prometheus are given, for whoever has no clone.
+/// Packs what `kubectl` and Prometheus are given, with the pages, laid out as in a clone: for admins who have none.
 pub(super) fn manifests(folder: &Path, version: &str) -> Result<()> {
     let epoch = dist::epoch()?;
     let name = format!("devgate-{version}-manifests");
     let work = tempfile::tempdir()?;
     let inside = work.path().join(&name);
     std::fs::create_dir(&inside)?;
-    for part in ["kustomize", "monitoring", "policies"] {
-        let from = root().join("deploy").join(part);
-        crate::process::run(Command::new("cp").arg("--recursive").arg(&from).arg(&inside))?;
-    }
+    shipped::copy(&inside)?;
     std::fs::copy(root().join("LICENSE"), inside.join("LICENSE"))?;
     let archive = folder.join(format!("{name}.tar"));
     dist::tar(work.path(), &archive, epoch)?;

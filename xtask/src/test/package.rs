@@ -5,13 +5,16 @@ mod root;
 use super::Outcome;
 use crate::dist::Out;
 use crate::workspace::{self, target};
-use crate::{components, package, process, static_binary};
+use crate::{components, package, process, shipped, static_binary};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a package has in it, besides pages of documentation.
 const CONTENTS: &str = "xtask/src/test/package/contents.txt";
+
+/// Where it puts pages and what they link to.
+const DOCUMENTATION: &str = "/usr/share/doc/devgate/";
 
 /// The package is the same bytes when it is made again, is as Debian wants it, and installs, upgrades and goes.
 pub(super) fn check() -> Result<Outcome> {
@@ -60,7 +63,14 @@ fn tools() -> Result<()> {
 /// Fails where the package has other files, or with other modes, than is written down.
 fn contents(file: &Path) -> Result<()> {
     let listing = process::read(Command::new("dpkg-deb").arg("--contents").arg(file))?;
-    let now = shown(&listing)?;
+    let pages = shipped::files()?;
+    let now = shown(&listing, &pages)?;
+    for page in &pages {
+        let name = format!(" .{DOCUMENTATION}{}\n", page.display());
+        if !format!("{listing}\n").contains(&name) {
+            bail!("the package lacks {}", page.display());
+        }
+    }
     let kept = workspace::root().join(CONTENTS);
     let before = std::fs::read_to_string(&kept).with_context(|| format!("read {}", kept.display()))?;
     if now == before {
@@ -77,16 +87,19 @@ fn contents(file: &Path) -> Result<()> {
     );
 }
 
-/// Modes, owners and names, sorted, without folders and pages of documentation, which come and go.
-fn shown(listing: &str) -> Result<String> {
+/// Modes, owners and names, sorted, without folders and what has a list of its own: pages, and what they link to.
+fn shown(listing: &str, pages: &[PathBuf]) -> Result<String> {
     let mut lines = Vec::new();
     for line in listing.lines().filter(|line| !line.starts_with('d')) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [mode, owner, _size, _day, _time, path] = words[..] else {
             bail!("dpkg-deb --contents says {line:?}");
         };
-        if !(path.starts_with("./usr/share/doc/devgate/") && path.ends_with(".md")) {
-            lines.push(format!("{mode} {owner} {}\n", path.trim_start_matches('.')));
+        let path = path.trim_start_matches('.');
+        let page = path.strip_prefix(DOCUMENTATION).map(Path::new);
+        let is_listed = page.is_some_and(|page| pages.iter().any(|known| known == page));
+        if !(is_listed && mode == "-rw-r--r--" && owner == "0/0") {
+            lines.push(format!("{mode} {owner} {path}\n"));
         }
     }
     lines.sort_by(|one, other| one.split(' ').next_back().cmp(&other.split(' ').next_back()));
@@ -102,9 +115,12 @@ mod tests {
         let listing = "drwxr-xr-x 0/0 0 2026-11-18 11:06 ./usr/\n\
                        -rwxr-xr-x 0/0 35265160 2026-11-18 11:06 ./usr/bin/devgate\n\
                        -rw-r--r-- 0/0 705 2026-11-18 11:06 ./etc/default/devgate\n\
-                       -rw-r--r-- 0/0 9 2026-11-18 11:06 ./usr/share/doc/devgate/policy.md\n";
+                       -rw-r--r-- 0/0 9 2026-11-18 11:06 ./usr/share/doc/devgate/docs/policy.md\n";
+        let pages = [PathBuf::from("docs/policy.md")];
         let expected = "-rw-r--r-- 0/0 /etc/default/devgate\n-rwxr-xr-x 0/0 /usr/bin/devgate\n";
-        assert_eq!(shown(listing).unwrap(), expected);
-        assert!(shown("-rw-r--r-- what").is_err());
+        assert_eq!(shown(listing, &pages).unwrap(), expected);
+        let all = shown(listing, &[]).unwrap();
+        assert!(all.ends_with("/usr/share/doc/devgate/docs/policy.md\n"), "{all}");
+        assert!(shown("-rw-r--r-- what", &pages).is_err());
     }
 }
