@@ -33,7 +33,8 @@ enum Rule {
 
 /// Subsystems whose nodes reach more than their own place, and why.
 const TABLE: &[(&str, Rule)] = &[
-    // Documentation/gpu/drm-uapi.rst: primary and render nodes are minors of one device; accel/introduction.rst: so are these.
+    // Documentation/gpu/drm-uapi.rst: primary and render nodes are minors of one device. accel/introduction.rst: an
+    // accelerator is a DRM device, of a driver that may be connected to a GPU's.
     // fbdev's node shows what the primary node does (drivers/gpu/drm/drm_fb_helper.c).
     ("drm", Rule::Above),
     ("accel", Rule::Above),
@@ -53,8 +54,8 @@ const TABLE: &[(&str, Rule)] = &[
     ("lirc", Rule::Above),
     // Documentation/userspace-api/media/dvb/intro.rst: frontend, demux and the like of one adapter, `dvb0.frontend0`.
     ("dvb", Rule::UpToDot),
-    // Documentation/scsi/scsi-generic.rst: any command, to the same SCSI device as its disk, tape or changer; block/bsg.c: also to a
-    // host or a transport's end. Other disks, and partitions, are no more than they are.
+    // Documentation/scsi/scsi-generic.rst: a driver beside those of disks and tapes, and lower, of the same SCSI device;
+    // block/bsg.c: also of a host or a transport's end. Other disks, and partitions, are no more than they are.
     ("block", Rule::On("scsi")),
     ("scsi_generic", Rule::Above),
     ("scsi_tape", Rule::Above),
@@ -68,7 +69,7 @@ const TABLE: &[(&str, Rule)] = &[
     // Documentation/ABI/stable/sysfs-class-infiniband: `ibdev` of verbs and management nodes, `port` of the latter.
     ("infiniband_verbs", Rule::Infiniband),
     ("infiniband_mad", Rule::Infiniband),
-    // Documentation/security/tpm/tpm-security.rst, drivers/char/tpm/tpm-chip.c: with and without a resource manager, one chip.
+    // drivers/char/tpm/tpm-chip.c: a TPM 2 has two nodes, with and without a resource manager, for one chip.
     ("tpm", Rule::Above),
     ("tpmrm", Rule::Above),
     // drivers/net/wwan/wwan_core.c: the control ports of one modem, `wwan0at0` and `wwan0qmi0`.
