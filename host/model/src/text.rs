@@ -16,17 +16,10 @@ pub fn escape(text: &str, most: usize) -> String {
         // Letters of any script are left as they are; what `escape_debug` escapes is what could not be seen or would act.
         match c {
             '"' | '\'' => out.push(c),
-            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
-            c if is_direction(c) => out.extend(c.escape_unicode()),
             c => out.extend(c.escape_debug()),
         }
     }
     out
-}
-
-/// Whether a character re-orders the text around it (bidirectional controls), which hides what a name really says.
-fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{061c}')
 }
 
 /// Text made by a component, escaped and cut when it is made: what is logged, shown or returned is always this.
@@ -64,6 +57,16 @@ mod tests {
     fn guest_text_cannot_act_on_a_terminal_or_a_log() {
         assert_eq!(escape("a\nb\x1b[31m\0", 80), "a\\nb\\u{1b}[31m\\0");
         assert_eq!(escape("safe\u{202e}txt", 80), "safe\\u{202e}txt");
+        // All that orders the text around it anew, so that a name reads as another one; and what is no character.
+        let odd = "\u{200e}\u{200f}\u{61c}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{fffe}\u{ffff}";
+        for c in odd.chars().chain((0..32).chain(127..160).filter_map(char::from_u32)) {
+            let shown = escape(&c.to_string(), 80);
+            assert!(
+                shown.starts_with('\\') && shown.is_ascii(),
+                "{:x}: {shown}",
+                u32::from(c)
+            );
+        }
         assert_eq!(escape("grüße 漢", 80), "grüße 漢");
         assert_eq!(escape("\"quoted\"", 80), "\"quoted\"");
     }
