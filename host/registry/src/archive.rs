@@ -125,6 +125,12 @@ mod tests {
         insta::assert_snapshot!(error, @"has a file of more than 1000B (limits.component-size)");
         let bomb = archive(|tar| add(tar, "a", tar::EntryType::Regular, &vec![0; 64 << 20]));
         assert!(component(&zipped(&bomb), Packed::TarGzip, MOST).is_err());
+        // Nor one that is the name of a file, which is small itself.
+        let name = archive(|tar| {
+            add(tar, "a", tar::EntryType::GNULongName, &vec![b'a'; 64 << 20]);
+            add(tar, "a", tar::EntryType::Regular, b"component");
+        });
+        assert!(component(&zipped(&name), Packed::TarGzip, MOST).is_err());
         for garbage in [&b"garbage"[..], &large[..700]] {
             assert!(component(garbage, Packed::Tar, MOST).is_err());
             assert!(component(garbage, Packed::TarGzip, MOST).is_err());

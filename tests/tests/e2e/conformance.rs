@@ -180,6 +180,11 @@ async fn c34_a_failed_allocation_holds_nothing() -> anyhow::Result<()> {
     let rejection = host.kubelet.admit(&Pod::new("two", &[(TEXT, 2)])).await.unwrap_err();
     assert!(rejection.message.contains("b does\\nnot come up"), "{rejection}");
     assert!(host.kubelet.allocated(TEXT).is_empty());
+    // Nor does the host hold anything for it.
+    let status = crate::look::status(&host)?;
+    let devices = status["plugins"][0]["resources"][0]["devices"].as_array();
+    let held: Vec<_> = devices.into_iter().flatten().map(|device| &device["held"]).collect();
+    assert_eq!(held, [false, false]);
     for pod in ["a", "b"] {
         host.kubelet.admit(&Pod::new(pod, &[(TEXT, 1)])).await?;
     }

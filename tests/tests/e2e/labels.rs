@@ -1,6 +1,7 @@
 //! `labels:`: what plugins tell of the node, in the file that Node Feature Discovery reads.
 
-use devgate_tests::{Host, Setup};
+use crate::look::status;
+use devgate_tests::Setup;
 use rustix::process::Signal;
 use std::path::Path;
 use std::process::Command;
@@ -68,14 +69,6 @@ async fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(since.elapsed() < Duration::from_secs(60), "{what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-}
-
-fn status(host: &Host) -> anyhow::Result<serde_json::Value> {
-    let asked = Command::new(devgate_tests::devgate()?)
-        .args(["status", "--output", "json", "--status-socket"])
-        .arg(host.dir().join("status.sock"))
-        .output()?;
-    Ok(serde_json::from_slice(&asked.stdout)?)
 }
 
 #[tokio::test(flavor = "multi_thread")]

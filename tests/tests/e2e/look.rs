@@ -1,6 +1,6 @@
 //! The commands that look and change nothing, run as a shell would.
 
-use devgate_tests::devgate;
+use devgate_tests::{Host, devgate};
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
@@ -20,6 +20,14 @@ pub(crate) fn look<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> anyhow
         out: String::from_utf8(output.stdout)?,
         err: String::from_utf8(output.stderr)?,
     })
+}
+
+/// What a host says of itself.
+pub(crate) fn status(host: &Host) -> anyhow::Result<serde_json::Value> {
+    let socket = host.dir().join("status.sock");
+    let options = ["status", "--output", "json", "--status-socket"].map(OsStr::new);
+    let said = look(options.into_iter().chain([socket.as_os_str()]))?;
+    Ok(serde_json::from_str(&said.out)?)
 }
 
 /// Runs `devgate` for a reader that is gone before anything is written, as `| true` is; returns what it ends with and says.

@@ -2,8 +2,9 @@
 
 mod bundle;
 
+use crate::look::status;
 use anyhow::{Context, ensure};
-use devgate_tests::{Host, Kind, Port, Setup, generic_policy, recording};
+use devgate_tests::{Kind, Port, Setup, generic_policy, recording};
 use rustix::process::Signal;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::fd::OwnedFd;
@@ -223,20 +224,6 @@ fn setup(registry: &Registry, component: &str) -> Setup {
     let options = registry.options("good.json");
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     Setup::new(&policy).on(&recording(&KINDS)).args(&options)
-}
-
-fn status(host: &Host) -> anyhow::Result<serde_json::Value> {
-    let socket = host.dir().join("status.sock");
-    let output = Command::new(devgate_tests::devgate()?)
-        .args([
-            Path::new("status"),
-            Path::new("--output"),
-            Path::new("json"),
-            Path::new("--status-socket"),
-            &socket,
-        ])
-        .output()?;
-    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::{DevicePath, Node, NodeChanged, ReadError};
 use proptest::prelude::*;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -619,6 +620,21 @@ fn only_a_regular_file_that_is_there_is_written() {
         for odd in ["fifo", "power", "../canary", "", "a//b"] {
             assert!(matches!(write(odd, b"1"), Err(ReadError::Invalid(_))), "{name}: {odd}");
         }
+        // One that somebody reads can be opened, and is no more of a file for that.
+        let mut reader = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(device_dir.join("fifo"))
+            .unwrap();
+        assert!(
+            matches!(write("fifo", b"1"), Err(ReadError::Invalid(_))),
+            "{name}: read"
+        );
+        reader.write_all(b"x").unwrap();
+        let mut first = [0];
+        reader.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"x", "{name}: nothing was written to it");
+        drop(reader);
         assert_eq!(write("nothing", b"1"), Err(ReadError::NotFound), "{name}");
         assert!(!device_dir.join("nothing").exists(), "{name}");
         assert_eq!(fs::read(outer.path().join("root/canary")).unwrap(), CANARY);

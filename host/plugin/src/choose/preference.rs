@@ -122,8 +122,8 @@ mod tests {
     use crate::testing::*;
     use devgate_model::{CallError, GuestFault};
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -182,6 +182,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn the_host_chooses_where_the_component_is_wrong_broken_or_late() {
+        static CHOSEN: AtomicBool = AtomicBool::new(false);
         type Answer = fn() -> Result<Vec<String>, CallError>;
         let answers: [Answer; 5] = [
             || Ok(vec![]),
@@ -189,15 +190,22 @@ mod tests {
             || Ok(vec!["0000:00:01.0".into(), "0000:00:01.0".into()]),
             || Err(GuestFault::Exited(1).into()),
             || {
-                std::thread::sleep(Duration::from_secs(2));
+                // Until the host has chosen, so that it is late on any machine; and not for ever.
+                let begun = Instant::now();
+                while !CHOSEN.load(Ordering::SeqCst) && begun.elapsed() < PATIENCE {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
                 Ok(vec!["0000:00:02.0".into()])
             },
         ];
+        // A call may take that long and longer: it is the choice alone that is not waited for.
+        let policy = POLICY.replace("    health:", "    limits: {deadline: 60s}\n    health:");
         for answer in answers {
-            let (_plugins, offer, asked) = gpus(POLICY, move |_, _| answer()).await;
+            let (_plugins, offer, asked) = gpus(&policy, move |_, _| answer()).await;
             assert_eq!(one(&offer).await, ["0000:00:01.0"]);
             assert_eq!(asked.load(Ordering::SeqCst), 1);
         }
+        CHOSEN.store(true, Ordering::SeqCst);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,7 +5,7 @@ use crate::memory::Memory;
 use crate::plugins::Plugins;
 use crate::status::When;
 use crate::testing::*;
-use devgate_model::{GuestFault, Pool, Verdict};
+use devgate_model::{CallError, Edits, Failure, FailureKind, GuestFault, Pool, Verdict};
 use devgate_node::Change;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -189,6 +189,53 @@ async fn a_held_id_cannot_move_to_another_resource() {
     let other = world.offer("fake.com/other").await;
     assert_eq!(wait(&other, |list| !list.devices.is_empty()).await, "0000:00:02.0 {}");
     insta::assert_snapshot!(wait(&gpus, |list| list.devices.len() == 1).await, @"0000:00:01.0 {1} the component does not list it any more");
+}
+
+/// However it failed: a device is nobody's then, and goes as the component says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_allocation_that_failed_took_is_held_no_more() {
+    static GONE: AtomicBool = AtomicBool::new(false);
+    static HOW: AtomicU8 = AtomicU8::new(0);
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        if GONE.load(Ordering::SeqCst) {
+            pools[0].units.truncate(1);
+        }
+        Ok(pools)
+    });
+    let gives = fake.allocate;
+    fake.allocate = Box::new(move |host, units| match HOW.load(Ordering::SeqCst) {
+        0 => Err(CallError::Failed(Failure::new(
+            FailureKind::Other,
+            "it does not come up".to_owned(),
+        ))),
+        1 => Err(GuestFault::Exited(1).into()),
+        _ => gives(host, units).map(|edits| Edits {
+            env: vec![property("NOT_GRANTED", "x")],
+            ..edits
+        }),
+    });
+    let world = start(POLICY, [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    for how in 0..3 {
+        HOW.store(how, Ordering::SeqCst);
+        gpus.allocate(&strings(&["0000:00:01.0", "0000:00:02.0"]))
+            .await
+            .unwrap_err();
+        let status = world.plugins.watch().status();
+        assert!(
+            status[0]
+                .resources
+                .iter()
+                .flat_map(|all| &all.devices)
+                .all(|device| !device.held),
+            "{how}: {status:#?}"
+        );
+    }
+    GONE.store(true, Ordering::SeqCst);
+    wait(&gpus, |list| list.devices.len() == 1).await;
 }
 
 /// A tree that went away is not a node without hardware: the devices stay in the list, and are unhealthy.

@@ -152,6 +152,14 @@ async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
     let lost = wait(&first, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     // By the ledger, or by the memory where the second plugin has not spoken yet.
     assert!(lost.contains("b-0000:00:01.0 of"), "{lost}");
+    // And what the pod has is not lost to the one before it.
+    let second = world.offer("fake.com/other").await;
+    wait(&second, |list| {
+        list.devices
+            .iter()
+            .any(|d| d.id == "b-0000:00:01.0" && d.unhealthy.is_none())
+    })
+    .await;
     drop(world);
 
     let world = start_with(TWO, NODE, &Memory::forgetful(), fakes());

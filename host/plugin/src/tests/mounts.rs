@@ -2,8 +2,9 @@
 
 use crate::component::{Capabilities, Denied};
 use crate::grants::Grants;
+use crate::reply::Asked;
 use crate::testing::*;
-use devgate_model::{FailureKind, MountHandle};
+use devgate_model::{Edits, FailureKind, MountHandle};
 use devgate_node::{Change, Node};
 
 const WORLD: &str = "\
@@ -90,7 +91,15 @@ fn what_changed_since_is_seen_when_it_is_given() {
     let (dir, unseen) = (grants.mount("dir").unwrap(), grants.mount("unseen").unwrap());
     assert_eq!(grants.mount_problem_now(&dir), None);
     assert_eq!(grants.mount_problem_now(&unseen), None);
+    let mut host = call_host_on(&node, &policy_of(MOUNTS));
+    let asked = Edits {
+        mounts: vec![host.mount("dir").unwrap()],
+        ..Edits::default()
+    };
+    Asked::of(asked.clone(), &host).unwrap();
     node.apply(Change::AddDevices("O: /srv/fake=0 0775\n".into())).unwrap();
+    let refused = Asked::of(asked, &host).unwrap_err().to_string();
+    insta::assert_snapshot!(refused, @"failed: mount dir: source /srv/fake: /srv/fake can be written by others than root (mode 0775)");
     insta::assert_snapshot!(grants.mount_problem_now(&dir).unwrap(), @"mount dir: source /srv/fake: /srv/fake can be written by others than root (mode 0775)");
     node.apply(Change::RemoveFile("/srv/fake".into())).unwrap();
     node.apply(Change::AddDevices("I: /srv/fake=l /etc\n".into())).unwrap();

@@ -84,6 +84,76 @@ fn a_dangerous_node_by_another_path_is_known_by_its_number() {
     assert!(host.node_at("/dev/harmless").is_ok());
 }
 
+/// A controller takes commands for each of its disks, and the generic node of a namespace reads and writes it: neither is less
+/// than the disk itself.
+#[test]
+fn a_node_that_reaches_a_disk_in_use_is_never_given() {
+    let text = "\
+P: /devices/pci0000:00/0000:00:05.0/nvme/nvme0
+N: nvme0
+E: SUBSYSTEM=nvme
+E: DEVNAME=/dev/nvme0
+E: MAJOR=240
+E: MINOR=0
+A: dev=240:0\\n
+
+P: /devices/pci0000:00/0000:00:05.0/nvme/nvme0/nvme0n1
+N: nvme0n1
+E: SUBSYSTEM=block
+E: DEVTYPE=disk
+E: DEVNAME=/dev/nvme0n1
+A: dev=259:0\\n
+
+P: /devices/pci0000:00/0000:00:05.0/nvme/nvme0/ng0n1
+N: ng0n1
+E: SUBSYSTEM=nvme-generic
+E: DEVNAME=/dev/ng0n1
+E: MAJOR=241
+E: MINOR=0
+A: dev=241:0\\n
+
+P: /devices/pci0000:00/0000:00:05.0/nvme/nvme0/ng0n2
+N: ng0n2
+E: SUBSYSTEM=nvme-generic
+E: DEVNAME=/dev/ng0n2
+E: MAJOR=241
+E: MINOR=1
+A: dev=241:1\\n
+";
+    let node = Node::recorded("nvme", text).unwrap();
+    let offered = policy_of(
+        "
+    hardware:
+      - {subsystem: nvme, name: nvme0, use: offer, nodes: [{}]}
+      - {subsystem: nvme-generic, name: 'ng*', use: offer, nodes: [{}]}
+    host-nodes: {exclusive: [/dev/nvme0, '/dev/ng*']}
+",
+    );
+    let paths = ["/dev/nvme0", "/dev/ng0n1", "/dev/ng0n2"];
+    let grants = Grants::new(node.clone(), plugin_policy(&offered));
+    let granted = paths.map(|path| grants.node_at(path).ok().unwrap());
+    assert!(!told(&node, &offered).contains("not "), "{}", told(&node, &offered));
+    node.apply(Change::SetFile {
+        path: "/proc/1/mountinfo".into(),
+        value: "30 1 259:0 / /srv rw - ext4 /dev/nvme0n1 rw\n".into(),
+    })
+    .unwrap();
+    let in_use = |path: &str| format!("{path} is in use by this node: nvme0n1 is mounted on /srv");
+    let told = told(&node, &offered);
+    let expected = [Some(in_use(paths[0])), Some(in_use(paths[1])), None];
+    for ((path, granted), expected) in paths.iter().zip(granted).zip(expected) {
+        let name = path.trim_start_matches("/dev/");
+        let line = expected.as_ref().map_or_else(
+            || format!("{name}: {path} rw"),
+            |why| format!("{name}: not {path}: {why}"),
+        );
+        assert!(told.lines().any(|told| told == line), "{line}\n{told}");
+        let by_path = call_host_on(&node, &offered).node_at(path);
+        assert_eq!(by_path.is_ok(), expected.is_none(), "{path}");
+        assert_eq!(grants.problem_now(&granted), expected, "given before it was mounted");
+    }
+}
+
 /// A disk that the node uses is not given, whatever the policy says, and one that it starts to use is not given any more.
 #[test]
 fn a_block_device_in_use_is_never_given() {

@@ -61,6 +61,7 @@ P: /devices/pci0000:00/0000:00:1c.0
 E: SUBSYSTEM=pci
 A: class=0x060400\\n
 A: power/control=auto\\n
+L: neighbour=0000:01:00.0
 
 P: /devices/pci0000:00/0000:00:1c.0/0000:01:00.0
 E: SUBSYSTEM=pci
@@ -81,7 +82,7 @@ plugins:
     hardware: [{subsystem: pci, name: '0000:00:1c.0'}]
 ";
     let node = devgate_node::Node::recorded("bridge", BRIDGE).unwrap();
-    let grants = Arc::new(crate::grants::Grants::new(node, plugin_policy(GRANT)));
+    let grants = Arc::new(crate::grants::Grants::new(node.clone(), plugin_policy(GRANT)));
     let mut host = host_of(grants);
     let bridge = host.devices("pci").unwrap();
     assert_eq!(bridge.len(), 1);
@@ -100,6 +101,14 @@ plugins:
     assert!(host.entries(bridge, "0000:01:00.0").is_err());
     assert!(host.link(bridge, "0000:01:00.0/driver").is_err());
     assert!(host.related(bridge, "0000:01:00.0/net/eth0/device").is_err());
+    assert!(host.related(bridge, "neighbour").is_err(), "by a link of its own");
+    // And nothing of what is above, for one that has a network function alone.
+    let above = GRANT.replace("{subsystem: pci, name: '0000:00:1c.0'}", "{subsystem: net, name: eth0}");
+    let mut host = host_of(Arc::new(crate::grants::Grants::new(node, plugin_policy(&above))));
+    let function = host.devices("net").unwrap()[0];
+    assert_eq!(host.attribute(function, "address"), Ok("aa:bb".into()));
+    assert_eq!(host.parent(function), Ok(None));
+    assert!(host.related(function, "device").is_err());
 }
 
 /// What drivers put between a USB adapter and its node is part of it; what hangs on a hub is not part of the hub.

@@ -67,6 +67,10 @@ async fn a_device_whose_allocations_keep_breaking_rests_alone_and_comes_back_whe
     wait(&gpus, all_healthy).await;
     give(&gpus, FIRST).await.unwrap();
     assert_eq!(world.plugins.watch().status()[0].resting, 0);
+    // What it did before is forgotten: once is not enough any more.
+    BROKEN.store(true, Ordering::SeqCst);
+    give(&gpus, FIRST).await.unwrap_err();
+    assert_eq!(world.plugins.watch().status()[0].resting, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

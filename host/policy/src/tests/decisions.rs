@@ -356,6 +356,9 @@ fn loader_variables_need_their_value_written_out() {
     let rule = rules.env("LD_PRELOAD").unwrap();
     rule.check("/opt/acme/usr/lib64/libacme.so", &[]).unwrap();
     assert!(rule.check("/tmp/evil.so", &[]).is_err());
+    let path = rules.env("PATH").unwrap();
+    path.check("/usr/bin", &[]).unwrap();
+    assert!(path.check("/tmp", &[]).is_err());
     for free in [
         "LD_PRELOAD: any",
         "LD_AUDIT: \"{property.so}\"",

@@ -44,8 +44,13 @@ impl Signer {
 
     /// The manifest of a signature as cosign pushes it, and its payload.
     fn sign(&self, artifact: &Pushed) -> (Vec<u8>, Vec<u8>) {
+        self.sign_as("cosign container image signature", artifact)
+    }
+
+    /// The same for what says itself to be something else.
+    fn sign_as(&self, what: &str, artifact: &Pushed) -> (Vec<u8>, Vec<u8>) {
         let payload = format!(
-            r#"{{"critical":{{"identity":{{"docker-reference":"x"}},"image":{{"docker-manifest-digest":"{}"}},"type":"cosign container image signature"}},"optional":null}}"#,
+            r#"{{"critical":{{"identity":{{"docker-reference":"x"}},"image":{{"docker-manifest-digest":"{}"}},"type":"{what}"}},"optional":null}}"#,
             digest(&artifact.manifest)
         );
         let signature = self.0.sign(&SystemRandom::new(), payload.as_bytes()).unwrap();
@@ -318,6 +323,12 @@ fn only_what_a_key_of_the_policy_signed_is_used_and_new_keys_count_at_once() {
     *signature.lock().unwrap() = Some(old.sign(&Pushed::new(b"another")));
     let other = refused(get(&[old.public()]));
     assert!(other.contains("has a signature that is good for sha256:"), "{other}");
+    *signature.lock().unwrap() = Some(old.sign_as("atomic container signature", &artifact));
+    let no_consent = refused(get(&[old.public()]));
+    assert!(
+        no_consent.contains("is not signed by a key of the policy"),
+        "{no_consent}"
+    );
     *signature.lock().unwrap() = Some(old.sign(&artifact));
     let wrong = refused(get(&[new.public()]));
     assert!(

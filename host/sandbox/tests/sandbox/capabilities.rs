@@ -119,7 +119,7 @@ fn every_limit_holds() {
         ))
     };
     assert!(limit(ask(&store(60_000), transfer.clone()).0).is_some());
-    assert_eq!(limit(ask(&store(1_000), transfer).0), None);
+    assert_eq!(limit(ask(&store(1_000), transfer.clone()).0), None);
     let read = |read| Limits { read, ..patient() };
     let load = asking("(call $load (i32.const 512))");
     assert_eq!(limit(ask(&load, read(ByteSize(3))).0), Some(Limit::Read(ByteSize(3))));
@@ -131,6 +131,52 @@ fn every_limit_holds() {
     let twice = asking("(call $load (i32.const 512)) (call $load (i32.const 512))");
     assert_eq!(limit(ask(&twice, calls.clone()).0), Some(Limit::HostCalls(1)));
     assert_eq!(limit(ask(&load, calls).0), None);
+}
+
+/// Whatever is passed, and with which function: one by one it is within the limit, and together it is not.
+#[test]
+fn bytes_passed_to_capabilities_count_together() {
+    let most = ByteSize::kib(16);
+    let transfer = Limits {
+        transfer: most,
+        ..patient()
+    };
+    let write = |path: u32, value: u32| {
+        format!(
+            "{DEVICE} (call $write (local.get $device) (i32.const 1024) (i32.const {path}) (i32.const 2048) (i32.const {value}) (i32.const 512))"
+        )
+    };
+    for (what, once) in [
+        (
+            "a blob",
+            "(call $store (i32.const 0) (i32.const 4000) (i32.const 512))".to_owned(),
+        ),
+        ("a value", write(5, 4_000)),
+        ("a path", write(4_000, 1)),
+        (
+            "a cursor",
+            "(call $since (i32.const 1024) (i32.const 4000) (i32.const 1) (i32.const 512))".to_owned(),
+        ),
+    ] {
+        let again = |times: usize| {
+            let (local, call) = once
+                .split_once("(call $write")
+                .map_or(("", once.clone()), |(local, call)| {
+                    (local, format!("(call $write{call}"))
+                });
+            // Whatever comes of it: the last answer is thrown away.
+            asking(&format!(
+                "{local} {} (i32.store8 (i32.const 512) (i32.const 0)) (call $load (i32.const 512))",
+                call.repeat(times)
+            ))
+        };
+        assert_eq!(limit(ask(&again(4), transfer.clone()).0), None, "{what}");
+        assert_eq!(
+            limit(ask(&again(5), transfer.clone()).0),
+            Some(Limit::Transfer(most)),
+            "{what}"
+        );
+    }
 }
 
 #[test]
