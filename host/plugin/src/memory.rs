@@ -4,6 +4,7 @@
 //! `GetDeviceRunContainerOptions`), across reboots as well. So an id must go on meaning the hardware whose paths are in that
 //! answer: if they belong to something else now, the id is unhealthy and says so, and the kubelet starts no container with it.
 
+mod doubts;
 mod file;
 mod forget;
 mod learn;
@@ -18,7 +19,8 @@ use crate::inventory::{PoolRecord, UnitRecord};
 use crate::state::Dir;
 use devgate_model::{ResourceName, escape};
 use devgate_policy::PluginPolicy;
-use file::File;
+use doubts::Doubts;
+use file::{File, Kept};
 pub(crate) use learn::learn;
 use past::Past;
 use record::HandedOut;
@@ -33,7 +35,7 @@ pub struct Memory(Arc<Inner>);
 
 struct Inner {
     file: Option<File>,
-    /// Whether it was known what was handed out before the host started.
+    /// Whether it was known what was handed out before the host started. Who keeps nothing has nothing to know.
     knew: bool,
     known: Mutex<Known>,
     /// The turn to write: one at a time, however long the disk takes.
@@ -59,6 +61,8 @@ struct Known {
     boot: Option<String>,
     /// The ids that a plugin looks after.
     claimed: BTreeSet<Key>,
+    /// What is released before it is given, whoever had it.
+    doubts: Doubts,
     /// Why nothing is known of what pods have, if so.
     unknown: Option<Arc<str>>,
     /// Why nothing can be saved, while that is so.
@@ -77,7 +81,7 @@ pub(crate) struct Noted {
 }
 
 /// What a file says, or why that is not known.
-type Read = Result<BTreeMap<Key, HandedOut>, String>;
+type Read = Result<Kept, String>;
 
 /// Why the memory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -96,8 +100,8 @@ impl Memory {
     /// # Errors
     /// Where the directory cannot be made, read or written, or others can write in it; where a newer host wrote the file.
     pub fn open(dir: &Path) -> Result<Self, MemoryError> {
-        let (file, handed_out) = Self::read(dir)?;
-        Ok(Self::of(Some(file), handed_out))
+        let (file, kept) = Self::read(dir)?;
+        Ok(Self::of(Some(file), kept))
     }
 
     /// The same for a node of which it is known that nothing else was handed out, such as one that is made for a test.
@@ -105,8 +109,8 @@ impl Memory {
     /// # Errors
     /// As [`Self::open`].
     pub fn of_new_node(dir: &Path) -> Result<Self, MemoryError> {
-        let (file, handed_out) = Self::read(dir)?;
-        Ok(Self::of(Some(file), Ok(handed_out.unwrap_or_default())))
+        let (file, kept) = Self::read(dir)?;
+        Ok(Self::of(Some(file), Ok(kept.unwrap_or_default())))
     }
 
     fn read(dir: &Path) -> Result<(File, Read), MemoryError> {
@@ -115,25 +119,26 @@ impl Memory {
             why,
         };
         let file = File::open(dir).map_err(failed)?;
-        let handed_out = file.read().map_err(failed)?;
-        Ok((file, handed_out))
+        let kept = file.read().map_err(failed)?;
+        Ok((file, kept))
     }
 
     /// A memory that ends with the process.
     #[must_use]
     pub fn forgetful() -> Self {
-        Self::of(None, Ok(BTreeMap::new()))
+        Self::of(None, Ok(Kept::default()))
     }
 
-    fn of(file: Option<File>, handed_out: Read) -> Self {
-        let (unknown, handed_out) = match handed_out {
-            Ok(handed_out) => (None, handed_out),
-            Err(why) => (Some(learn::untold(&why)), BTreeMap::new()),
+    fn of(file: Option<File>, kept: Read) -> Self {
+        let (unknown, kept) = match kept {
+            Ok(kept) => (None, kept),
+            Err(why) => (Some(learn::untold(&why)), Kept::unknown()),
         };
         let knew = unknown.is_none();
         let known = Known {
-            past: Past::new(&handed_out, None),
-            handed_out,
+            past: Past::new(&kept.handed_out, None),
+            handed_out: kept.handed_out,
+            doubts: kept.doubts,
             version: 0,
             saved: 0,
             boot: None,
@@ -184,11 +189,6 @@ impl Memory {
     /// Whether an id was handed out, and nobody has been seen to be done with it.
     pub(crate) fn has(&self, resource: &ResourceName, unit: &UnitRecord) -> bool {
         self.lock().handed_out.contains_key(&key(resource, unit))
-    }
-
-    /// Whether it was known what was handed out before the host started. Who keeps nothing has nothing to know.
-    pub(crate) fn knew(&self) -> bool {
-        self.0.knew
     }
 
     /// Why nothing is given that nobody has, if so: it is not known what pods have, or cannot be recorded what they get. Text for people.

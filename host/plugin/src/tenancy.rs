@@ -11,7 +11,6 @@
 //! A unit that was handed out stays so until it is known to be free, whatever else happens: the API has no call for the end of
 //! an allocation, and what is taken for free by mistake is taken from under a running pod.
 
-mod doubts;
 mod free;
 mod orphans;
 mod sweep;
@@ -28,7 +27,6 @@ use crate::resource::Snapshot;
 use crate::turns::Turns;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_model::{ResourceName, UnitId};
-use doubts::Doubts;
 use free::{is_free, is_seen};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,7 +48,6 @@ pub(crate) struct Tenancy {
     tenants: Mutex<BTreeMap<UnitId, Tenant>>,
     /// Counts what is done to any of them: a unit that is clean and is handed out again never has a version that it had.
     versions: AtomicU64,
-    doubts: Doubts,
     pub(crate) turns: Turns,
     memory: Memory,
     /// Told when there is another time to do something.
@@ -111,7 +108,6 @@ impl Tenancy {
         Self {
             tenants: Mutex::default(),
             versions: AtomicU64::new(0),
-            doubts: Doubts::new(memory.knew()),
             turns: Turns::default(),
             memory,
             news: Notify::new(),
@@ -202,16 +198,6 @@ impl Tenancy {
     /// Whether a unit was handed out and has not been released since.
     pub(crate) fn has(&self, id: &UnitId) -> bool {
         self.lock().contains_key(id)
-    }
-
-    /// Whether a unit is to be released before it is given: nobody knows that it is clean.
-    pub(crate) fn is_dirty(&self, id: &UnitId) -> bool {
-        self.has(id) || self.doubts.has(id)
-    }
-
-    /// Takes note that these were released, while they were there or not.
-    pub(crate) fn released<'a>(&self, ids: impl IntoIterator<Item = &'a UnitId>, there: bool) {
-        self.doubts.released(ids, there);
     }
 
     /// Whether a unit was handed out once since it was clean.

@@ -1,6 +1,7 @@
 //! The file that the memory is kept in: whole or not at all, and readable for people.
 
 use super::Key;
+use super::doubts::Doubts;
 use super::record::HandedOut;
 use crate::state::{Dir, Found, StateFile};
 use serde::{Deserialize, Serialize};
@@ -16,11 +17,30 @@ const MOST_BYTES: u64 = 256 << 20;
 
 pub(super) struct File(StateFile);
 
+/// What is in it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kept {
+    pub(super) handed_out: BTreeMap<Key, HandedOut>,
+    pub(super) doubts: Doubts,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
     version: u32,
     handed_out: BTreeMap<String, BTreeMap<String, HandedOut>>,
+    #[serde(default, skip_serializing_if = "Doubts::is_none")]
+    doubts: Doubts,
+}
+
+impl Kept {
+    /// Where that is not known.
+    pub(super) fn unknown() -> Self {
+        Self {
+            handed_out: BTreeMap::new(),
+            doubts: Doubts::of_all(),
+        }
+    }
 }
 
 impl File {
@@ -44,7 +64,7 @@ impl File {
     ///
     /// # Errors
     /// Where it cannot be read, and where a newer host wrote it: then it stays as it is.
-    pub(super) fn read(&self) -> io::Result<Result<BTreeMap<Key, HandedOut>, String>> {
+    pub(super) fn read(&self) -> io::Result<Result<Kept, String>> {
         Ok(match self.0.read::<Content>()? {
             Found::Nothing => Err(format!("there is no {NAME}")),
             Found::Content(content) => Ok(content.flat()),
@@ -63,28 +83,31 @@ impl File {
     }
 
     /// Replaces the file as a whole.
-    pub(super) fn write(&self, known: &BTreeMap<Key, HandedOut>) -> io::Result<()> {
-        self.0.write(&Content::of(known))
+    pub(super) fn write(&self, kept: Kept) -> io::Result<()> {
+        self.0.write(&Content::of(kept))
     }
 }
 
 impl Content {
-    fn of(known: &BTreeMap<Key, HandedOut>) -> Self {
+    fn of(kept: Kept) -> Self {
         let mut handed_out: BTreeMap<String, BTreeMap<_, _>> = BTreeMap::new();
-        for ((resource, id), unit) in known {
-            let ids = handed_out.entry(resource.clone()).or_default();
-            ids.insert(id.clone(), unit.clone());
+        for ((resource, id), unit) in kept.handed_out {
+            handed_out.entry(resource).or_default().insert(id, unit);
         }
         Self {
             version: VERSION,
             handed_out,
+            doubts: kept.doubts,
         }
     }
 
-    fn flat(self) -> BTreeMap<Key, HandedOut> {
+    fn flat(self) -> Kept {
         let of = |(resource, ids): (String, BTreeMap<String, HandedOut>)| {
             ids.into_iter().map(move |(id, unit)| ((resource.clone(), id), unit))
         };
-        self.handed_out.into_iter().flat_map(of).collect()
+        Kept {
+            handed_out: self.handed_out.into_iter().flat_map(of).collect(),
+            doubts: self.doubts,
+        }
     }
 }

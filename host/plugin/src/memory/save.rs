@@ -1,6 +1,7 @@
 //! Saving before an allocation is answered, and not for ever.
 
 use super::Memory;
+use super::file::Kept;
 use devgate_model::escape;
 use std::io;
 use std::sync::Arc;
@@ -58,9 +59,13 @@ impl Memory {
         if known.saved >= version && known.failing.is_none() {
             return Ok(());
         }
-        let (handed_out, version) = (known.handed_out.clone(), known.version);
+        let kept = Kept {
+            handed_out: known.handed_out.clone(),
+            doubts: known.doubts.clone(),
+        };
+        let version = known.version;
         drop(known);
-        file.write(&handed_out)?;
+        file.write(kept)?;
         let mut known = self.lock();
         known.saved = known.saved.max(version);
         let failed = known.failing.take().is_some();

@@ -28,11 +28,9 @@ impl Resource {
         let shared = calls.grants.policy.replicas > 1;
         let taken = |unit: &&Arc<UnitRecord>| shared && tenancy.has(&unit.id);
         let fresh: Vec<_> = units.iter().filter(|unit| !taken(unit)).cloned().collect();
-        let dirty: Vec<_> = fresh
-            .iter()
-            .filter(|unit| tenancy.is_dirty(&unit.id))
-            .cloned()
-            .collect();
+        let (memory, plugin) = (&self.core.memory, self.core.name());
+        let is_dirty = |unit: &&Arc<UnitRecord>| tenancy.has(&unit.id) || memory.is_in_doubt(plugin, &unit.id);
+        let dirty: Vec<_> = fresh.iter().filter(is_dirty).cloned().collect();
         // What went away and came back is released as what is there now, once; what does so again is nothing to give.
         if !self.release(calls, snapshot, &dirty).await? && !self.release(calls, snapshot, &dirty).await? {
             self.core.wake.ask(Asked::HARDWARE);

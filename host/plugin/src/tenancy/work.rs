@@ -105,8 +105,8 @@ impl Core {
         calls.work(Work::Release, asked, units).await?;
         self.look_for(calls, resource, units).await;
         let (there, away) = watching.end();
-        self.tenancy.released(&there, true);
-        self.tenancy.released(&away, false);
+        self.memory.released(self.name(), &there, true);
+        self.memory.released(self.name(), &away, false);
         Ok(away.is_empty())
     }
 

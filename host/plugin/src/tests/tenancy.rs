@@ -194,6 +194,11 @@ fn remembered(dir: &Path) -> String {
     std::fs::read_to_string(dir.join("handed-out.json")).unwrap_or_default()
 }
 
+/// Whether the file says that an id was handed out; what was released after a loss is named there as well.
+fn is_remembered(dir: &Path, id: &str) -> bool {
+    remembered(dir).contains(&format!("{id}\": {{"))
+}
+
 /// What pods no longer have is released once, and not before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_no_pod_has_any_more_is_released_and_forgotten() {
@@ -210,7 +215,7 @@ async fn what_no_pod_has_any_more_is_released_and_forgotten() {
     script.forget();
     pods.hold(&[]);
     script.until(&format!("release {FIRST}")).await;
-    until("forgotten", || !remembered(dir.path()).contains(FIRST)).await;
+    until("forgotten", || !is_remembered(dir.path(), FIRST)).await;
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said().len(), 1);
     script.forget();
@@ -603,6 +608,36 @@ async fn what_pods_have_is_known_again_where_the_memory_was_lost() {
     assert_eq!(script.said(), calls, "released before it is given, once");
 }
 
+/// What a restart cleans not: each unit is released once before it is given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_can_say_who_had_it_is_released_once_however_often_the_host_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (pods, script) = (Pods::default(), Script::default());
+    pods.hold(&[FIRST]);
+    let policy = policy() + "    prepare: start\n";
+    let start = || async { ready(&policy, script.gpus(), &Memory::open(dir.path()).unwrap(), pods.feed()).await };
+    let lost = start().await;
+    until("saved", || remembered(dir.path()).contains(FIRST)).await;
+    drop(lost);
+    // Nobody gets it from the second host, somebody from the third one.
+    drop(start().await);
+    let third = start().await;
+    pods.begin(&third.1, &[FIRST, SECOND]).await;
+    pods.hold(&[FIRST]);
+    script.until(&format!("release {SECOND}")).await;
+    let both = ["release", "allocate"].map(|call| format!("{call} {FIRST} {SECOND}"));
+    assert_eq!(script.said().first_chunk(), Some(&both));
+    until("saved", || {
+        remembered(dir.path()).contains(SECOND) && !is_remembered(dir.path(), SECOND)
+    })
+    .await;
+    drop(third);
+    script.forget();
+    let fourth = start().await;
+    give(&fourth.1, &[SECOND]).await.unwrap();
+    assert_eq!(script.said().first(), Some(&format!("allocate {SECOND}")));
+}
+
 /// A kubelet writes its records when it allocates something: on a quiet node they name for long what pods do not have any more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_that_has_another_name_by_now_is_free_when_its_pod_was_seen_to_go() {
@@ -659,7 +694,9 @@ async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_released_while_it_was_away_is_released_again() {
     let (pods, script) = (Pods::default(), Script::default());
-    let (world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let (world, gpus) = ready(&policy(), script.gpus(), &memory, pods.feed()).await;
     pods.begin(&gpus, &[FIRST]).await;
     tokio::time::sleep(A_WHILE).await;
     let card = world.node.node_at("/dev/dri/card0").unwrap();
@@ -672,6 +709,9 @@ async fn what_was_released_while_it_was_away_is_released_again() {
     script.forget();
     pods.hold(&[]);
     script.until(&format!("release {FIRST}")).await;
+    let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
+    until("forgotten", || !is_remembered(dir.path(), FIRST)).await;
+    let kept = remembered(dir.path());
     world
         .node
         .apply(devgate_node::Change::AddNode { path, number })
@@ -679,7 +719,16 @@ async fn what_was_released_while_it_was_away_is_released_again() {
     wait(&gpus, all_healthy).await;
     script.forget();
     pods.begin(&gpus, &[FIRST]).await;
-    let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
+    assert_eq!(script.said(), expected);
+    // The same for a host that starts meanwhile.
+    drop(world);
+    pods.hold(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("handed-out.json"), kept).unwrap();
+    let memory = Memory::open(dir.path()).unwrap();
+    let (_world, gpus) = ready(&policy(), script.gpus(), &memory, pods.feed()).await;
+    script.forget();
+    pods.begin(&gpus, &[FIRST]).await;
     assert_eq!(script.said(), expected);
 }
 
