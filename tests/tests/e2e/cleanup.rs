@@ -156,7 +156,11 @@ async fn what_pods_have_is_not_forgotten_unless_that_is_said() -> anyhow::Result
     std::fs::write(&record, understood)?;
     let handed_out = std::fs::read(&kept)?;
     std::fs::write(&kept, "{")?;
-    refused(&host, &["--state"])?;
+    let said = refused(&host, &["--state"])?;
+    assert!(
+        said.contains("cannot be understood") && said.contains("start devgate once"),
+        "{said}"
+    );
     std::fs::write(&kept, handed_out)?;
 
     // All else goes as ever, and the state when that is said.

@@ -4,7 +4,7 @@ use crate::cli::CleanupArgs;
 use devgate_kubelet::{PodResourcesConfig, pod_resources};
 use devgate_model::escape;
 use devgate_plugin::Holder;
-use devgate_plugin::leftovers::StateDir;
+use devgate_plugin::leftovers::{Given, StateDir};
 
 /// The most characters of a name in a message.
 const SHOWN: usize = 128;
@@ -28,15 +28,21 @@ pub(super) async fn refuse(args: &CleanupArgs, state: &StateDir) -> Result<(), S
     let Some(((resource, id), holders)) = used.next() else {
         return Ok(());
     };
+    let (id, whose) = (escape(id, SHOWN), by(holders.first()));
     let more = match used.count() {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
+    if given == Given::Any {
+        return Err(format!(
+            "device {id} of {resource} is in use{whose}{more}, and what is kept of what devgate handed out cannot be understood, so that \
+             it may be devgate's; start devgate once, which asks the kubelet and writes down what is its own, or, if no pod has a \
+             device of devgate, say --even-if-in-use"
+        ));
+    }
     Err(format!(
-        "device {} of {resource} is in use{}{more}; end the pods that have devices of devgate first, or say --even-if-in-use: a \
-         devgate that comes back may then give to others what those pods have",
-        escape(id, SHOWN),
-        by(holders.first())
+        "device {id} of {resource} is in use{whose}{more}; end the pods that have devices of devgate first, or say --even-if-in-use: a \
+         devgate that comes back may then give to others what those pods have"
     ))
 }
 

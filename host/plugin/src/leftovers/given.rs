@@ -14,7 +14,7 @@ const ASIDE: &str = "handed-out.json.unreadable";
 /// The largest file that is read; a host writes none that is larger.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Resources of which something was handed out.
+/// Resources of which something was handed out, but for what others than devgate's plugins gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
     /// Of these, and of no others.
@@ -50,18 +50,24 @@ impl StateDir {
     /// What is kept there of what was handed out. Nothing is written.
     #[must_use]
     pub fn given(&self) -> Given {
-        // What was put aside is what a host did not understand: it may be of pods that still run.
-        if fs::symlink_metadata(self.0.join(ASIDE)).is_ok() {
-            return Given::Any;
-        }
         match read(&self.0.join(NAME)) {
             Ok(content) => {
                 let given = content.handed_out.into_iter().filter(|(_, ids)| !ids.is_empty());
                 Given::Resources(given.map(|(resource, _)| resource).collect())
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Given::Resources(BTreeSet::new()),
+            // What was put aside is what a host did not understand: it may be of pods that still run. One that has learned what
+            // pods have writes anew, and what was put aside says no more then.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.has_aside() => {
+                Given::Resources(BTreeSet::new())
+            }
             Err(_) => Given::Any,
         }
+    }
+}
+
+impl StateDir {
+    fn has_aside(&self) -> bool {
+        fs::symlink_metadata(self.0.join(ASIDE)).is_ok()
     }
 }
 
@@ -100,6 +106,9 @@ mod tests {
         for odd in ["", "{", "{}", r#"{"handed_out": 7}"#] {
             assert_eq!(given(&[(NAME, odd)]), Given::Any, "{odd}");
         }
-        assert_eq!(given(&[(NAME, one), (ASIDE, "{")]), Given::Any);
+        assert_eq!(given(&[(ASIDE, "{")]), Given::Any);
+        assert_eq!(given(&[(NAME, "{"), (ASIDE, one)]), Given::Any);
+        // A host has learned since then what pods have.
+        assert_eq!(given(&[(NAME, one), (ASIDE, "{")]), given(&[(NAME, one)]));
     }
 }

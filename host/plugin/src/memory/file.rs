@@ -28,10 +28,15 @@ pub(super) struct Kept {
 #[serde(deny_unknown_fields)]
 struct Content {
     version: u32,
-    handed_out: BTreeMap<String, BTreeMap<String, HandedOut>>,
+    handed_out: Resources,
+    /// What others than our plugins gave by the kubelet's records: it keeps hardware from others, and is nobody's reason to keep the file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    others: Resources,
     #[serde(default, skip_serializing_if = "Doubts::is_none")]
     doubts: Doubts,
 }
+
+type Resources = BTreeMap<String, BTreeMap<String, HandedOut>>;
 
 impl Kept {
     /// Where that is not known.
@@ -90,23 +95,28 @@ impl File {
 
 impl Content {
     fn of(kept: Kept) -> Self {
-        let mut handed_out: BTreeMap<String, BTreeMap<_, _>> = BTreeMap::new();
+        let (mut handed_out, mut others) = (Resources::new(), Resources::new());
         for ((resource, id), unit) in kept.handed_out {
-            handed_out.entry(resource).or_default().insert(id, unit);
+            let resources = if unit.others { &mut others } else { &mut handed_out };
+            resources.entry(resource).or_default().insert(id, unit);
         }
         Self {
             version: VERSION,
             handed_out,
+            others,
             doubts: kept.doubts,
         }
     }
 
     fn flat(self) -> Kept {
-        let of = |(resource, ids): (String, BTreeMap<String, HandedOut>)| {
-            ids.into_iter().map(move |(id, unit)| ((resource.clone(), id), unit))
+        let of = |resources: Resources, others: bool| {
+            let ids = resources
+                .into_iter()
+                .flat_map(|(resource, ids)| ids.into_iter().map(move |(id, unit)| ((resource.clone(), id), unit)));
+            ids.map(move |(key, unit)| (key, unit.of_others(others)))
         };
         Kept {
-            handed_out: self.handed_out.into_iter().flat_map(of).collect(),
+            handed_out: of(self.others, true).chain(of(self.handed_out, false)).collect(),
             doubts: self.doubts,
         }
     }

@@ -75,7 +75,8 @@ impl Memory {
         let mut known = self.lock();
         for (offered, paths) in records {
             let (key, replica) = unit_of(offered);
-            if paths.is_empty() && !is_ours(&offered.0) {
+            let others = !is_ours(&offered.0);
+            if paths.is_empty() && others {
                 continue;
             }
             let nodes: Vec<_> = paths.iter().map(|path| (path.as_str(), owner(path))).collect();
@@ -84,11 +85,11 @@ impl Memory {
                 .filter_map(|(_, owner)| owner.as_ref())
                 .flat_map(reached)
                 .collect();
-            let recorded = HandedOut::recorded(nodes, &pieces, replica);
+            let recorded = HandedOut::recorded(nodes, &pieces, replica).of_others(others);
             known.remember(key, recorded);
         }
         known.unknown = None;
-        self.is_learned(&known);
+        self.is_learned(&mut known);
     }
 
     /// The same where only a look says what containers have: what it is made of says the plugin that lists it.
@@ -99,11 +100,13 @@ impl Memory {
             known.remember(key, HandedOut::recorded([], &[], replica));
         }
         known.unknown = None;
-        self.is_learned(&known);
+        self.is_learned(&mut known);
     }
 
     /// Tells of it before the lock is let go: who sees that something is known sees that there is something to compare with.
-    fn is_learned(&self, known: &Known) {
+    fn is_learned(&self, known: &mut Known) {
+        // Also where there is nothing: it is known from now on.
+        known.version += 1;
         let learned = known.handed_out.len();
         if learned > 0 {
             tracing::warn!(

@@ -39,6 +39,9 @@ pub(super) struct HandedOut {
     /// got, shared ones among them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) recorded: bool,
+    /// Whether only others than our plugins offer its resource, by the kubelet's records. The file says so by the place that it has there.
+    #[serde(skip)]
+    pub(super) others: bool,
 }
 
 /// One node as it was handed out.
@@ -118,6 +121,7 @@ impl HandedOut {
             unreleased: false,
             boot: None,
             recorded: false,
+            others: false,
         }
         .with_pieces(&unit.pieces)
     }
@@ -147,6 +151,7 @@ impl HandedOut {
             boot: None,
             pieces: None,
             recorded: true,
+            others: false,
         }
         .with_pieces(pieces)
     }
@@ -199,6 +204,11 @@ impl HandedOut {
             self.nodes.iter_mut().for_each(|node| node.number.clear());
         }
         self
+    }
+
+    /// The same, with whether only others than our plugins offer its resource.
+    pub(super) fn of_others(self, others: bool) -> Self {
+        Self { others, ..self }
     }
 
     /// The same, with whether a component has to release it.

@@ -56,7 +56,8 @@ impl Memory {
     fn write(&self, version: u64) -> io::Result<()> {
         let Some(file) = &self.0.file else { return Ok(()) };
         let known = self.lock();
-        if known.saved >= version && known.failing.is_none() {
+        // What is written while it is not known what pods have would be all that the next host knows.
+        if known.unknown.is_some() || (known.saved >= version && known.failing.is_none()) {
             return Ok(());
         }
         let kept = Kept {

@@ -699,8 +699,58 @@ async fn an_id_whose_container_s_paths_are_another_one_s_may_be_made_of_anything
     assert!(list.contains("0000:00:01.0 {1}\n"), "what a pod has it keeps: {list}");
 }
 
+/// What others than our plugins gave keeps hardware from others, and is no reason to keep the file when devgate goes for good.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_others_gave_is_not_taken_for_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("handed-out.json");
+    std::fs::write(&file, "{").unwrap();
+    let given = || crate::leftovers::StateDir::look(dir.path()).unwrap().unwrap().given();
+    let told_of = records(&[
+        ("fake.com/gpu", "0000:00:02.0", &["/dev/dri/card1"]),
+        ("other.com/gpu", "0", &["/dev/dri/card0"]),
+    ]);
+    // A record that is not read when there is one is of no use.
+    for start in 0..2 {
+        let memory = Memory::open(dir.path()).unwrap();
+        assert!(start > 0 || given().has("other.com/gpu"), "it is not known yet");
+        let (_world, gpus) = told(&memory, POLICY, Some(told_of.clone()), &[]).await;
+        let list = wait(&gpus, |list| show(list).contains("0 of other.com/gpu")).await;
+        assert!(list.contains("0000:00:02.0 {}"), "{list}");
+        until(|| !given().has("other.com/gpu")).await;
+        assert!(
+            given().has("fake.com/gpu") && !given().has("other.com/gpu"),
+            "start {start}"
+        );
+    }
+    assert!(dir.path().join("handed-out.json.unreadable").exists());
+}
+
+/// A pod is seen with a unit before it is known what pods have.
+#[tokio::test]
+async fn nothing_is_written_before_it_is_known_what_pods_have() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::open(dir.path()).unwrap();
+    let unit = Arc::new(crate::inventory::UnitRecord {
+        id: devgate_model::UnitId::try_new("seen").unwrap(),
+        backing: vec![],
+        nodes: vec![],
+        pieces: vec![],
+        numa_nodes: std::collections::BTreeSet::new(),
+        values: vec![],
+        properties: vec![],
+    });
+    let resource = devgate_model::ResourceName::try_new("fake.com/gpu").unwrap();
+    let noted = memory.note(&resource, &[], &[unit], &plugin_policy(POLICY), false);
+    noted.unsaved.unwrap().save().await.unwrap();
+    let next = Memory::open(dir.path()).unwrap();
+    assert!(next.trouble().unwrap().contains("it is not known yet what pods have"));
+}
+
 async fn until(condition: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + PATIENCE;
     while !condition() {
+        assert!(std::time::Instant::now() < deadline, "in time");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
