@@ -168,14 +168,24 @@ fn what_is_shared_is_no_parts_own_and_parts_are_not_without_end() {
 
 #[test]
 fn a_whole_with_more_nodes_than_the_device_is_no_part() {
-    for whole_first in [true, false] {
-        let ledger = ledger();
-        let mut claims = vec![part("part", &[0, 3])];
-        // Neither a node that is common nor one that means nothing here.
-        claims.insert(usize::from(!whole_first), part("whole", &[0, 1]));
-        ledger.report(Place(0), claims);
-        let lost = lost(&ledger, 0);
-        assert_eq!(lost.len(), 1, "{lost:?}");
+    // Neither a node that is common makes it one nor one that the policy says nothing of.
+    let common = Role {
+        own: false,
+        common: true,
+    };
+    let unsaid = Claim {
+        part: Part::new([(number(0), common), (number(9), Role::default())]),
+        ..part("whole", &[0, 9])
+    };
+    for whole in [part("whole", &[0, 1]), unsaid] {
+        for whole_first in [true, false] {
+            let ledger = ledger();
+            let mut claims = vec![part("part", &[0, 3])];
+            claims.insert(usize::from(!whole_first), whole.clone());
+            ledger.report(Place(0), claims);
+            let lost = lost(&ledger, 0);
+            assert_eq!(lost.len(), 1, "{lost:?}");
+        }
     }
 }
 

@@ -171,6 +171,46 @@ async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
     );
 }
 
+/// A unit need not have a node: what it is made of is remembered by its place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hardware_without_a_node_is_remembered_as_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || Memory::of_new_node(dir.path()).unwrap();
+    let bare = |prefix: &'static str, swapped: bool| {
+        let mut fake = named("fake.com/gpu", prefix);
+        fake.enumerate = Box::new(move |host| {
+            let mut pools = gpu_pool(host)?;
+            for unit in &mut pools[0].units {
+                unit.nodes.clear();
+                unit.id.insert_str(0, prefix);
+            }
+            if swapped && let [one, two] = &mut pools[0].units[..] {
+                std::mem::swap(&mut one.id, &mut two.id);
+            }
+            Ok(pools)
+        });
+        fake
+    };
+    let world = start_with(POLICY, NODE, &open(), [("fake.wasm", bare("", false))]);
+    give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
+    drop(world);
+    let world = start_with(POLICY, NODE, &open(), [("fake.wasm", bare("gpu-", false))]);
+    let gpus = world.offer("fake.com/gpu").await;
+    let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_none())).await;
+    insta::assert_snapshot!(list, @r"
+    gpu-0000:00:01.0 {1} its hardware was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md
+    gpu-0000:00:02.0 {}
+    ");
+    drop(world);
+    let world = start_with(POLICY, NODE, &open(), [("fake.wasm", bare("", true))]);
+    let gpus = world.offer("fake.com/gpu").await;
+    let list = wait(&gpus, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
+    insta::assert_snapshot!(list, @r"
+    0000:00:01.0 {} it was handed out as device 0000:00:01.0 and is 0000:00:02.0 now
+    0000:00:02.0 {1} its hardware was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md
+    ");
+}
+
 /// Who changes how ids are made must not have the hardware of pods given out again under the new ids.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_that_was_handed_out_is_not_given_under_another_id() {
