@@ -86,7 +86,7 @@ pub(super) fn of(project: &str) -> String {
 
     let mut text = head.to_owned();
     for package in &packages {
-        let _infallible = write!(text, "{PACKAGE}{}\n", package.text);
+        let _infallible = writeln!(text, "{PACKAGE}{}", package.text);
         if package.dependencies.is_empty() {
             continue;
         }
