@@ -193,8 +193,7 @@ impl Resource {
         let reply = self.ask_component(&calls, &snapshot, &units).await?;
         let telling = self.telling(&units);
         self.tell(&calls, &snapshot, &units, offered).await?;
-        self.note(&calls, &snapshot, &units).await?;
-        self.core.tenancy.given(&self.name, &snapshot.pool, &units, false);
+        self.record(&calls, &snapshot, &units, false).await?;
         telling.keep();
         hold.keep();
         Ok(Arc::new(reply))

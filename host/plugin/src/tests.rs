@@ -31,7 +31,7 @@ use crate::testing::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct World {
     node: devgate_node::Node,

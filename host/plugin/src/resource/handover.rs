@@ -37,8 +37,7 @@ impl Resource {
             return Err(self.refused("a device went away while it was released"));
         }
         // On disk before anything is done to them: after a restart they are what they are now.
-        self.note(calls, snapshot, units).await?;
-        tenancy.given(&self.name, &snapshot.pool, units, !shared);
+        self.record(calls, snapshot, units, !shared).await?;
         hold.keep();
         let asked = snapshot.pool.asked(&self.name);
         if calls.grants.policy.prepare == Prepare::Allocate
@@ -70,17 +69,20 @@ impl Resource {
         }
     }
 
-    /// Remembers across restarts that these are handed out.
+    /// Remembers that these are handed out, also across restarts. `anew` if what was before is over.
     ///
     /// # Errors
     /// Where it cannot be recorded that one is that nobody had before: a restart would give it to somebody else. What a pod has
     /// already, it gets again.
-    pub(super) async fn note(
+    pub(super) async fn record(
         &self,
         calls: &Calls,
         snapshot: &Snapshot,
         units: &[Arc<UnitRecord>],
+        anew: bool,
     ) -> Result<(), AllocateError> {
+        // First here: a survey takes what the memory has and the tenancy does not for what was given before the host started.
+        self.core.tenancy.given(&self.name, &snapshot.pool, units, anew);
         let (shared_nodes, policy) = (&snapshot.pool.shared_nodes, &calls.grants.policy);
         let memory = &self.core.memory;
         let noted = memory.note(&self.name, shared_nodes, units, policy, calls.has_lifecycle());
@@ -88,7 +90,6 @@ impl Resource {
         match unsaved.save().await {
             Err(problem) if !noted.new.is_empty() => {
                 memory.take_back(&noted.new);
-                // Whoever looked meanwhile took them for handed out.
                 let is_new = |unit: &&Arc<UnitRecord>| noted.new.iter().any(|(_, id)| id == unit.id.as_str());
                 let new: Vec<_> = units.iter().filter(is_new).map(|unit| unit.id.clone()).collect();
                 self.core.tenancy.clean(&new);
