@@ -9,10 +9,11 @@
 //!    close together as can be, spread keeps what is in use as far apart as can be;
 //! 5. the lowest ids.
 //!
-//! Rules 1 and 2 are always kept, 3 and 4 exactly as far as [`WORK`] lasts: for every choice out of a few thousand units.
+//! Rules 1 and 2 are always kept, and so are 3 and 4 for a single unit and for units side by side on one branch. Otherwise
+//! a cheap choice is found in place of the cheapest one: see [`greedy`].
 
 mod cost;
-mod knapsack;
+mod greedy;
 mod layout;
 mod numa;
 mod preference;
@@ -21,18 +22,20 @@ mod share;
 
 use cost::Costs;
 use devgate_policy::Placement;
-use knapsack::{Work, cheapest};
 pub(crate) use layout::Layout;
 pub(crate) use preference::Overruled;
 pub(crate) use request::Request;
 use share::{Base, Slots};
 use std::collections::BTreeMap;
 
-/// The additions that one choice may cost: about 30 ms.
-const WORK: u64 = 40_000_000;
+/// The most units that are looked at for one choice, where there are several sets of NUMA nodes to try: about 30 ms.
+const MOST_LOOKS: usize = 300_000;
+
+/// Finds the units of one more replica each among those that are open, and what that costs.
+type Cheapest = fn(&Layout, &Costs<'_>, &dyn Fn(usize) -> bool, usize) -> (i64, Vec<usize>);
 
 /// How many replicas of each unit to take, `size` in all; nothing where that cannot be done.
-fn choose(layout: &Layout, slots: &[Slots], size: usize, placement: Placement, mut work: Work) -> Option<Vec<u32>> {
+fn choose(layout: &Layout, slots: &[Slots], size: usize, placement: Placement, cheapest: Cheapest) -> Option<Vec<u32>> {
     let Base { mut taken, open, rest } = Base::of(slots, size)?;
     let costs = Costs::new(layout, slots, &taken, rest, placement);
     let (mut needed, mut free) = (0, BTreeMap::new());
@@ -40,20 +43,16 @@ fn choose(layout: &Layout, slots: &[Slots], size: usize, placement: Placement, m
         needed |= if *taken > 0 { seat.numa } else { 0 };
         *free.entry(seat.numa).or_insert(0) += u64::from(*open);
     }
-    let mut best: Option<(i64, Vec<usize>)> = None;
-    for set in numa::smallest_sets(needed, &free, u64::try_from(rest).unwrap_or(u64::MAX)) {
-        if best.is_some() && work.is_spent() {
-            break;
-        }
+    let sets = numa::smallest_sets(needed, &free, u64::try_from(rest).unwrap_or(u64::MAX));
+    let most = MOST_LOOKS.checked_div(layout.seats.len()).unwrap_or_default().max(1);
+    let within = |set: u64| {
         let within = |unit: usize| {
             let seat = layout.seats.get(unit);
             seat.is_some_and(|seat| seat.numa & !set == 0) && open.get(unit).copied().unwrap_or_default()
         };
-        let found = cheapest(layout, &costs, &within, rest, &mut work);
-        if best.as_ref().is_none_or(|(cost, _)| found.0 < *cost) {
-            best = Some(found);
-        }
-    }
+        cheapest(layout, &costs, &within, rest)
+    };
+    let best = sets.into_iter().take(most).map(within).min_by_key(|(cost, _)| *cost);
     for unit in best.into_iter().flat_map(|(_, units)| units) {
         if let Some(taken) = taken.get_mut(unit) {
             *taken += 1;

@@ -1,7 +1,6 @@
 //! From a front end's ids to what there is of each unit, and back.
 
-use super::knapsack::Work;
-use super::{Slots, WORK};
+use super::{Slots, greedy};
 use crate::resource::{Snapshot, replica_id, split_replica};
 use devgate_policy::Placement;
 use std::sync::Arc;
@@ -74,8 +73,8 @@ impl Request {
 
     /// The host's choice, sorted; empty where `size` cannot be reached.
     pub(crate) fn choose(&self) -> Vec<String> {
-        let work = Work(WORK);
-        let counts = super::choose(&self.snapshot.layout, &self.slots(), self.size, self.placement, work);
+        let (layout, slots) = (&self.snapshot.layout, self.slots());
+        let counts = super::choose(layout, &slots, self.size, self.placement, greedy::cheapest);
         let Some(counts) = counts else {
             return Vec::new();
         };

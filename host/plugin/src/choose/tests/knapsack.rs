@@ -1,30 +1,11 @@
-//! Which units to take one more of: the cheapest choice, found from the leaves of the device tree to its root.
+//! The cheapest choice, exactly, to hold the host's own against: too slow and too long for what it is worth on a node.
 //!
 //! For every branch: what it costs to take 0, 1, 2, … beneath it. Two branches side by side are merged by trying every way
-//! to divide a number between them, so the result is exact. Where that is more work than is allowed, only the ways that
-//! fill or empty one of the two are tried: those are the best ones between groups in which each unit more is worth more
-//! than the one before, as closeness makes them.
+//! to divide a number between them.
 
-use super::cost::Costs;
-use super::layout::Layout;
+use super::{Costs, Layout};
 use std::collections::VecDeque;
 use std::ops::Range;
-
-/// What may still be spent, in additions.
-pub(super) struct Work(pub(super) u64);
-
-impl Work {
-    /// Whether so little is left that nothing larger can be done exactly.
-    pub(super) fn is_spent(&self) -> bool {
-        self.0 < 1_000
-    }
-
-    fn spend(&mut self, cost: usize) -> bool {
-        let left = self.0.checked_sub(u64::try_from(cost).unwrap_or(u64::MAX));
-        self.0 = left.unwrap_or(self.0);
-        left.is_some()
-    }
-}
 
 /// The cheapest `rest` of the units that are `open`, and what they cost. Ties go to the units that come first, branch by
 /// branch. `rest` is at most as many as are open.
@@ -33,18 +14,14 @@ pub(super) fn cheapest(
     costs: &Costs<'_>,
     open: &dyn Fn(usize) -> bool,
     rest: usize,
-    work: &mut Work,
 ) -> (i64, Vec<usize>) {
     let total = (0..layout.seats.len()).filter(|unit| open(*unit)).count();
     if rest == 0 || total < rest {
         return (0, Vec::new());
     }
-    let fixed = layout.branches.len() + layout.seats.len();
-    work.0 = work.0.saturating_sub(u64::try_from(fixed).unwrap_or(u64::MAX));
     let mut knapsack = Knapsack {
         rest,
         total,
-        work,
         ones: Vec::new(),
         tables: Vec::new(),
     };
@@ -105,8 +82,8 @@ struct Table {
 enum Origin {
     /// The cheapest of these, for each of which only its own cost counts.
     Ones(Range<usize>),
-    /// The best way to divide the number between two, all ways tried or only the extreme ones.
-    Both { left: usize, right: usize, all: bool },
+    /// The best way to divide the number between two.
+    Both { left: usize, right: usize },
     /// Those of another table, with a branch's cost added.
     Through(usize),
 }
@@ -122,16 +99,15 @@ impl Table {
     }
 }
 
-struct Knapsack<'w> {
+struct Knapsack {
     rest: usize,
     total: usize,
-    work: &'w mut Work,
     /// Units of which only their own cost counts, in ranges sorted by cost.
     ones: Vec<One>,
     tables: Vec<Table>,
 }
 
-impl Knapsack<'_> {
+impl Knapsack {
     /// The numbers of some units that a choice can have in it.
     fn counts(&self, units: usize) -> Range<usize> {
         let elsewhere = self.total - units;
@@ -216,20 +192,13 @@ impl Knapsack<'_> {
         };
         let (units, first) = (a.units + b.units, a.first.min(b.first));
         let counts = self.counts(units);
-        let all = self
-            .work
-            .spend(a.costs.len().min(counts.len()).saturating_mul(b.costs.len()));
-        let costs = if all {
-            every_way(a, b, &counts)
-        } else {
-            counts.clone().map(|count| divide(a, b, count, false).1).collect()
-        };
+        let costs = counts.clone().map(|count| divide(a, b, count).1).collect();
         self.push(Table {
             least: counts.start,
             costs,
             units,
             first,
-            origin: Origin::Both { left, right, all },
+            origin: Origin::Both { left, right },
         })
     }
 
@@ -244,9 +213,9 @@ impl Knapsack<'_> {
                     let ones = self.ones.get(range.clone()).unwrap_or_default();
                     chosen.extend(ones.iter().take(count).map(|one| one.unit));
                 }
-                Some(Origin::Both { left, right, all }) => {
+                Some(Origin::Both { left, right }) => {
                     if let (Some(a), Some(b)) = (self.table(*left), self.table(*right)) {
-                        let (of_right, _) = divide(a, b, count, *all);
+                        let (of_right, _) = divide(a, b, count);
                         open.push((*left, count - of_right));
                         open.push((*right, of_right));
                     }
@@ -258,35 +227,12 @@ impl Knapsack<'_> {
     }
 }
 
-/// The least cost of each count, divided between two tables in every way.
-fn every_way(left: &Table, right: &Table, counts: &Range<usize>) -> Vec<i64> {
-    let mut costs = vec![i64::MAX; counts.len()];
-    for (n, of_right) in right.costs.iter().enumerate() {
-        let of_right_count = right.least + n;
-        // What the left one may have, so that the sum is one of the counts.
-        let from = left.least.max(counts.start.saturating_sub(of_right_count));
-        let to = (left.most() + 1).min(counts.end.saturating_sub(of_right_count));
-        if from >= to {
-            continue;
-        }
-        let of_left = left.costs.get(from - left.least..to - left.least).unwrap_or_default();
-        let begin = from + of_right_count - counts.start;
-        let sums = costs.get_mut(begin..begin + of_left.len()).unwrap_or_default();
-        for (sum, of_left) in sums.iter_mut().zip(of_left) {
-            // The weights leave room for every sum.
-            *sum = (*sum).min(of_left.wrapping_add(*of_right));
-        }
-    }
-    costs
-}
-
 /// The cheapest way to divide a count between two tables: how many the right one has, and the cost. Of equals, the one
 /// that takes the most of the left.
-fn divide(left: &Table, right: &Table, count: usize, all: bool) -> (usize, i64) {
+fn divide(left: &Table, right: &Table, count: usize) -> (usize, i64) {
     let least = right.least.max(count.saturating_sub(left.most()));
     let most = right.most().min(count.saturating_sub(left.least));
-    let step = if all { 1 } else { most.saturating_sub(least).max(1) };
     let way = |of_right: usize| (of_right, left.at(count - of_right).saturating_add(right.at(of_right)));
-    let ways = (least..=most).step_by(step).map(way);
+    let ways = (least..=most).map(way);
     ways.min_by_key(|(_, cost)| *cost).unwrap_or((least, i64::MAX))
 }
