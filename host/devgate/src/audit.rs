@@ -195,6 +195,32 @@ mod tests {
         assert_eq!(u64::try_from(lines.len()).unwrap() + counted, 10_001);
     }
 
+    /// What says how many were left out before it was counted where it was made: to count it here as well would leave out
+    /// lines that the log has.
+    #[test]
+    fn a_line_has_one_pace() {
+        let mut paces = Paces::default();
+        let kind = |paced| Kind {
+            refused: true,
+            paced,
+            ..Kind::default()
+        };
+        let now = Instant::now();
+        let mut written = |kind: &Kind| (0..1_000).filter(|_| paces.line(kind, now) == Some(0)).count();
+        assert_eq!((written(&kind(true)), written(&kind(false))), (1_000, 100));
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.log");
+        let audit = Audit::open(&path).unwrap();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(audit.layer()), || {
+            for n in 0..300u64 {
+                tracing::warn!(target: "audit", plugin = "edge", family = "refused", event = "allocate", left_out = n, "no");
+            }
+        });
+        audit.flush(Duration::from_secs(10));
+        assert_eq!(lines(&path).len(), 300);
+    }
+
     /// Neither another plugin's lines nor what is given are pushed out by refusals.
     #[test]
     fn a_flood_of_one_plugins_refusals_costs_nobody_else_a_line() {

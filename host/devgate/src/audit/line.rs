@@ -31,7 +31,7 @@ pub(super) fn with(fields: impl IntoIterator<Item = (&'static str, Value)>, left
 
 fn whole(mut fields: Map<String, Value>, left_out: u64) -> String {
     if left_out > 0 {
-        // Whoever made the event may have left out some, too.
+        // What made the event may have left out some, too: a slow disk costs lines that had a pace of their own.
         let before = fields.get("left_out").and_then(Value::as_u64).unwrap_or_default();
         fields.insert("left_out".into(), before.saturating_add(left_out).into());
     }
@@ -45,6 +45,8 @@ pub(super) struct Kind {
     pub(super) event: String,
     /// Whether it says that something was refused.
     pub(super) refused: bool,
+    /// Whether it says how many were left out before it: what made it has a pace of its own.
+    pub(super) paced: bool,
 }
 
 impl Kind {
@@ -65,6 +67,10 @@ impl Kind {
 }
 
 impl Visit for Kind {
+    fn record_u64(&mut self, field: &Field, _: u64) {
+        self.paced |= field.name() == "left_out";
+    }
+
     fn record_str(&mut self, field: &Field, value: &str) {
         self.put(field, value);
     }

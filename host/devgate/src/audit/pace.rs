@@ -1,5 +1,5 @@
 //! How many lines there may be: so many at once and then for each second, of each plugin and kind. Whoever does one thing over and
-//! over pushes out nothing but that.
+//! over pushes out nothing but that. Lines that have a pace where they are made have no other one here.
 
 use super::line::Kind;
 use std::collections::HashMap;
@@ -44,7 +44,12 @@ impl Paces {
         }
         let kind = self.known(kind);
         let rate = if kind.refused { REFUSED } else { DONE };
+        let paced = kind.paced;
         let pace = self.0.entry(kind).or_insert_with(|| Pace::new(rate, now));
+        if paced {
+            // Counted only where the disk is too slow.
+            return Some(std::mem::take(&mut pace.left_out));
+        }
         pace.line(now)
     }
 
@@ -63,6 +68,7 @@ impl Paces {
         }
         Kind {
             refused: kind.refused,
+            paced: kind.paced,
             ..Kind::default()
         }
     }

@@ -98,6 +98,7 @@ impl Pods {
             plugin: change.plugin.clone(),
             event: change.event.to_owned(),
             refused: false,
+            paced: false,
         };
         self.shared.write(&kind, |left_out| change.line(left_out))
     }
