@@ -38,7 +38,6 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::api;
-pub use answer::CdiDelivery;
 pub(crate) use directory::FileId;
 use directory::Sight;
 use listing::Listing;
@@ -82,8 +81,6 @@ pub struct FrontEndConfig {
     pub drain: Duration,
     /// Whether the kubelet is told to ask `GetPreferredAllocation`. Answered in any case. On.
     pub preferred_allocation: bool,
-    /// How CDI device names reach the container runtime.
-    pub cdi: CdiDelivery,
     /// Where to note what becomes of every resource.
     pub watch: FrontEndWatch,
 }
@@ -108,7 +105,6 @@ impl FrontEndConfig {
             choose_timeout: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             preferred_allocation: true,
-            cdi: CdiDelivery::Field,
             watch: FrontEndWatch::default(),
         }
     }

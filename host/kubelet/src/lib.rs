@@ -18,7 +18,5 @@ pub mod pod_resources;
 pub mod standin;
 mod transport;
 
-pub use front_end::{
-    CdiDelivery, FrontEndConfig, FrontEndError, FrontEndWatch, Hidden, Phase, RegistrationStatus, serve,
-};
+pub use front_end::{FrontEndConfig, FrontEndError, FrontEndWatch, Hidden, Phase, RegistrationStatus, serve};
 pub use pod_resources::PodResourcesConfig;

@@ -59,14 +59,11 @@ pub(crate) fn build(
     for name in &edits.cdi {
         cdi.add(name)?;
     }
-    // An annotation that names CDI devices is another way to say their names; how they are passed on is the front end's.
-    let (named, others): (Vec<_>, Vec<_>) = edits.annotations.iter().partition(|edit| cdi::is_annotation(edit));
-    cdi.add_annotations(&named)?;
     Ok(Reply {
         env: values::env(&rules, &records, &edits.env)?,
         nodes,
         mounts,
-        annotations: values::annotations(&rules, &records, &others)?,
+        annotations: values::annotations(&rules, &records, &edits.annotations)?,
         cdi: cdi.into_set(),
     })
 }

@@ -1,6 +1,5 @@
 //! A reply of the plugin layer in the kubelet's words.
 
-use devgate_model::ResourceName;
 use devgate_plugin::offer::{AllocateError, Reply};
 use std::collections::HashSet;
 use tonic::Status;
@@ -10,23 +9,8 @@ use crate::api;
 /// The most characters of an error's text: it becomes part of a pod's status.
 const MOST_TEXT: usize = 512;
 
-/// How CDI device names reach the container runtime.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CdiDelivery {
-    /// In the field that the kubelet has from 1.28 (beta from 1.29) on.
-    #[default]
-    Field,
-    /// As an annotation `cdi.k8s.io/devgate_<resource>`, for older kubelets. Never both: a runtime that knows both would
-    /// apply the device twice.
-    Annotation,
-}
-
 /// One container's answer.
-pub(crate) fn container_response(
-    resource: &ResourceName,
-    reply: &Reply,
-    cdi: CdiDelivery,
-) -> api::ContainerAllocateResponse {
+pub(crate) fn container_response(reply: &Reply) -> api::ContainerAllocateResponse {
     let mut response = api::ContainerAllocateResponse {
         envs: reply.env.clone(),
         annotations: reply.annotations.clone(),
@@ -42,28 +26,10 @@ pub(crate) fn container_response(
         host_path: node.host_path.clone(),
         permissions: node.access.to_string(),
     }));
-    match cdi {
-        CdiDelivery::Field => {
-            response
-                .cdi_devices
-                .extend(reply.cdi.iter().map(|name| api::CdiDevice { name: name.clone() }));
-        }
-        CdiDelivery::Annotation if reply.cdi.is_empty() => {}
-        CdiDelivery::Annotation => {
-            let names: Vec<&str> = reply.cdi.iter().map(String::as_str).collect();
-            response.annotations.insert(cdi_annotation(resource), names.join(","));
-        }
-    }
     response
-}
-
-/// The annotation's key. Its name part may have 63 characters (CDI `pkg/cdi/annotations.go`); of a long resource name
-/// the end is kept, which tells resources of one vendor apart.
-fn cdi_annotation(resource: &ResourceName) -> String {
-    let name = resource.as_str().replace('/', "_");
-    let room = 63 - "devgate_".len();
-    let end = name.get(name.len().saturating_sub(room)..).unwrap_or_default();
-    format!("cdi.k8s.io/devgate_{end}")
+        .cdi_devices
+        .extend(reply.cdi.iter().map(|name| api::CdiDevice { name: name.clone() }));
+    response
 }
 
 /// The error that the kubelet shows as the reason why it rejected the pod.
@@ -98,10 +64,6 @@ mod tests {
     use devgate_model::Access;
     use devgate_plugin::offer::{MountEdit, NodeEdit};
 
-    fn gpu() -> ResourceName {
-        ResourceName::try_new("vendor.com/gpu").unwrap()
-    }
-
     fn reply() -> Reply {
         Reply {
             env: [("A".to_owned(), "1".to_owned())].into(),
@@ -122,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_reply_reaches_the_kubelet_whole() {
-        insta::assert_debug_snapshot!(container_response(&gpu(), &reply(), CdiDelivery::Field), @r#"
+        insta::assert_debug_snapshot!(container_response(&reply()), @r#"
         ContainerAllocateResponse {
             envs: {
                 "A": "1",
@@ -154,28 +116,6 @@ mod tests {
             ],
         }
         "#);
-    }
-
-    #[test]
-    fn older_kubelets_get_cdi_names_as_an_annotation_and_only_so() {
-        let response = container_response(&gpu(), &reply(), CdiDelivery::Annotation);
-        assert!(response.cdi_devices.is_empty());
-        assert_eq!(
-            response.annotations["cdi.k8s.io/devgate_vendor.com_gpu"],
-            "vendor.com/gpu=0,vendor.com/gpu=1"
-        );
-        let none = Reply {
-            cdi: Default::default(),
-            ..reply()
-        };
-        assert_eq!(
-            container_response(&gpu(), &none, CdiDelivery::Annotation)
-                .annotations
-                .len(),
-            1
-        );
-        let long = ResourceName::try_new(&format!("{}.com/{}", "v".repeat(60), "x".repeat(63))).unwrap();
-        assert_eq!(cdi_annotation(&long).len(), "cdi.k8s.io/".len() + 63);
     }
 
     #[test]

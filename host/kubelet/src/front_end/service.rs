@@ -53,7 +53,7 @@ impl Service {
                 api::ContainerAllocateResponse::default()
             } else {
                 match offer.allocate(&ids).await {
-                    Ok(reply) => answer::container_response(&self.resource, &reply, self.config.cdi),
+                    Ok(reply) => answer::container_response(&reply),
                     Err(error) => {
                         // The call fails as a whole: what its other containers would have got reaches nobody.
                         offer.take_back(&as_set(given)).await;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use devgate_kubelet::api;
 use devgate_kubelet::standin::{CHECKPOINT, Container, Event, KubeletVersion, Pod, Rejection};
-use devgate_kubelet::{CdiDelivery, api};
 use devgate_plugin::offer::{AllocateError, Reply};
 use prost::Message as _;
 
@@ -269,46 +269,23 @@ async fn c39_two_resources_in_one_container_are_merged_the_same_way_each_time() 
 }
 
 #[tokio::test]
-async fn c42_cdi_names_go_by_field_or_by_annotation_and_never_both() {
-    let key = "cdi.k8s.io/devgate_vendor.com_gpu";
-    for (delivery, by_field) in [(CdiDelivery::Field, true), (CdiDelivery::Annotation, false)] {
+async fn c42_cdi_names_go_by_field_which_a_kubelet_before_1_29_does_not_pass_on() {
+    for (minor, arrives) in [(28, false), (29, true)] {
         let fake = Fake::new(GPU, &["a"]);
         fake.add(Reply {
             cdi: ["vendor.com/gpu=a".to_owned()].into(),
             ..Reply::default()
         });
-        let pair = Pair::with(&[&fake], |config| config.cdi = delivery, |_| {}).await;
+        let version = KubeletVersion::minor(minor);
+        let pair = Pair::with(&[&fake], |_| {}, |config| config.version = version).await;
         pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
         let options = pair.kubelet.start_container("pod", "main").await.unwrap();
-        assert_eq!(options.cdi_devices.contains("vendor.com/gpu=a"), by_field);
-        assert_eq!(
-            options
-                .annotations
-                .get(key)
-                .is_some_and(|names| names == "vendor.com/gpu=a"),
-            !by_field
-        );
+        assert_eq!(options.cdi_devices.contains("vendor.com/gpu=a"), arrives, "1.{minor}");
+        assert!(options.annotations.is_empty(), "{:?}", options.annotations);
         // What any kubelet knows is there in both cases.
         assert_eq!(
             (options.devices.len(), options.mounts.len(), options.envs.len()),
             (1, 1, 1)
         );
-    }
-}
-
-#[tokio::test]
-async fn c42_a_kubelet_before_1_29_needs_the_annotation() {
-    for (delivery, arrives) in [(CdiDelivery::Field, false), (CdiDelivery::Annotation, true)] {
-        let fake = Fake::new(GPU, &["a"]);
-        fake.add(Reply {
-            cdi: ["vendor.com/gpu=a".to_owned()].into(),
-            ..Reply::default()
-        });
-        let old = KubeletVersion::minor(28);
-        let pair = Pair::with(&[&fake], |config| config.cdi = delivery, |config| config.version = old).await;
-        pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
-        let options = pair.kubelet.start_container("pod", "main").await.unwrap();
-        assert!(options.cdi_devices.is_empty());
-        assert_eq!(options.annotations.len() == 1, arrives, "{delivery:?}");
     }
 }

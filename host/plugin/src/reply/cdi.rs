@@ -1,16 +1,8 @@
 //! Names of CDI devices: what stands behind one is in a file of the node, so a name is as good as the device.
 
-use devgate_model::{Property, escape};
+use devgate_model::escape;
 use devgate_policy::{Record, Rules, ValueRule, is_cdi_device};
 use std::collections::BTreeSet;
-
-/// How annotations begin that name CDI devices (the CDI specification, "annotations").
-const ANNOTATION: &str = "cdi.k8s.io/";
-
-/// Whether an annotation names CDI devices.
-pub(super) fn is_annotation(edit: &Property) -> bool {
-    edit.name.starts_with(ANNOTATION)
-}
 
 /// The names of one allocation.
 pub(super) struct Names<'a> {
@@ -75,12 +67,6 @@ impl<'a> Names<'a> {
         Err(format!(
             "CDI device \"{shown}\" is named, but the policy expects {expected}"
         ))
-    }
-
-    /// The names in annotations, each of which has several, separated by commas.
-    pub(super) fn add_annotations(&mut self, annotations: &[&Property]) -> Result<(), String> {
-        let names = annotations.iter().flat_map(|annotation| annotation.value.split(','));
-        names.into_iter().try_for_each(|name| self.add(name))
     }
 
     /// All of them.

@@ -7,6 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Values = Result<BTreeMap<String, String>, String>;
 
+/// How annotations begin that name CDI devices (the CDI specification, "annotations"). Kubelets pass on names of their own from
+/// 1.29 on; a runtime that finds both would apply a device twice.
+const CDI: &str = "cdi.k8s.io/";
+
 pub(super) fn env(rules: &Rules, records: &[Record<'_>], asked: &[Property]) -> Values {
     let what = What {
         name: "environment variable",
@@ -15,12 +19,17 @@ pub(super) fn env(rules: &Rules, records: &[Record<'_>], asked: &[Property]) -> 
     what.values(rules.env_rules(), |key| rules.env(key), records, asked)
 }
 
-pub(super) fn annotations(rules: &Rules, records: &[Record<'_>], asked: &[&Property]) -> Values {
+pub(super) fn annotations(rules: &Rules, records: &[Record<'_>], asked: &[Property]) -> Values {
     let what = What {
         name: "annotation",
         key: "containers.annotations",
     };
-    let asked = asked.iter().copied();
+    if let Some(cdi) = asked.iter().find(|edit| edit.name.starts_with(CDI)) {
+        let key = escape(&cdi.name, 80);
+        return Err(format!(
+            "annotation {key} names CDI devices, which the component has to name in the edit \"cdi\""
+        ));
+    }
     what.values(rules.annotation_rules(), |key| rules.annotation(key), records, asked)
 }
 

@@ -49,7 +49,11 @@ fn one(
     let shown = escape(entry.key, 80);
     if names.iter().any(|name| name.starts_with("cdi.k8s.io/")) {
         let message = format!("the annotation \"{shown}\" names CDI devices");
-        report.error_with_hint(entry.key_at, message, "write them under \"cdi\"");
+        report.error_with_hint(
+            entry.key_at,
+            message,
+            "write them under \"cdi\", which kubelets pass on from 1.29 on",
+        );
         return None;
     }
     if !names.iter().all(|name| is_key(name)) {

@@ -99,7 +99,7 @@ fn annotations_with_mistakes_are_refused() {
     devices.nri.io/container.x: any
     v.com/x: 3
     v.com/y: \"{id}\""), @r#"
-        policy.yaml:9:9: the annotation "cdi.k8s.io/vendor" names CDI devices; write them under "cdi"
+        policy.yaml:9:9: the annotation "cdi.k8s.io/vendor" names CDI devices; write them under "cdi", which kubelets pass on from 1.29 on
         policy.yaml:10:9: "a b" is not the key of an annotation; a domain may stand before one "/"; then 1 to 63 letters, digits, "-", "_" or "."
         policy.yaml:11:9: "V.com/x" is not the key of an annotation; a domain may stand before one "/"; then 1 to 63 letters, digits, "-", "_" or "."
         policy.yaml:12:9: "v.com/" is not the key of an annotation; a domain may stand before one "/"; then 1 to 63 letters, digits, "-", "_" or "."
