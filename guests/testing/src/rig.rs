@@ -63,10 +63,7 @@ impl Rig {
         entry.health.check_every = NEVER;
         entry.health.enumerate_every = NEVER;
         entry.limits.deadline = PATIENCE;
-        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => panic!("the test's runtime: {error}"),
-        };
+        let runtime = runtime();
         let state = match TempDir::new() {
             Ok(state) => state,
             Err(error) => panic!("a state directory for the test: {error}"),
@@ -267,7 +264,8 @@ impl Rig {
     /// # Panics
     /// Where that could not be saved.
     pub fn restart(&mut self) {
-        let is_saved = self.runtime.block_on(self.plugins.flush(PATIENCE));
+        // Not on the host's own runtime, where plugins that were just started would begin to look.
+        let is_saved = runtime().block_on(self.plugins.flush(PATIENCE));
         assert!(is_saved, "what is known of the hardware could not be saved");
         self.plugins = start(&self.runtime, &self.policy, &self.node, &self.loader, &self.state);
     }
@@ -372,6 +370,13 @@ fn recorded(text: &str) -> Node {
 
 /// Starts the plugin, which does nothing before the runtime is entered the next time.
 #[track_caller]
+fn runtime() -> Runtime {
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => panic!("the test's runtime: {error}"),
+    }
+}
+
 fn start(runtime: &Runtime, policy: &Policy, node: &Node, loader: &Arc<dyn Loader>, state: &TempDir) -> Plugins {
     let memory = match Memory::of_new_node(state.path()) {
         Ok(memory) => memory,
