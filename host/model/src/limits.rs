@@ -95,7 +95,7 @@ pub struct Limits {
     pub host_calls: u32,
     /// Bytes that the host reads from the node for one call.
     pub read: ByteSize,
-    /// Bytes that one call may write to the log; what is over is dropped and counted.
+    /// Bytes that one call may write to the log, where each line counts 128 besides; what is over is dropped and counted.
     pub log: ByteSize,
     /// The component's file.
     pub component_size: ByteSize,

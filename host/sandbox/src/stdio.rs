@@ -4,7 +4,7 @@
 //! call to the host, and its bytes are passed to it.
 
 use crate::brief::cut;
-use devgate_model::{ByteSize, CallError, GuestFault, Limit, Limits};
+use devgate_model::{ByteSize, CallError, GuestFault, Limit, Limits, escape};
 use devgate_plugin::component::{Capabilities, LogLevel};
 use std::future::Future;
 use std::pin::Pin;
@@ -15,6 +15,9 @@ use wasmtime_wasi_io::bytes::Bytes;
 
 /// The longest line, in bytes; longer ones are cut.
 const LINE: usize = 1024;
+/// What a line counts besides its text: in the log, time, level, target and the plugin's name stand before it, and what is held of it
+/// until then is more than its bytes. Without it, empty lines would be a hundred times what the limit says.
+const BESIDES: u64 = 128;
 /// The longest last words, in bytes, whatever they were put together from.
 const LAST_WORDS: usize = 512;
 /// What begins a panic's message in Rust.
@@ -119,10 +122,11 @@ impl Lines {
         self.last_words.push_str(cut(line, room));
     }
 
-    /// The line as far as it may be logged.
+    /// The line as far as it may be logged. It counts as the log has it: what is escaped there can be several times as long.
     fn admit<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         let line = cut(line, LINE);
-        let size = u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
+        let size = u64::try_from(escape(line, LINE).len()).unwrap_or(u64::MAX);
+        let size = size.saturating_add(BESIDES);
         if self.written.saturating_add(size) > self.limits.log.0 {
             self.dropped = self.dropped.saturating_add(size);
             return None;
@@ -276,6 +280,7 @@ mod tests {
     fn kept(lines: &Lines) -> usize {
         let waiting: usize = lines.waiting.iter().map(|(_, line)| line.capacity()).sum();
         let unfinished: usize = lines.unfinished.iter().map(Vec::capacity).sum();
+        let waiting = waiting + lines.waiting.capacity() * size_of::<(LogLevel, String)>();
         waiting + unfinished + lines.last_words.capacity()
     }
 

@@ -153,7 +153,7 @@ pub(crate) const LIMITS: Section = Section {
             "16KiB",
             ByteSize(0),
             ByteSize::mib(1),
-            "Bytes written to the log; what is over is dropped and counted.",
+            "Bytes of one call in the log, and 128 for each line; what is over is dropped and counted.",
         ),
         size(
             "component-size",

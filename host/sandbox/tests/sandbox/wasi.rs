@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, LONG, error, limit, loaded, patient};
 use crate::guest::{Guest, contract, encode};
-use devgate_model::{ByteSize, Limit, Limits};
+use devgate_model::{ByteSize, Limit, Limits, escape};
 use devgate_plugin::component::{Component, LogLevel};
 use insta::assert_snapshot;
 use std::sync::mpsc;
@@ -95,6 +95,36 @@ fn a_panic_message_on_standard_error_is_what_the_trap_says() {
     );
     let plugin = loaded(&component(&guest), patient());
     assert_snapshot!(error(plugin.enumerate(Fake::boxed())), @"trapped: thread 'main' panicked at src/lib.rs:3:5: index out of bounds (wasm `unreachable` instruction executed in enumerate)");
+}
+
+/// A line is more in the log than its text, and what is escaped is more than it was.
+#[test]
+fn lines_of_nothing_and_of_what_is_escaped_are_held_to_what_a_call_may_log() {
+    let log = ByteSize(20_000);
+    for text in ["\n", "a\n", "\u{1}\n", "\u{202e}\u{202e}\u{202e}\n"] {
+        let written = text.repeat(400);
+        let data: String = written.bytes().map(|byte| format!(r"\{byte:02x}")).collect();
+        for write in [
+            "(call $write (call $stderr) (i32.const 1024) (i32.const LEN) (i32.const 512))",
+            "(call $write (call $stdout) (i32.const 1024) (i32.const LEN) (i32.const 512))",
+            "(call $log (i32.const 3) (i32.const 1024) (i32.const LEN))",
+        ] {
+            let write = write.replace("LEN", &written.len().to_string());
+            let guest = Guest::enumerating(&format!("{} (i32.const 16)", write.repeat(20)))
+                .importing(r#"(import "devgate:plugin/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#)
+                .with(&format!(r#"(data (i32.const 1024) "{data}")"#));
+            let plugin = loaded(&component(&guest), patient());
+            let host = Fake::within(Limits { log, ..patient() });
+            let lines = std::sync::Arc::clone(&host.log);
+            assert!(plugin.enumerate(Box::new(host)).is_ok());
+            let lines = lines.lock().unwrap();
+            let (dropped, lines) = lines.split_last().unwrap();
+            assert!(dropped.1.contains("bytes dropped"), "{text:?} {write}: {}", dropped.1);
+            // What stands before a line in the log is about this long.
+            let bytes: usize = lines.iter().map(|(_, line)| 89 + escape(line, 1_024).len()).sum();
+            assert!(bytes <= log.as_usize(), "{text:?} {write}: {bytes} bytes");
+        }
+    }
 }
 
 /// Each write is a call to the host, and what is written is passed to it, whatever comes of it in the log.
