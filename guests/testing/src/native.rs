@@ -36,8 +36,8 @@ impl<T: Exported> Loader for NativeLoader<T> {
         }))
     }
 
-    fn digest(&self, _: &PluginPolicy) -> Option<[u8; 32]> {
-        None
+    fn digest(&self, _: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
+        Ok(None)
     }
 }
 

@@ -162,7 +162,7 @@ impl Components {
     }
 
     /// The keys of which one must have signed a plugin's component, read anew; nothing where no signature is asked for.
-    fn keys(&self, policy: &PluginPolicy) -> Result<Option<Vec<PublicKey>>, LoadFailure> {
+    pub(crate) fn keys(&self, policy: &PluginPolicy) -> Result<Option<Vec<PublicKey>>, LoadFailure> {
         let Some(files) = &policy.cosign_keys else {
             return Ok(None);
         };

@@ -48,11 +48,11 @@ impl Loader for SandboxLoader {
         Ok(Arc::new(loaded))
     }
 
-    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
+    fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
         match &policy.component {
-            ComponentSource::File { .. } => Some(devgate_sandbox::digest(&self.components.read(policy).ok()?)),
-            // Another component has another digest in the policy.
-            ComponentSource::Oci(_) => None,
+            ComponentSource::File { .. } => Ok(Some(devgate_sandbox::digest(&self.components.read(policy)?))),
+            // Another component has another digest in the policy. The keys are files.
+            ComponentSource::Oci(_) => self.components.keys(policy).map(|_| None),
         }
     }
 

@@ -61,7 +61,7 @@ impl<L: Loader> Loader for Telling<L> {
         self.0.load(policy)
     }
 
-    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
+    fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
         self.0.digest(policy)
     }
 }

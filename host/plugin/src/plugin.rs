@@ -64,8 +64,12 @@ pub trait Loader: Send + Sync + 'static {
     /// Why not, and what to do: complete text for people.
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure>;
 
-    /// The digest of what would be loaded now, as a component's profile has it; nothing where it cannot be told. Blocks.
-    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]>;
+    /// The digest of what would be loaded now, as a component's profile has it; nothing where the policy's own words tell whether it
+    /// is another. Blocks.
+    ///
+    /// # Errors
+    /// Why a component cannot be had, as from [`Loader::load`].
+    fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure>;
 
     /// What a load that is under way waits for, where that is somebody outside of the node, and how far it is; for people. Does not
     /// block.

@@ -297,8 +297,8 @@ impl Loader for FakeLoader {
         found.ok_or_else(|| LoadFailure::Host(format!("plugin {}: {path}: no such file", policy.name)))
     }
 
-    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
-        self.load(policy).ok()?.profile().sha256
+    fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
+        Ok(self.load(policy)?.profile().sha256)
     }
 
     fn stamp(&self, _: &PluginPolicy) -> u64 {

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use devgate_kubelet::standin::{Event, Pod};
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
 use std::path::Path;
 
@@ -108,6 +109,52 @@ async fn a_configmaps_swap_adds_and_removes_plugins_and_a_signal_hurries_it() ->
 fn pid(host: &Host) -> anyhow::Result<rustix::process::Pid> {
     let pid = i32::try_from(host.pid()?)?;
     rustix::process::Pid::from_raw(pid).ok_or_else(|| anyhow::anyhow!("no such process"))
+}
+
+/// What runs goes on without its file, and would not after a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_whose_file_is_gone_or_is_no_file_is_told() -> anyhow::Result<()> {
+    let host = started().await?;
+    let socket = host.dir().join("status.sock");
+    let socket = socket.to_str().context("a path")?;
+    let reload = || crate::look::look(["reload", "--status-socket", socket]);
+    let (file, kept) = (host.dir().join("generic.wasm"), host.dir().join("kept.wasm"));
+    std::fs::rename(&file, &kept)?;
+    let told = |why: &str| -> anyhow::Result<()> {
+        let said = reload()?;
+        assert_eq!(said.code, Some(5), "{why}: {}{}", said.out, said.err);
+        assert!(
+            said.out
+                .starts_with("policy: not reloaded, what was in force goes on:\n"),
+            "{}",
+            said.out
+        );
+        for plugin in ["bench0", "bench1"] {
+            let line = format!("plugin {plugin}: component {}: {why}", file.display());
+            assert!(said.out.contains(&line), "{line}: {}", said.out);
+        }
+        Ok(())
+    };
+    told("there is no such file")?;
+    mknodat(CWD, &file, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+    told("is not a regular file")?;
+    std::fs::remove_file(&file)?;
+    std::fs::create_dir(&file)?;
+    told("is not a regular file")?;
+    std::fs::remove_dir(&file)?;
+    drop(std::os::unix::net::UnixListener::bind(&file)?);
+    told("is not a regular file")?;
+    std::fs::remove_file(&file)?;
+    std::os::unix::fs::symlink("/dev/null", &file)?;
+    told("")?;
+    for kind in KINDS {
+        host.allocatable(&kind.resource(), 2).await?;
+    }
+    std::fs::rename(&kept, &file)?;
+    let said = reload()?;
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(said.out.contains("no component is another"), "{}", said.out);
+    Ok(())
 }
 
 /// Who does not want to wait asks, is told everything that speaks against it, and may insist.

@@ -12,6 +12,7 @@ pub use fewer::Fewer;
 use super::{Plugins, Running};
 use crate::calls::Calls;
 use crate::claims::Place;
+use crate::grants::Grants;
 use crate::inventory::Inventory;
 use crate::plugin::{Command, LoadFailure, matched, try_out};
 use devgate_model::{PluginName, UnitId};
@@ -94,6 +95,12 @@ struct Trial {
     runs: bool,
 }
 
+/// Whether no selector matches a device of this node, and a plugin needs no component. What cannot be read is no reason to be idle.
+/// Blocks.
+fn has_nothing_to_do(grants: &Grants) -> bool {
+    !grants.policy.hardware.is_empty() && matches!(matched(grants), Ok(0))
+}
+
 impl Plugins {
     /// Puts another policy in force, or the same one with other components.
     ///
@@ -105,8 +112,8 @@ impl Plugins {
     /// hardware and `forced` is not set. Nothing is changed then.
     pub async fn reload(&mut self, policy: &Policy, forced: bool) -> Result<Reloaded, NotReloaded> {
         self.reap();
-        let (trials, mut reloaded) = self.differences(policy).await;
-        let (mut problems, mut tally) = (Vec::new(), Tally::default());
+        let (trials, mut reloaded, mut problems) = self.differences(policy).await;
+        let mut tally = Tally::default();
         if !forced {
             problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
         }
@@ -140,15 +147,21 @@ impl Plugins {
         Ok(reloaded)
     }
 
-    /// Which plugins are new, other ones, or gone.
-    async fn differences(&self, policy: &Policy) -> (Vec<Trial>, Reloaded) {
-        let (mut trials, mut reloaded) = (Vec::new(), Reloaded::default());
+    /// Which plugins are new, other ones, or gone, and of which it cannot be told.
+    async fn differences(&self, policy: &Policy) -> (Vec<Trial>, Reloaded, Vec<String>) {
+        let (mut trials, mut reloaded, mut problems) = (Vec::new(), Reloaded::default(), Vec::new());
         for (name, new) in &policy.plugins {
             let running = self.running.get(name);
             match running {
                 None => reloaded.new.push(name.clone()),
-                Some(running) if self.is_another(running, new).await => reloaded.changed.push(name.clone()),
-                Some(_) => continue,
+                Some(running) => match self.is_another(running, new).await {
+                    Ok(true) => reloaded.changed.push(name.clone()),
+                    Ok(false) => continue,
+                    Err(problem) => {
+                        problems.push(problem);
+                        continue;
+                    }
+                },
             }
             trials.push(Trial {
                 name: name.clone(),
@@ -164,26 +177,31 @@ impl Plugins {
             names.filter(stays).cloned().collect()
         };
         reloaded.reordered = stay(&mut self.order.iter()) != stay(&mut policy.plugins.keys());
-        (trials, reloaded)
+        (trials, reloaded, problems)
     }
 
-    async fn is_another(&self, running: &Running, new: &PluginPolicy) -> bool {
+    /// Whether a plugin's entry or component is another. A component that cannot be had speaks against the reload: what runs would
+    /// not survive a restart, and that nothing changed would hide it until then.
+    async fn is_another(&self, running: &Running, new: &PluginPolicy) -> Result<bool, String> {
         if !running.calls.grants.policy.is_like(new) {
-            return true;
+            return Ok(true);
         }
         let Some(component) = running.calls.component() else {
             // Not loaded yet: it takes what is there when it is.
-            return false;
+            return Ok(false);
         };
         let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::new(new.clone()));
-        let work = self.alone(Work::Read, &new.name, move || loader.digest(&policy));
-        // A file that is not there just now, or cannot be read, is no other component.
-        let digest = tokio::time::timeout(PATIENCE, work)
-            .await
-            .ok()
-            .and_then(Result::ok)
-            .flatten();
-        digest.is_some() && digest != component.profile().sha256
+        let grants = Arc::clone(&running.calls.grants);
+        let read = move || match loader.digest(&policy) {
+            Err(_) if has_nothing_to_do(&grants) => Ok(None),
+            Err(failure) => Err(failure.to_string()),
+            Ok(digest) => Ok(digest),
+        };
+        let name = &new.name;
+        let late = || format!("plugin {name}: its component was not read within {PATIENCE:?}");
+        let read = tokio::time::timeout(PATIENCE, self.alone(Work::Read, name, read));
+        let digest = read.await.map_err(|_| late())???;
+        Ok(digest.is_some() && digest != component.profile().sha256)
     }
 
     fn still_held(&self, name: &PluginName) -> Option<String> {
@@ -269,12 +287,10 @@ impl Plugins {
         let (loader, calls) = (Arc::clone(&self.shared.around.loader), Arc::clone(calls));
         let name = calls.grants.policy.name.clone();
         let work = move || {
-            let policy = &calls.grants.policy;
-            // What cannot be read is no reason to be idle.
-            if !policy.hardware.is_empty() && matches!(matched(&calls.grants), Ok(0)) {
+            if has_nothing_to_do(&calls.grants) {
                 return Ok(());
             }
-            match loader.load(policy) {
+            match loader.load(&calls.grants.policy) {
                 Ok(component) => {
                     calls.loaded(component);
                     Ok(())

@@ -251,8 +251,8 @@ impl Loader for Pulling {
         Ok(Arc::new(Fake::gpus()))
     }
 
-    fn digest(&self, _: &PluginPolicy) -> Option<[u8; 32]> {
-        None
+    fn digest(&self, _: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
+        Ok(None)
     }
 
     fn progress(&self, _: &PluginPolicy) -> Option<String> {

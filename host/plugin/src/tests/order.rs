@@ -27,8 +27,8 @@ impl Loader for Slow {
         self.others.load(policy)
     }
 
-    fn digest(&self, _: &PluginPolicy) -> Option<[u8; 32]> {
-        None
+    fn digest(&self, _: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
+        Ok(None)
     }
 }
 

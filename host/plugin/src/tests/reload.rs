@@ -152,6 +152,22 @@ async fn another_component_is_swapped_in_only_if_it_answers() {
     .await;
 }
 
+/// What runs goes on, and would not come back after a restart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_that_cannot_be_had_any_more_is_told_and_costs_nothing() {
+    let (mut world, loader) = start_with(POLICY, vec![("fake.wasm", Fake::gpus())]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let had = loader.0.lock().unwrap().remove("fake.wasm").unwrap();
+    for forced in [false, true] {
+        let refused = world.plugins.reload(&parse(POLICY), forced).await.unwrap_err();
+        assert_eq!(refused.to_string(), "plugin gpus: fake.wasm: no such file");
+    }
+    wait(&gpus, all_healthy).await;
+    loader.0.lock().unwrap().insert("fake.wasm".into(), had);
+    assert!(world.plugins.reload(&parse(POLICY), false).await.unwrap().is_nothing());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_pod_holds_is_not_taken_away_unless_it_is_forced() {
     let mut world = start(POLICY, [("fake.wasm", Fake::gpus())]);
@@ -432,7 +448,7 @@ impl Loader for SlowLoader {
         self.0.load(policy)
     }
 
-    fn digest(&self, policy: &PluginPolicy) -> Option<[u8; 32]> {
+    fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
         self.0.digest(policy)
     }
 }

@@ -137,7 +137,7 @@ impl Loader for Generic {
         let loaded = devgate_sandbox::load(&self.engine, request).map_err(|e| LoadFailure::Host(e.to_string()))?;
         Ok(Arc::new(loaded))
     }
-    fn digest(&self, _: &PluginPolicy) -> Option<[u8; 32]> {
-        None
+    fn digest(&self, _: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
+        Ok(None)
     }
 }
