@@ -1,12 +1,13 @@
 //! One look at what pods have, for whoever is about to remove what is known of it.
 
 use super::{Asker, PodResourcesConfig};
+use crate::api::KUBELET_SOCKET;
 use crate::standin::CHECKPOINT;
 use devgate_plugin::{Holder, Offered};
 use std::collections::BTreeMap;
 
 /// Every id that a pod has by what the kubelet answers or by its own record, with the containers that it named; none where only the
-/// record has the id. Nothing is in use where there is no kubelet: neither its socket nor its record.
+/// record has the id. Nothing is in use where there is no kubelet: neither its sockets nor its record.
 ///
 /// The record alone is enough: whatever is given is in it first. It may name pods that have ended a while ago.
 ///
@@ -23,8 +24,14 @@ pub async fn in_use(config: &PodResourcesConfig) -> Result<BTreeMap<Offered, Vec
     }
     let mut seen = match answer {
         Ok(seen) => seen,
-        Err(why) if recorded.is_none() && tokio::fs::symlink_metadata(config.socket()).await.is_ok() => {
-            return Err(why);
+        Err(why) if recorded.is_none() => {
+            // Either of its sockets tells that there is one.
+            for socket in [config.socket(), config.kubelet_dir.join(KUBELET_SOCKET)] {
+                if tokio::fs::symlink_metadata(socket).await.is_ok() {
+                    return Err(why);
+                }
+            }
+            BTreeMap::new()
         }
         Err(_) => BTreeMap::new(),
     };
@@ -52,6 +59,11 @@ mod tests {
     async fn no_kubelet_is_nothing_in_use_and_one_that_cannot_be_understood_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(asked(dir.path()).await, Ok(Vec::new()));
+        let registry = dir.path().join(KUBELET_SOCKET);
+        std::fs::write(&registry, "").unwrap();
+        let why = asked(dir.path()).await.unwrap_err();
+        assert!(why.contains("mount the kubelet's pod-resources directory"), "{why}");
+        std::fs::remove_file(&registry).unwrap();
         std::fs::create_dir(dir.path().join("pods")).unwrap();
         let socket = std::os::unix::net::UnixListener::bind(dir.path().join("pods/kubelet.sock")).unwrap();
         drop(socket);
