@@ -11,7 +11,7 @@ use anyhow::Context;
 use devgate_kubelet::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_plugin::status::When;
-use devgate_plugin::{Hold, HoldersFeed, Loader, Memory, MustEnd, Plugins, Surroundings};
+use devgate_plugin::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Surroundings};
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let audit = logging::start(&args.log)?;
     let recording = recorded::version(&args.node_root);
     let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
-    let _hold = hold(args, &runtime, &stop);
+    let _hold = hold(args, &runtime, &stop)?;
     if stop.is_cancelled() {
         return Ok(());
     }
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
 
 /// Has the state directory for this host alone. Waits while another one or a cleanup has it, and says so: in the log once, and to
 /// probes all the while. Of two hosts, neither would know what the other hands out.
-fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> Option<Hold> {
+fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> anyhow::Result<Option<Hold>> {
     let shown = args.state_dir.display();
     let mut waiting = None;
     let hold = Hold::of_host(&args.state_dir, || {
@@ -114,13 +114,16 @@ fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> Option<H
             tracing::info!("state directory {shown}: is free; taking over");
         }
     }
-    // Where nothing can be kept there, that is said next.
-    hold.unwrap_or_else(|error| {
-        tracing::warn!(
-            family = "host",
-            "state directory {shown}: cannot be locked: {error}; nothing keeps another devgate or `devgate cleanup` from it"
-        );
-        None
+    hold.or_else(|error| match error {
+        NotAlone::NoFile(_) => Err(exit::with_code(
+            exit::NODE,
+            format!("state directory {shown}: {error}; remove that (--state-dir)"),
+        )),
+        // Where nothing can be kept there, nothing is given, and that is said next.
+        _ => {
+            tracing::warn!(family = "host", "state directory {shown}: {error}");
+            Ok(None)
+        }
     })
 }
 

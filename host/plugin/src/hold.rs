@@ -4,7 +4,7 @@ use crate::lock;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The file in the state directory that is locked.
@@ -15,15 +15,19 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The use of a state directory, until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct Hold {
-    _locked: File,
+    /// The file, and the directory itself: a file that an admin removes keeps no other host away. Earlier builds lock the file alone.
+    _locked: (File, File),
 }
 
-/// Why a state directory cannot be cleaned up.
+/// Why a state directory cannot be had for oneself.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAlone {
     /// Somebody uses it.
     #[error("a devgate runs with it, or cleans it up; end it first")]
     Used,
+    /// What is to be locked is no regular file, but a link, a pipe, a directory.
+    #[error("{} is no regular file, and nothing else keeps another devgate from the same devices", .0.display())]
+    NoFile(PathBuf),
     /// It cannot be seen whether anybody does.
     #[error("it cannot be seen whether a devgate uses it: {0}")]
     Unknown(#[from] io::Error),
@@ -35,18 +39,14 @@ impl Hold {
     ///
     /// # Errors
     /// Where the directory or the lock's file cannot be made or locked.
-    pub fn of_host(dir: &Path, mut goes_on: impl FnMut() -> bool) -> io::Result<Option<Self>> {
-        let path = dir.join(FILE);
+    pub fn of_host(dir: &Path, mut goes_on: impl FnMut() -> bool) -> Result<Option<Self>, NotAlone> {
         loop {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-            match lock::open(&path, true) {
-                // A cleanup that had it meanwhile has removed the file.
-                Ok(file) if locked(file.try_lock())? && lock::is_at(&file, &path) => {
-                    return Ok(Some(Self { _locked: file }));
-                }
-                Ok(_) => {}
-                // Or the directory.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            match Self::now(dir, true) {
+                Ok(Some(hold)) => return Ok(Some(hold)),
+                Ok(None) => {}
+                // A cleanup has removed the directory.
+                Err(NotAlone::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
             if !goes_on() {
@@ -62,17 +62,26 @@ impl Hold {
     /// # Errors
     /// Where somebody uses it, or that cannot be seen.
     pub fn of_cleanup(dir: &Path, make: bool) -> Result<Option<Self>, NotAlone> {
-        let path = dir.join(FILE);
-        let file = match lock::open(&path, make) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        // One that is not there any more was somebody's who was quicker.
-        if !locked(file.try_lock())? || !lock::is_at(&file, &path) {
-            return Err(NotAlone::Used);
+        match Self::now(dir, make) {
+            Ok(Some(hold)) => Ok(Some(hold)),
+            Ok(None) => Err(NotAlone::Used),
+            Err(NotAlone::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
-        Ok(Some(Self { _locked: file }))
+    }
+
+    /// If nobody else has it now.
+    fn now(dir: &Path, make: bool) -> Result<Option<Self>, NotAlone> {
+        let path = dir.join(FILE);
+        if std::fs::symlink_metadata(&path).is_ok_and(|look| !look.is_file()) {
+            return Err(NotAlone::NoFile(path));
+        }
+        let (file, itself) = (lock::open(&path, make)?, File::open(dir)?);
+        // A file that is not there any more was a cleanup's that was quicker, or is in a directory that is not there any more.
+        let is_alone = locked(file.try_lock())? && locked(itself.try_lock())? && lock::is_at(&file, &path);
+        Ok(is_alone.then_some(Self {
+            _locked: (file, itself),
+        }))
     }
 }
 
@@ -146,10 +155,21 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_that_is_removed_lets_nobody_else_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = host(dir.path());
+        std::fs::remove_file(dir.path().join(FILE)).unwrap();
+        assert!(Hold::of_host(dir.path(), || false).unwrap().is_none());
+        assert!(is_used(dir.path()));
+        drop(first);
+        host(dir.path());
+    }
+
+    #[test]
     fn what_is_no_file_tells_nothing() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join(FILE)).unwrap();
-        Hold::of_host(dir.path(), || false).unwrap_err();
-        assert!(matches!(Hold::of_cleanup(dir.path(), false), Err(NotAlone::Unknown(_))));
+        assert!(matches!(Hold::of_host(dir.path(), || false), Err(NotAlone::NoFile(_))));
+        assert!(matches!(Hold::of_cleanup(dir.path(), false), Err(NotAlone::NoFile(_))));
     }
 }

@@ -143,6 +143,21 @@ async fn probed(address: &str, path: &str) -> anyhow::Result<String> {
     Ok(answer)
 }
 
+/// Nothing else would keep a second host from giving the same devices.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_lock_that_can_be_had_nothing_is_served() -> anyhow::Result<()> {
+    let mut host = started().await?;
+    host.end(Signal::TERM).await?;
+    let lock = host.dir().join("state/host.lock");
+    std::fs::remove_file(&lock)?;
+    std::fs::create_dir(&lock)?;
+    host.spawn()?;
+    host.logged(|line| line.message.contains("host.lock is no regular file"))
+        .await?;
+    assert_eq!(host.ended().await?.code(), Some(4));
+    Ok(())
+}
+
 /// What a newer version wrote is not put aside by an older one, which would give away what pods have.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_newer_version_remembers_is_left_alone() -> anyhow::Result<()> {
