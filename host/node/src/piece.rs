@@ -74,8 +74,6 @@ const TABLE: &[(&str, Rule)] = &[
     ("tpmrm", Rule::Above),
     // drivers/net/wwan/wwan_core.c: the control ports of one modem, `wwan0at0` and `wwan0qmi0`.
     ("wwan", Rule::Topmost),
-    // drivers/accel/habanalabs, before it used accel: `hl0` and `hl_controlD0` of one card.
-    ("habanalabs", Rule::Above),
     // drivers/comedi/comedi_fops.c: a board's node, and one for each of its subdevices, `comedi0_subd0`.
     ("comedi", Rule::Above),
     // drivers/tee/tee_core.c: `tee0` for clients and `teepriv0` for the supplicant, of one trusted environment.

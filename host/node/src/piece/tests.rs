@@ -134,13 +134,6 @@ fn siblings_of_one_piece_of_hardware_are_one() {
         ("platform/tpm".into(), "platform", vec![]),
         ("platform/tpm/tpm/tpm0".into(), "tpm", vec![]),
         ("platform/tpm/tpmrm/tpmrm0".into(), "tpmrm", vec![]),
-        ("pci0000:00/0000:00:08.0".into(), "pci", vec![]),
-        ("pci0000:00/0000:00:08.0/habanalabs/hl0".into(), "habanalabs", vec![]),
-        (
-            "pci0000:00/0000:00:08.0/habanalabs/hl_controlD0".into(),
-            "habanalabs",
-            vec![],
-        ),
         ("pci0000:00/0000:00:09.0".into(), "pci", vec![]),
         ("pci0000:00/0000:00:09.0/comedi/comedi0".into(), "comedi", vec![]),
         ("pci0000:00/0000:00:09.0/comedi/comedi0_subd0".into(), "comedi", vec![]),
@@ -208,7 +201,6 @@ fn siblings_of_one_piece_of_hardware_are_one() {
         ("event9", "js0"),
         ("wwan0at0", "wwan0qmi0"),
         ("tpm0", "tpmrm0"),
-        ("hl0", "hl_controlD0"),
         ("comedi0", "comedi0_subd0"),
         ("tee0", "teepriv0"),
     ];
