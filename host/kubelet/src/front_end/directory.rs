@@ -33,6 +33,11 @@ impl FileId {
             modified: (meta.st_mtime(), meta.st_mtime_nsec()),
         })
     }
+
+    /// Whether this is at `path`, whatever its time says: for a file that is held open, whose inode is used by no other.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        Self::of(path).is_some_and(|there| (there.device, there.inode) == (self.device, self.inode))
+    }
 }
 
 /// What was seen last in the directory. Sent anew after every event and every poll, changed or not, so that readers look
@@ -167,6 +172,24 @@ mod tests {
     async fn until(sight: &mut watch::Receiver<Sight>, there: bool) {
         let seen = sight.wait_for(|s| s.kubelet.is_some() == there);
         tokio::time::timeout(LONG, seen).await.unwrap().unwrap();
+    }
+
+    #[test]
+    fn another_time_makes_no_other_file_of_one_that_is_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.sock");
+        let file = std::fs::File::create(&path).unwrap();
+        let id = FileId::of(&path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        assert_ne!(
+            FileId::of(&path),
+            Some(id),
+            "it may be another one, for who does not hold it"
+        );
+        assert!(id.is_at(&path));
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "").unwrap();
+        assert!(!id.is_at(&path));
     }
 
     #[tokio::test]

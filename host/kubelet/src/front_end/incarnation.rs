@@ -85,7 +85,7 @@ impl Incarnation {
 
     /// Whether the socket still is where it was made.
     pub(crate) fn is_in_place(&self) -> bool {
-        self.id.is_some() && FileId::of(&self.path) == self.id
+        self.id.is_some_and(|id| id.is_at(&self.path))
     }
 
     /// Who came, and who stayed.
