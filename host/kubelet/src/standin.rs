@@ -366,8 +366,13 @@ impl Shared {
 fn wipe(dir: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
+        // A plugin may take its socket away meanwhile.
+        let gone = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        };
         if entry.file_name() != CHECKPOINT && !entry.file_type()?.is_dir() {
-            std::fs::remove_file(entry.path())?;
+            std::fs::remove_file(entry.path()).or_else(gone)?;
         }
     }
     Ok(())
