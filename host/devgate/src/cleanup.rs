@@ -85,7 +85,14 @@ async fn clean(args: &CleanupArgs) -> Result<Vec<Leftover>, Refusal> {
     // What is to be removed keeps hosts out until it is; a directory that is not even looked at is not written to.
     let _hold = Hold::of_cleanup(&args.state_dir, state.is_some() && !args.dry_run).map_err(|why| match why {
         NotAlone::Used => Refusal::Refused(format!("state directory {}: {why}", args.state_dir.display())),
-        NotAlone::NoFile(_) | NotAlone::Unknown(_) => Refusal::Node(exit::with_code(
+        NotAlone::NoFile(_) => Refusal::Node(exit::with_code(
+            exit::NODE,
+            format!(
+                "state directory {}: {why}; remove that (--state-dir)",
+                args.state_dir.display()
+            ),
+        )),
+        NotAlone::Unknown(_) => Refusal::Node(exit::with_code(
             exit::NODE,
             format!(
                 "state directory {}: {why}; be root, or name another one with --state-dir",
