@@ -78,7 +78,9 @@ impl Hold {
         }
         let (file, itself) = (lock::open(&path, make)?, File::open(dir)?);
         // A file that is not there any more was a cleanup's that was quicker, or is in a directory that is not there any more.
-        let is_alone = locked(file.try_lock())? && locked(itself.try_lock())? && lock::is_at(&file, &path);
+        // Where the file system locks no directories, the file's lock is what there is.
+        let is_alone =
+            locked(file.try_lock())? && locked(itself.try_lock()).unwrap_or(true) && lock::is_at(&file, &path);
         Ok(is_alone.then_some(Self {
             _locked: (file, itself),
         }))

@@ -63,9 +63,7 @@ impl StateDir {
             Err(_) => Given::Any,
         }
     }
-}
 
-impl StateDir {
     fn has_aside(&self) -> bool {
         fs::symlink_metadata(self.0.join(ASIDE)).is_ok()
     }
