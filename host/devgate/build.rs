@@ -16,7 +16,7 @@ const ROOT: &str = "../..";
 const WORKSPACES: [(&str, &[&str], &str); 2] = [
     (
         "",
-        &["host/model", "host/node", "host/plugin", "host/policy"],
+        &["host/types", "host/node", "host/core", "host/policy"],
         "exclude = [\"guests\"]\n",
     ),
     ("guests/", &["sdk", "testing"], ""),

@@ -1,10 +1,10 @@
 //! From the component's types to the host's and back, held to the lengths that the contract documents, as a sandbox holds them.
 
-use devgate_model::{
-    DeviceHandle, Edits, Failure, FailureKind, GuestFault, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
-};
 use devgate_sdk as sdk;
 use devgate_sdk::ErrorKind;
+use devgate_types::{
+    DeviceHandle, Edits, Failure, FailureKind, GuestFault, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
+};
 use std::collections::BTreeSet;
 
 /// Bytes of a string, entries of a list, units of a pool, properties of a unit, and bytes of a property's name.

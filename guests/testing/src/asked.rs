@@ -2,15 +2,15 @@
 
 use crate::answer::error;
 use crate::seen::{Said, Seen, Write};
-use devgate_model::{
-    CallError, DeviceHandle, FailureKind, GuestFault, Limit, MountHandle, NodeHandle, NodeKind as ModelKind,
-};
-use devgate_plugin::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
+use devgate_core::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
 use devgate_policy::{Grant, PluginPolicy};
 use devgate_sdk::kernel_log::{Batch, Event};
 use devgate_sdk::native::Host;
 use devgate_sdk::native::log::Level;
 use devgate_sdk::{Error, ErrorKind, NodeKind};
+use devgate_types::{
+    CallError, DeviceHandle, FailureKind, GuestFault, Limit, MountHandle, NodeHandle, NodeKind as ModelKind,
+};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 

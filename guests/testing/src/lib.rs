@@ -102,10 +102,10 @@ mod rig;
 mod seen;
 mod survey;
 
-pub use devgate_model::{Access, Verdict};
+pub use devgate_core::component::LogLevel;
+pub use devgate_core::offer::{AllocateError, MountEdit, NodeEdit, Reply};
 pub use devgate_node::Change;
-pub use devgate_plugin::component::LogLevel;
-pub use devgate_plugin::offer::{AllocateError, MountEdit, NodeEdit, Reply};
+pub use devgate_types::{Access, Verdict};
 pub use rig::Rig;
 pub use seen::{Call, Said, Write};
 pub use survey::{Survey, Unit};

@@ -3,11 +3,11 @@
 use crate::answer::{self, Checked};
 use crate::asked::{Asked, Ended};
 use crate::seen::{Call, Seen};
-use devgate_model::{CallError, Edits, GuestFault, GuestText, HostFault, Pool, Unit, Verdict};
-use devgate_plugin::component::{Answer, Capabilities, Component, Cost, Profile};
-use devgate_plugin::{LoadFailure, Loader};
+use devgate_core::component::{Answer, Capabilities, Component, Cost, Profile};
+use devgate_core::{LoadFailure, Loader};
 use devgate_policy::PluginPolicy;
 use devgate_sdk::native::{Exported, during};
+use devgate_types::{CallError, Edits, GuestFault, GuestText, HostFault, Pool, Unit, Verdict};
 use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;

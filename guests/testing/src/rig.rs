@@ -3,12 +3,12 @@
 use crate::native::NativeLoader;
 use crate::seen::{Call, Said, Seen, Write};
 use crate::survey::Survey;
-use devgate_model::PluginName;
+use devgate_core::offer::{AllocateError, Offer, Reply};
+use devgate_core::{HoldersFeed, Loader, Memory, Plugins, Surroundings};
 use devgate_node::{Change, Node};
-use devgate_plugin::offer::{AllocateError, Offer, Reply};
-use devgate_plugin::{HoldersFeed, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::{Policy, PolicyFile};
 use devgate_sdk::native::Exported;
+use devgate_types::PluginName;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What happened in the component's calls, for the test.
 
-use devgate_model::Verdict;
-use devgate_plugin::component::LogLevel;
+use devgate_core::component::LogLevel;
+use devgate_types::Verdict;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

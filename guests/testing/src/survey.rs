@@ -1,8 +1,8 @@
 //! What a look found, for a test to compare and for people to read.
 
 use crate::seen::{Notes, Said};
-use devgate_model::Verdict;
-use devgate_plugin::{Outcome, Surveyed, SurveyedUnit};
+use devgate_core::{Outcome, Surveyed, SurveyedUnit};
+use devgate_types::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

@@ -13,8 +13,8 @@ use crate::cli::{CheckArgs, Output};
 use crate::components::Components;
 use crate::{exit, output, policy};
 use component::ComponentFacts;
+use devgate_core::Grants;
 use devgate_node::{LogSource, Node};
-use devgate_plugin::Grants;
 use devgate_policy::PluginPolicy;
 use finding::{Finding, Severity};
 use grants::GrantFacts;
@@ -130,7 +130,7 @@ impl Report {
             count(Severity::Danger),
         );
         Self {
-            node: devgate_model::escape(&args.place.node_root.to_string_lossy(), 1024),
+            node: devgate_types::escape(&args.place.node_root.to_string_lossy(), 1024),
             recorded: node.is_recorded(),
             plugins,
             errors,

@@ -5,9 +5,9 @@ mod text;
 
 use crate::cli::{CleanupArgs, Output};
 use crate::{exit, output};
+use devgate_core::leftovers::{Broom, Fate, Leftover, StateDir};
+use devgate_core::{Hold, NotAlone};
 use devgate_kubelet::front_end;
-use devgate_plugin::leftovers::{Broom, Fate, Leftover, StateDir};
-use devgate_plugin::{Hold, NotAlone};
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;

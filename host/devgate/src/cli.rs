@@ -225,7 +225,7 @@ pub(crate) struct RunArgs {
     pub(crate) device_info_dir: PathBuf,
 
     /// Where Node Feature Discovery reads files, for plugins with labels; made with the first file
-    #[arg(long, value_name = "DIR", default_value = devgate_plugin::labels::DEFAULT_DIR)]
+    #[arg(long, value_name = "DIR", default_value = devgate_core::labels::DEFAULT_DIR)]
     pub(crate) nfd_dir: PathBuf,
 
     /// Run only what is in the cache or in files; ask no registry

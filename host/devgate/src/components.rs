@@ -3,10 +3,10 @@
 use crate::cli::RegistryArgs;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt};
-use devgate_model::ByteSize;
-use devgate_plugin::LoadFailure;
+use devgate_core::LoadFailure;
+use devgate_oci::{Error, Kept, MOST_SIGNATURE, PublicKey, Store, Wanted};
 use devgate_policy::{ComponentSource, PluginPolicy, Policy};
-use devgate_registry::{Error, Kept, MOST_SIGNATURE, PublicKey, Store, Wanted};
+use devgate_types::ByteSize;
 use rustix::fs::OFlags;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -158,7 +158,7 @@ impl Components {
             NotRead::Other(why) => LoadFailure::Host(format!("plugin {}: {name}.sig: {why}", policy.name)),
         })?;
         let signature = String::from_utf8_lossy(&signature);
-        devgate_registry::check_file(bytes, &signature, keys, &name).map_err(|error| failure(policy, error))
+        devgate_oci::check_file(bytes, &signature, keys, &name).map_err(|error| failure(policy, error))
     }
 
     /// The keys of which one must have signed a plugin's component, read anew; nothing where no signature is asked for.

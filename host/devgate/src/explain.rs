@@ -14,11 +14,11 @@ use crate::loader::SandboxLoader;
 use crate::progress::Telling;
 use crate::{exit, output, policy};
 use anyhow::Context;
-use devgate_model::escape;
+use devgate_core::Surveyed;
 use devgate_node::Node;
-use devgate_plugin::Surveyed;
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
+use devgate_types::escape;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl World {
         let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
         let components = Components::looking(args.components().as_ref(), &args.registry, args.pull);
         let loader = Telling(Arc::new(SandboxLoader::new(engine, components)));
-        let surveyed = devgate_plugin::survey(&policy, &node, &loader);
+        let surveyed = devgate_core::survey(&policy, &node, &loader);
         Ok(Self { policy, node, surveyed })
     }
 

@@ -8,9 +8,9 @@ use crate::cli::{InspectArgs, InspectOutput};
 use crate::loader::import_grant;
 use crate::{exit, output, transfer};
 use anyhow::Context;
-use devgate_model::{ByteSize, escape};
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Contents, Described, Inspection, Need, Role};
+use devgate_types::{ByteSize, escape};
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -170,7 +170,7 @@ pub(crate) fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
 
 impl Metadata {
     fn of(said: Described) -> Self {
-        let text = |text: Option<devgate_model::GuestText>| text.map(|text| text.to_string());
+        let text = |text: Option<devgate_types::GuestText>| text.map(|text| text.to_string());
         Self {
             name: text(said.name),
             version: text(said.version),

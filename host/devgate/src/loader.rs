@@ -2,8 +2,8 @@
 
 use crate::components::Components;
 use crate::reload::stamps;
-use devgate_plugin::component::Component;
-use devgate_plugin::{LoadFailure, Loader};
+use devgate_core::component::Component;
+use devgate_core::{LoadFailure, Loader};
 use devgate_policy::{ComponentSource, Grant, PluginPolicy};
 use devgate_sandbox::{Engine, ImportGrant, LoadRequest, Refusal};
 use std::hash::{DefaultHasher, Hash, Hasher};

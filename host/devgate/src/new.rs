@@ -12,7 +12,7 @@ mod sdk;
 use crate::cli::{Lang, NewArgs};
 use crate::{exit, output};
 use anyhow::Context;
-use devgate_model::escape;
+use devgate_types::escape;
 use names::Names;
 use std::fs;
 use std::io::ErrorKind;

@@ -42,7 +42,7 @@ pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
         adapter: encoded.adapter,
         notes: encoded.notes,
         component: inspect::of(&args.out, &component)?,
-        from: devgate_model::escape(&from, 1024),
+        from: devgate_types::escape(&from, 1024),
     };
     if !packed.component.runs() {
         let problems = packed.component.problems().join("\n  ");

@@ -1,7 +1,7 @@
 //! What a command says while somebody waits for it: on standard error, and only about what takes longer than a second.
 
-use devgate_plugin::component::Component;
-use devgate_plugin::{LoadFailure, Loader};
+use devgate_core::component::Component;
+use devgate_core::{LoadFailure, Loader};
 use devgate_policy::PluginPolicy;
 use std::io::Write;
 use std::sync::Arc;

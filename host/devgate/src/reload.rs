@@ -11,8 +11,8 @@ use crate::components::Components;
 use crate::status::ask;
 use crate::{exit, output, policy};
 use asked::Asked;
-use devgate_plugin::status::When;
-use devgate_plugin::{Plugins, Reloaded};
+use devgate_core::status::When;
+use devgate_core::{Plugins, Reloaded};
 use devgate_policy::Policy;
 use std::time::Duration;
 use tokio::signal::unix::Signal;
@@ -249,7 +249,7 @@ pub(crate) fn command(args: &ReloadArgs) -> anyhow::Result<u8> {
 
 /// For people: what a reload changed.
 fn said(reloaded: &Reloaded) -> String {
-    let list = |what: &str, names: &[devgate_model::PluginName]| {
+    let list = |what: &str, names: &[devgate_types::PluginName]| {
         let names: Vec<_> = names.iter().map(|name| name.as_str()).collect();
         (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
     };
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_changed_is_said_in_one_line() {
-        let name = |name: &str| devgate_model::PluginName::try_new(name).unwrap();
+        let name = |name: &str| devgate_types::PluginName::try_new(name).unwrap();
         let reloaded = Reloaded {
             new: vec![name("a")],
             changed: vec![name("b"), name("c")],

@@ -8,10 +8,10 @@ use crate::reload::{Files, Reloader, Stamps};
 use crate::watching::{self, Ports, Watching};
 use crate::{exit, logging, policy, recorded, service};
 use anyhow::Context;
+use devgate_core::status::When;
+use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Surroundings};
 use devgate_kubelet::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
-use devgate_plugin::status::When;
-use devgate_plugin::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Surroundings};
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
         .worker_threads(workers())
-        .max_blocking_threads(devgate_plugin::MOST_THREADS)
+        .max_blocking_threads(devgate_core::MOST_THREADS)
         .enable_all()
         .build()
         .context("start the runtime")?;
@@ -256,7 +256,7 @@ fn follow_pods(args: &RunArgs) -> HoldersFeed {
         every,
         ..PodResourcesConfig::new(args.pod_resources_dir.clone(), args.kubelet_dir.clone())
     };
-    let (source, feed) = devgate_plugin::holders();
+    let (source, feed) = devgate_core::holders();
     tokio::spawn(pod_resources::follow(config, source));
     feed.with_grace(every * 3)
 }

@@ -4,9 +4,9 @@ use crate::cli::{Output, PullArgs, PushArgs, RegistryArgs};
 use crate::progress::Progress;
 use crate::{exit, inspect, output, pack};
 use anyhow::Context;
-use devgate_model::{ByteSize, PinnedReference, Reference, escape};
-use devgate_registry::{About, Artifact, Error, PublicKey, Wanted};
+use devgate_oci::{About, Artifact, Error, PublicKey, Wanted};
 use devgate_sandbox::hex;
+use devgate_types::{ByteSize, PinnedReference, Reference, escape};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     let (size, sha256) = (bytes.len(), hex(&devgate_sandbox::digest(&bytes)));
     let artifact = Artifact::new(bytes, &about).map_err(coded)?;
     let store = args.registry.store(None, true);
-    let progress = devgate_registry::Progress::default();
+    let progress = devgate_oci::Progress::default();
     let pushed = {
         let _progress = Progress::begin(format!("pushing {} to {}", args.file.display(), args.reference));
         let pushed = store

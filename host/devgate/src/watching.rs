@@ -12,10 +12,10 @@ pub(crate) use ports::{Ports, serve, wait};
 pub(crate) use well::{Unwell, summary};
 
 use crate::reload::{InForce, Reloads};
+use devgate_core::status::{PluginStatus, Watch, When};
+use devgate_core::{HoldersFeed, Memory};
 use devgate_kubelet::{FrontEndWatch, RegistrationStatus};
-use devgate_plugin::status::{PluginStatus, Watch, When};
-use devgate_plugin::{HoldersFeed, Memory};
-use devgate_registry::{Counts, Store};
+use devgate_oci::{Counts, Store};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

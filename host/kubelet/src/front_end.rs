@@ -31,8 +31,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use devgate_model::ResourceName;
-use devgate_plugin::offer::{Offer, Offers};
+use devgate_core::offer::{Offer, Offers};
+use devgate_types::ResourceName;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -360,7 +360,7 @@ impl Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use devgate_plugin::offer::{AllocateError, BoxFuture, DeviceList, Reply};
+    use devgate_core::offer::{AllocateError, BoxFuture, DeviceList, Reply};
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
     #[tokio::test]

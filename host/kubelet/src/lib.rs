@@ -8,7 +8,7 @@
 //! ```
 //!
 //! This is the only crate that names the kubelet's services. It knows nothing of components and policies: what it offers
-//! comes through [`devgate_plugin::offer`].
+//! comes through [`devgate_core::offer`].
 #![forbid(unsafe_code)]
 
 pub mod api;

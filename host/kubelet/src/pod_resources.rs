@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use devgate_model::{ResourceName, escape};
-use devgate_plugin::{Holder, Holders, HoldersSource, Offered};
+use devgate_core::{Holder, Holders, HoldersSource, Offered};
+use devgate_types::{ResourceName, escape};
 use tonic::transport::Channel;
 
 use crate::api::pods::pod_resources_lister_client::PodResourcesListerClient;

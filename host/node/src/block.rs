@@ -6,7 +6,7 @@ use crate::node::Node;
 use crate::nodes::parse_number;
 use crate::tree::{Kind, Readers};
 use crate::{DevicePath, ReadError};
-use devgate_model::{NodeKind, NodeNumber, escape};
+use devgate_types::{NodeKind, NodeNumber, escape};
 use std::collections::BTreeSet;
 
 /// The most characters of a mount point or file name in a reason.

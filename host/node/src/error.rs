@@ -1,6 +1,6 @@
 //! Why something of the node could not be read.
 
-use devgate_model::{NodeNumber, escape};
+use devgate_types::{NodeNumber, escape};
 use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use crate::tree::{
     IS_DIRECTORY, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, NOT_WRITABLE,
     Readers, Tree,
 };
-use devgate_model::{NodeKind, NodeNumber};
+use devgate_types::{NodeKind, NodeNumber};
 use open::Root;
 use rustix::buffer::spare_capacity;
 use rustix::fd::{AsFd, OwnedFd};

@@ -4,7 +4,7 @@ use crate::ReadError;
 use crate::node::Node;
 use crate::path::problem;
 use crate::tree::Kind;
-use devgate_model::escape;
+use devgate_types::escape;
 
 /// What a mount source is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use crate::NodeError;
 use crate::live::Live;
 use crate::recorded::{Change, MOST_RECORDING_BYTES, Recorded, Written};
 use crate::tree::Tree;
-use devgate_model::escape;
+use devgate_types::escape;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use std::fs::File;
 use std::io::{self, Read};

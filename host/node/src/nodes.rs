@@ -4,7 +4,7 @@ use crate::node::Node;
 use crate::path::{follow, problem};
 use crate::tree::Kind;
 use crate::{DevicePath, NodeChanged, ReadError};
-use devgate_model::{NodeKind, NodeNumber};
+use devgate_types::{NodeKind, NodeNumber};
 
 /// A node under `/dev`, with what it was when it was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 //! once, for live and recorded nodes alike.
 
 use crate::ReadError;
-use devgate_model::NodeNumber;
+use devgate_types::NodeNumber;
 
 /// The most entries of one directory that are looked at. `/sys/class/block` of a large storage server has some ten
 /// thousand.

@@ -2,7 +2,7 @@
 
 use crate::node::Node;
 use crate::{DeviceNode, DevicePath, ReadError};
-use devgate_model::NodeKind;
+use devgate_types::NodeKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The node of an iommu group.

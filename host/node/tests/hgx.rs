@@ -1,8 +1,8 @@
 //! What the host finds on the recorded eight-GPU server that other tests play on: groups of vfio, and disks in use.
 #![allow(clippy::unwrap_used, reason = "functions beside the tests count as code")]
 
-use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::Node;
+use devgate_types::{NodeKind, NodeNumber};
 
 fn node() -> Node {
     Node::recorded("hgx-h100", include_str!("../../../tests/nodes/hgx-h100.umockdev")).unwrap()

@@ -8,8 +8,8 @@
     reason = "functions beside the tests count as code"
 )]
 
-use devgate_model::NodeKind;
 use devgate_node::{DevicePath, Node, ReadError};
+use devgate_types::NodeKind;
 use std::path::Path;
 use std::process::Command;
 

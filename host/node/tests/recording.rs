@@ -8,8 +8,8 @@
     reason = "functions beside the tests count as code"
 )]
 
-use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{Change, DeviceNode, DevicePath, Node, NodeChanged, NodeError, ReadError};
+use devgate_types::{NodeKind, NodeNumber};
 
 fn small() -> Node {
     Node::recorded("small.umockdev", include_str!("testdata/small.umockdev")).unwrap()

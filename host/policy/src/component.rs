@@ -3,7 +3,7 @@
 use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::key;
-use devgate_model::{Digest, PinnedReference, Reference, escape};
+use devgate_types::{Digest, PinnedReference, Reference, escape};
 
 /// The most keys of one component.
 const MOST_KEYS: usize = 8;

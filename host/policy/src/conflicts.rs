@@ -4,7 +4,7 @@ use crate::error::Report;
 use crate::resources::ResourceGrant;
 use crate::yaml::At;
 use crate::{LabelRule, MountGrant, Origin, PluginPolicy, RuleEntry};
-use devgate_model::escape;
+use devgate_types::escape;
 use std::collections::HashMap;
 use std::sync::Arc;
 

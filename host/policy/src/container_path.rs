@@ -3,7 +3,7 @@
 use crate::error::Report;
 use crate::fields::Fields;
 use crate::path;
-use devgate_model::escape;
+use devgate_types::escape;
 use std::sync::Arc;
 
 /// The longest template, in bytes.

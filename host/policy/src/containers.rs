@@ -16,7 +16,7 @@ use crate::fields::{Fields, Item};
 use crate::resources::ResourceGrant;
 use crate::value_rule::ValueRule;
 use crate::{Danger, key};
-use devgate_model::ResourceName;
+use devgate_types::ResourceName;
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::sync::Arc;

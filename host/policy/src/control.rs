@@ -4,7 +4,7 @@ use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::selector::problem_of_attribute;
 use crate::{Origin, key};
-use devgate_model::escape;
+use devgate_types::escape;
 
 /// The most entries of one plugin, and the most values of one entry.
 const MOST: usize = 64;

@@ -1,7 +1,7 @@
 //! What is wrong with a policy: where, what, and what was probably meant.
 
 use crate::yaml::At;
-use devgate_model::escape;
+use devgate_types::escape;
 use std::fmt;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::key::{Key, Kind, Section, nearest};
 use crate::pattern::Pattern;
 use crate::time;
 use crate::yaml::{At, Node, Value};
-use devgate_model::{ByteSize, escape};
+use devgate_types::{ByteSize, escape};
 use std::fmt;
 use std::time::Duration;
 

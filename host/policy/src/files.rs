@@ -7,7 +7,7 @@ use crate::Origin;
 use crate::error::Report;
 use crate::fields::Item;
 use crate::path;
-use devgate_model::escape;
+use devgate_types::escape;
 use never::never;
 use pattern::FilePattern;
 use std::fmt;

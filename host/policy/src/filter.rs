@@ -9,7 +9,7 @@ use crate::fields::{Fields, Item};
 use crate::pattern::Pattern;
 use crate::yaml::Value;
 use crate::{Origin, PluginPolicy, key};
-use devgate_model::ResourceName;
+use devgate_types::ResourceName;
 
 /// The most filters in one list.
 const MOST: usize = 256;

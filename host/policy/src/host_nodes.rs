@@ -6,7 +6,7 @@ use crate::fields::{Fields, Item};
 use crate::nodes::{NodeGrant, access};
 use crate::pattern::Pattern;
 use crate::{Origin, key};
-use devgate_model::{Access, escape};
+use devgate_types::{Access, escape};
 use std::sync::Arc;
 
 /// The most patterns in one list.

@@ -3,7 +3,7 @@
 use crate::Origin;
 use crate::error::Report;
 use crate::fields::Item;
-use devgate_model::escape;
+use devgate_types::escape;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::Look;
 use std::fmt;

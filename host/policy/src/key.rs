@@ -15,7 +15,7 @@ pub(crate) use labels::LABEL;
 pub(crate) use limits::{HEALTH, LIMITS};
 pub(crate) use plugin::{COMPONENT, PLUGIN, POLICY, SIGNATURE};
 
-use devgate_model::ByteSize;
+use devgate_types::ByteSize;
 use std::time::Duration;
 
 /// One mapping of the format and the keys that it may have.

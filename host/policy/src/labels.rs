@@ -17,7 +17,7 @@ use crate::pattern::Pattern;
 use crate::value_rule::{Piece, is_property, pieces};
 use crate::yaml::{At, Value};
 use crate::{Filter, Origin, key};
-use devgate_model::escape;
+use devgate_types::escape;
 use name::Name;
 use size::SizeUnit;
 

@@ -74,7 +74,7 @@ pub use selector::{DeviceFacts, Selector, Use};
 pub use time::{parse as parse_duration, show as show_duration};
 pub use value_rule::{Record, Template, ValueRule};
 
-use devgate_model::PluginName;
+use devgate_types::PluginName;
 use indexmap::IndexMap;
 
 /// The format's version: `apiVersion` of every file.

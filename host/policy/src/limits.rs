@@ -4,7 +4,7 @@ use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::key;
 use crate::time;
-use devgate_model::Limits;
+use devgate_types::Limits;
 
 /// Reads `limits:` over the defaults.
 pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Limits {

@@ -5,7 +5,7 @@ use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::key;
 use crate::pattern::Pattern;
-use devgate_model::{Access, escape};
+use devgate_types::{Access, escape};
 use std::sync::Arc;
 
 /// How one node may be handed out. Cheap to clone.

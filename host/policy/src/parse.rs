@@ -6,7 +6,7 @@ use crate::fields::Fields;
 use crate::plugin::{Origin, PluginPolicy};
 use crate::yaml::{self, At};
 use crate::{API_VERSION, KIND, Policy, PolicyFile, key};
-use devgate_model::{PluginName, escape};
+use devgate_types::{PluginName, escape};
 use indexmap::IndexMap;
 use std::collections::HashMap;
 

@@ -5,7 +5,7 @@ use crate::fields::{Fields, Item};
 use crate::host_nodes::problem_of_path;
 use crate::key;
 use crate::pattern::Pattern;
-use devgate_model::escape;
+use devgate_types::escape;
 
 /// The most patterns in one list.
 const MOST_PATTERNS: usize = 64;

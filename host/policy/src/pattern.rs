@@ -1,6 +1,6 @@
 //! Patterns for names, paths and values.
 
-use devgate_model::escape;
+use devgate_types::escape;
 use globset::{GlobBuilder, GlobMatcher};
 use std::fmt;
 

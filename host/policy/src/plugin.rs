@@ -8,7 +8,7 @@ use crate::{
     ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Labels, Partitions,
     Rename, ResourceGrant, Selector, Use, key, limits, resources,
 };
-use devgate_model::{Limits, PluginName, ResourceName};
+use devgate_types::{Limits, PluginName, ResourceName};
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Origin {
 impl fmt::Display for Origin {
     /// `policy.yaml:12`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", devgate_model::escape(&self.file, 256), self.line)
+        write!(f, "{}:{}", devgate_types::escape(&self.file, 256), self.line)
     }
 }
 
@@ -158,7 +158,7 @@ impl PluginPolicy {
                 None
             }
         };
-        let place = format!("plugin \"{}\"", devgate_model::escape(entry.key, 80));
+        let place = format!("plugin \"{}\"", devgate_types::escape(entry.key, 80));
         let fields = Fields::open(entry.node, &place, &key::PLUGIN, report)?;
         let component = fields.need("component", report);
         let component = component.and_then(|item| Component::read(&item, &place, report));

@@ -3,7 +3,7 @@
 use crate::error::Report;
 use crate::fields::Item;
 use crate::pattern::Pattern;
-use devgate_model::{ResourceName, escape};
+use devgate_types::{ResourceName, escape};
 use std::fmt;
 
 /// The most resources of one plugin: the kubelet never forgets one.

@@ -3,7 +3,7 @@
 use crate::dangerous;
 use crate::key::{Default, Key, Kind, POLICY, Section};
 use crate::time;
-use devgate_model::ByteSize;
+use devgate_types::ByteSize;
 use serde_json::{Map, Value, json};
 
 /// The JSON Schema (draft-07, which editors' language servers know best) of one policy file.

@@ -1,6 +1,6 @@
 //! What a value in an allocation's answer may be: a rule over the records that were allocated.
 
-use devgate_model::{ResourceName, escape};
+use devgate_types::{ResourceName, escape};
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! YAML as a tree that knows where each of its parts was written.
 
-use devgate_model::escape;
+use devgate_types::escape;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 use serde_saphyr::budget::BudgetBreach;

@@ -4,7 +4,7 @@
 //! and free of NUL.
 
 use crate::bindings::types::{self as wit, ErrorKind};
-use devgate_model::{
+use devgate_types::{
     DeviceHandle, Edits, Failure, FailureKind, GuestFault, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
 };
 use std::collections::BTreeSet;

@@ -28,9 +28,9 @@ wasmtime::component::bindgen!({
     world: "devgate:host/plugin-component",
     imports: { default: trappable },
     with: {
-        "devgate:plugin/types.device": devgate_model::DeviceHandle,
-        "devgate:plugin/types.node": devgate_model::NodeHandle,
-        "devgate:plugin/types.mount-source": devgate_model::MountHandle,
+        "devgate:plugin/types.device": devgate_types::DeviceHandle,
+        "devgate:plugin/types.node": devgate_types::NodeHandle,
+        "devgate:plugin/types.mount-source": devgate_types::MountHandle,
     },
     require_store_data_send: true,
 });

@@ -3,7 +3,7 @@
 use crate::pool::{self, Seat, Seats};
 use crate::ticker::Ticker;
 use crate::turns::Turns;
-use devgate_model::{ByteSize, Limits};
+use devgate_types::{ByteSize, Limits};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use wasmtime::{Config, InstanceAllocationStrategy, OptLevel, Strategy, WasmBacktraceDetails};

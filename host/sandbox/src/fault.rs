@@ -3,7 +3,7 @@
 use crate::brief::{function_name, message};
 use crate::engine::STACK;
 use crate::meter::host_fault;
-use devgate_model::{CallError, GuestFault, GuestText, Limit, Limits};
+use devgate_types::{CallError, GuestFault, GuestText, Limit, Limits};
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::{I32Exit, ResourceTableError};
 

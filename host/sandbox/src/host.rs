@@ -8,8 +8,8 @@ mod capabilities;
 use crate::bindings::types::{Device, Error, ErrorKind, MountSource, Node, NodeKind};
 use crate::bindings::{config, hardware, host_paths, log, types};
 use crate::state::Call;
-use devgate_model::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle};
-use devgate_plugin::component::{LogLevel, NodeInfo};
+use devgate_core::component::{LogLevel, NodeInfo};
+use devgate_types::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle};
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -182,8 +182,8 @@ impl types::HostNode for Call {
 
     fn kind(&mut self, handle: Resource<Node>) -> Result<NodeKind> {
         Ok(match self.node_info(node(&handle))?.number.kind {
-            devgate_model::NodeKind::Character => NodeKind::Character,
-            devgate_model::NodeKind::Block => NodeKind::Block,
+            devgate_types::NodeKind::Character => NodeKind::Character,
+            devgate_types::NodeKind::Block => NodeKind::Block,
         })
     }
 

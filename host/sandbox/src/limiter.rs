@@ -1,6 +1,6 @@
 //! Memory and tables of one call.
 
-use devgate_model::{ByteSize, CallError, GuestFault, Limit, Limits};
+use devgate_types::{ByteSize, CallError, GuestFault, Limit, Limits};
 use std::sync::Arc;
 use wasmtime::ResourceLimiter;
 

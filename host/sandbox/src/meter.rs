@@ -1,6 +1,6 @@
 //! What one call has used so far, against its limits.
 
-use devgate_model::{CallError, GuestFault, HostFault, Limit, Limits};
+use devgate_types::{CallError, GuestFault, HostFault, Limit, Limits};
 use rustix::thread::ClockId;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -122,7 +122,7 @@ pub(crate) fn host_fault(what: impl Into<String>) -> CallError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use devgate_model::ByteSize;
+    use devgate_types::ByteSize;
 
     fn meter(limits: Limits) -> Meter {
         Meter::start(Arc::new(limits))

@@ -3,7 +3,7 @@
 //! A slot holds one instance at a time and is cleared between two: what stays resident is overwritten, the rest is given back
 //! to the kernel. No limit is shared between plugins: each component that is let in has slots for all its calls.
 
-use devgate_model::{ByteSize, Limits};
+use devgate_types::{ByteSize, Limits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wasmtime::PoolingAllocationConfig;

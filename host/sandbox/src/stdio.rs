@@ -4,8 +4,8 @@
 //! call to the host, and its bytes are passed to it.
 
 use crate::brief::cut;
-use devgate_model::{ByteSize, CallError, GuestFault, Limit, Limits, escape};
-use devgate_plugin::component::{Capabilities, LogLevel};
+use devgate_core::component::{Capabilities, LogLevel};
+use devgate_types::{ByteSize, CallError, GuestFault, Limit, Limits, escape};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

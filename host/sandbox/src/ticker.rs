@@ -3,7 +3,7 @@
 //! It is what stops a loop, so it is watched: when it dies, its last act is to tick until every call in flight has noticed;
 //! when it stands still, the next call notices. Both make calls fail as a fault of the host instead of hanging.
 
-use devgate_model::HostFault;
+use devgate_types::HostFault;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::thread::{self, Thread};

@@ -1,7 +1,7 @@
 //! The recorded eight-GPU server that other tests play on is a machine of that kind.
 
-use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{DevicePath, Node};
+use devgate_types::{NodeKind, NodeNumber};
 use std::collections::BTreeMap;
 
 fn node() -> Node {

@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Each crate, and those of the workspace that it may depend on, in its tests too.
 const BELOW: &[(&str, &[&str])] = &[
-    ("devgate-model", &[]),
-    ("devgate-policy", &["devgate-model"]),
-    ("devgate-node", &["devgate-model"]),
-    ("devgate-plugin", &["devgate-model", "devgate-policy", "devgate-node"]),
-    ("devgate-registry", &["devgate-model"]),
+    ("devgate-types", &[]),
+    ("devgate-policy", &["devgate-types"]),
+    ("devgate-node", &["devgate-types"]),
+    ("devgate-core", &["devgate-types", "devgate-policy", "devgate-node"]),
+    ("devgate-oci", &["devgate-types"]),
     (
         "devgate-sandbox",
-        &["devgate-model", "devgate-policy", "devgate-node", "devgate-plugin"],
+        &["devgate-types", "devgate-policy", "devgate-node", "devgate-core"],
     ),
     (
         "devgate-kubelet",
-        &["devgate-model", "devgate-policy", "devgate-node", "devgate-plugin"],
+        &["devgate-types", "devgate-policy", "devgate-node", "devgate-core"],
     ),
     ("devgate", ALL),
     ("devgate-tests", ALL),
@@ -29,11 +29,11 @@ const BELOW: &[(&str, &[&str])] = &[
 const ALL: &[&str] = &[
     "devgate",
     "devgate-kubelet",
-    "devgate-model",
+    "devgate-types",
     "devgate-node",
-    "devgate-plugin",
+    "devgate-core",
     "devgate-policy",
-    "devgate-registry",
+    "devgate-oci",
     "devgate-sandbox",
 ];
 
@@ -45,10 +45,10 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("tonic", &["devgate-kubelet", "devgate-tests"]),
     ("prost", &["devgate-kubelet", "devgate-tests"]),
     // What speaks to the network and what decides about signatures is in one place.
-    ("reqwest", &["devgate-registry"]),
+    ("reqwest", &["devgate-oci"]),
     ("oci-client", &[]),
-    ("rustls", &["devgate-registry"]),
-    ("ring", &["devgate-registry"]),
+    ("rustls", &["devgate-oci"]),
+    ("ring", &["devgate-oci"]),
 ];
 
 /// Crates that must be pinned exactly: their versions belong together, and change with care.
@@ -150,21 +150,21 @@ mod tests {
     #[test]
     fn dependencies_point_down() {
         for (one, other) in [
-            ("devgate-plugin", "devgate-model"),
-            ("devgate-kubelet", "devgate-plugin"),
+            ("devgate-core", "devgate-types"),
+            ("devgate-kubelet", "devgate-core"),
             ("devgate", "devgate-sandbox"),
-            ("devgate-model", "thiserror"),
+            ("devgate-types", "thiserror"),
         ] {
             assert_eq!(of(one, other, "^1"), Vec::<String>::new());
         }
         for (one, other) in [
-            ("devgate-model", "devgate-node"),
+            ("devgate-types", "devgate-node"),
             ("devgate-policy", "devgate-node"),
-            ("devgate-plugin", "devgate-kubelet"),
+            ("devgate-core", "devgate-kubelet"),
             ("devgate-kubelet", "devgate-sandbox"),
             ("devgate-sandbox", "devgate-kubelet"),
             ("devgate-sandbox", "devgate"),
-            ("xtask", "devgate-model"),
+            ("xtask", "devgate-types"),
         ] {
             assert_eq!(
                 of(one, other, "^1"),
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(of("devgate-sandbox", "tonic", "^0.14"), [expected]);
         let expected = "devgate: must not depend on rustls-native-certs; only devgate-registry may";
         assert_eq!(of("devgate", "rustls-native-certs", "^0.8"), [expected]);
-        assert_eq!(of("devgate-registry", "reqwest", "^0.13"), Vec::<String>::new());
+        assert_eq!(of("devgate-oci", "reqwest", "^0.13"), Vec::<String>::new());
         let expected = "devgate-sandbox: must not depend on cranelift-codegen; no crate may";
         assert_eq!(of("devgate-sandbox", "cranelift-codegen", "^0.120"), [expected]);
     }
@@ -202,6 +202,6 @@ mod tests {
     fn reaching_follows_every_step() {
         let metadata = metadata_for(&root(), &host().unwrap()).unwrap();
         assert!(reaches(&metadata, "devgate", "wasmtime") && reaches(&metadata, "xtask", "xtask"));
-        assert!(!reaches(&metadata, "devgate-model", "wasmtime") && !reaches(&metadata, "none", "wasmtime"));
+        assert!(!reaches(&metadata, "devgate-types", "wasmtime") && !reaches(&metadata, "none", "wasmtime"));
     }
 }

@@ -1,6 +1,6 @@
 //! One event as one line of JSON.
 
-use devgate_plugin::status::When;
+use devgate_core::status::When;
 use serde_json::{Map, Value};
 use std::fmt::Debug;
 use tracing::Event;

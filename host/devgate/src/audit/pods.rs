@@ -3,9 +3,9 @@
 
 use super::Shared;
 use super::line::{self, Kind};
-use devgate_model::{ResourceName, escape};
-use devgate_plugin::status::{HolderStatus, PluginStatus, Watch};
-use devgate_plugin::{Holder, Holders, HoldersFeed};
+use devgate_core::status::{HolderStatus, PluginStatus, Watch};
+use devgate_core::{Holder, Holders, HoldersFeed};
+use devgate_types::{ResourceName, escape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

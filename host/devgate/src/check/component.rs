@@ -4,7 +4,7 @@ use super::finding::Finding;
 use crate::components::Components;
 use crate::loader::import_grant;
 use crate::progress::Progress;
-use devgate_plugin::LoadFailure;
+use devgate_core::LoadFailure;
 use devgate_policy::{ComponentSource, PluginPolicy};
 use devgate_sandbox::{Contents, Need, hex};
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mu
     let of_registry = matches!(policy.component, ComponentSource::Oci(_));
     let here = components.is_here(policy);
     let mut facts = ComponentFacts {
-        file: devgate_model::escape(&name, 512),
+        file: devgate_types::escape(&name, 512),
         cache: of_registry.then_some(if here { "kept" } else { "unknown" }),
         signed: policy.cosign_keys.is_some(),
         size: None,

@@ -2,12 +2,12 @@
 
 use super::finding::Finding;
 use super::grants::GrantFacts;
-use devgate_model::escape;
+use devgate_core::Match;
 use devgate_node::{DevicePath, MountKind, Node};
-use devgate_plugin::Match;
 use devgate_policy::{
     Danger, PluginPolicy, ValueRule, dangerous_annotation, dangerous_if_writable, dangerous_mount, dangerous_node,
 };
+use devgate_types::escape;
 
 pub(super) fn look(
     node: &Node,
@@ -97,7 +97,7 @@ fn says(what: &str, path: &str, danger: Danger) -> String {
     format!("{what} {} is handed out, which {}", escape(path, 256), danger.why)
 }
 
-fn danger_of(node: &Node, owner: Option<&DevicePath>, number: devgate_model::NodeNumber) -> Option<Danger> {
+fn danger_of(node: &Node, owner: Option<&DevicePath>, number: devgate_types::NodeNumber) -> Option<Danger> {
     let subsystem = owner.and_then(|owner| node.subsystem(owner).ok().flatten());
     let class = subsystem.as_ref().map(|subsystem| subsystem.name.as_str());
     dangerous_node(class, owner.map(DevicePath::name), number)

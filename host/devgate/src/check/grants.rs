@@ -1,9 +1,9 @@
 //! What a plugin's grants match on this node.
 
 use super::finding::Finding;
-use devgate_model::{NodeNumber, escape};
-use devgate_plugin::{Grants, Match, MountDenied, Withheld};
+use devgate_core::{Grants, Match, MountDenied, Withheld};
 use devgate_policy::{Origin, PluginPolicy, Use};
+use devgate_types::{NodeNumber, escape};
 use serde::Serialize;
 
 /// What a plugin's grants match here.
@@ -103,7 +103,7 @@ pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Find
     (facts, matches)
 }
 
-fn node(granted: &devgate_plugin::GrantedNode) -> NodeFacts {
+fn node(granted: &devgate_core::GrantedNode) -> NodeFacts {
     NodeFacts {
         path: escape(&granted.node.path, 256),
         access: granted.grant.access.to_string(),

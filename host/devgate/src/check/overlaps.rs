@@ -2,10 +2,10 @@
 
 use super::finding::Finding;
 use super::grants::GrantFacts;
-use devgate_model::{NodeNumber, escape};
+use devgate_core::Match;
 use devgate_node::{DevicePath, Node};
-use devgate_plugin::Match;
 use devgate_policy::{PluginPolicy, Use};
+use devgate_types::{NodeNumber, escape};
 use std::collections::BTreeSet;
 
 /// Examples that a message names.

@@ -9,11 +9,11 @@ use crate::components::Components;
 use crate::loader::SandboxLoader;
 use crate::progress::Telling;
 use anyhow::Context;
-use devgate_model::escape;
+use devgate_core::{Outcome, Surveyed};
 use devgate_node::Node;
-use devgate_plugin::{Outcome, Surveyed};
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_sandbox::{Allocation, Engine};
+use devgate_types::escape;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) fn look(
 ) -> anyhow::Result<()> {
     let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
     let loader = Telling(Arc::new(SandboxLoader::new(engine, components.clone())));
-    let surveyed = devgate_plugin::survey(policy, node, &loader);
+    let surveyed = devgate_core::survey(policy, node, &loader);
     for ((report, surveyed), policy) in plugins.iter_mut().zip(&surveyed).zip(policy.plugins.values()) {
         outcome(report, surveyed, policy);
         units(report, surveyed, policy);

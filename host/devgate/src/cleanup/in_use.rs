@@ -1,10 +1,10 @@
 //! What pods have of devgate: as long as they do, what was handed out is not forgotten, or it is given twice.
 
 use crate::cli::CleanupArgs;
+use devgate_core::Holder;
+use devgate_core::leftovers::{Given, StateDir};
 use devgate_kubelet::{PodResourcesConfig, pod_resources};
-use devgate_model::escape;
-use devgate_plugin::Holder;
-use devgate_plugin::leftovers::{Given, StateDir};
+use devgate_types::escape;
 
 /// The most characters of a name in a message.
 const SHOWN: usize = 128;

@@ -2,8 +2,8 @@
 
 use super::Cleaned;
 use crate::output::columns;
-use devgate_model::escape;
-use devgate_plugin::leftovers::{Fate, Leftover};
+use devgate_core::leftovers::{Fate, Leftover};
+use devgate_types::escape;
 
 /// A line for each thing that was found.
 pub(super) fn of(cleaned: &Cleaned) -> String {

@@ -34,7 +34,7 @@ pub(crate) struct CleanupArgs {
     pub(crate) pod_resources_dir: PathBuf,
 
     /// Where Node Feature Discovery reads files: devgate's own goes, and with it its labels of the node
-    #[arg(long, value_name = "DIR", default_value = devgate_plugin::labels::DEFAULT_DIR)]
+    #[arg(long, value_name = "DIR", default_value = devgate_core::labels::DEFAULT_DIR)]
     pub(crate) nfd_dir: PathBuf,
 
     /// Where a meta network plugin (Multus) is told of functions: the files go that the state directory says are devgate's

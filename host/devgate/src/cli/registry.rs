@@ -2,8 +2,8 @@
 
 use super::Output;
 use clap::Args;
-use devgate_model::{ByteSize, Reference};
-use devgate_registry::{Settings, Store, StoreSettings};
+use devgate_oci::{Settings, Store, StoreSettings};
+use devgate_types::{ByteSize, Reference};
 use std::path::{Path, PathBuf};
 
 /// Where commands other than `run` look for what was pulled: where `run` keeps it, unless it is told otherwise.

@@ -3,8 +3,8 @@
 use super::meddler::Script;
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Given, Subject, named};
-use devgate_model::{Verdict, escape};
-use devgate_plugin::bench::ListedUnit;
+use devgate_core::bench::ListedUnit;
+use devgate_types::{Verdict, escape};
 use std::collections::BTreeSet;
 
 /// The most units that are allocated one by one.
@@ -258,7 +258,7 @@ fn properties(baseline: &Baseline) -> Outcome {
 fn differences(
     subject: &Subject,
     baseline: &Baseline,
-    bench: &devgate_plugin::bench::Bench,
+    bench: &devgate_core::bench::Bench,
     calls: &[Call],
 ) -> Vec<String> {
     let mut failures = Vec::new();

@@ -3,7 +3,7 @@
 use super::meddler::{Script, Word, WordKind};
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Subject, unplug};
-use devgate_model::{CallError, Failure, FailureKind, escape};
+use devgate_types::{CallError, Failure, FailureKind, escape};
 
 const TEXT: Rule = Rule {
     id: "errors.text",

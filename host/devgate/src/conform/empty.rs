@@ -77,7 +77,7 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
 
 /// Takes away every device that a selector matches, and every node of a unit that is made of none; how many there were.
 fn remove_all(subject: &Subject, baseline: &Baseline, node: &Node) -> usize {
-    let grants = devgate_plugin::Grants::new(node.clone(), subject.policy.clone());
+    let grants = devgate_core::Grants::new(node.clone(), subject.policy.clone());
     let mut removed = 0;
     for found in grants.matches().unwrap_or_default() {
         let gone = node.apply(Change::RemoveDevice(found.device.location().to_owned()));

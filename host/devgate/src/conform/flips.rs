@@ -5,8 +5,8 @@ use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Given, Subject, named};
 use super::thing::{Given as Instead, Kind, Thing};
 use super::values;
-use devgate_model::{FailureKind, Verdict, escape};
-use devgate_plugin::bench::Bench;
+use devgate_core::bench::Bench;
+use devgate_types::{FailureKind, Verdict, escape};
 use std::collections::BTreeSet;
 
 /// What drivers say of hardware that is not well.

@@ -5,7 +5,7 @@ use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Given, Subject, Wanted, broke, named};
 use super::thing::Kind;
 use super::values::{self, Make};
-use devgate_model::CallError;
+use devgate_types::CallError;
 use std::collections::BTreeSet;
 
 /// The most things of one kind that are tried; more than any component reads of different shapes.

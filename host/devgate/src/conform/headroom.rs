@@ -3,7 +3,7 @@
 use super::meddler::{Script, Seen};
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Subject, broke};
-use devgate_model::{ByteSize, Limits};
+use devgate_types::{ByteSize, Limits};
 use std::time::Duration;
 
 /// How often a call is made to know how long it takes.

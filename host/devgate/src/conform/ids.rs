@@ -4,8 +4,8 @@ use super::meddler::Script;
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Subject, broke, named};
 use super::thing::{Given as Instead, Kind};
-use devgate_model::{CallError, FailureKind, ResourceName, Verdict};
-use devgate_plugin::bench::{ListedPool, ListedUnit, NotGiven};
+use devgate_core::bench::{ListedPool, ListedUnit, NotGiven};
+use devgate_types::{CallError, FailureKind, ResourceName, Verdict};
 use std::collections::BTreeSet;
 
 const ORDER: Rule = Rule {

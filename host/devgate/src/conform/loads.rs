@@ -3,10 +3,10 @@
 use super::sheet::{Outcome, Rule, Sheet};
 use crate::components::Components;
 use crate::loader::import_grant;
-use devgate_model::ByteSize;
-use devgate_plugin::LoadFailure;
+use devgate_core::LoadFailure;
 use devgate_policy::{ComponentSource, PluginPolicy};
 use devgate_sandbox::{Contents, Need, hex};
+use devgate_types::ByteSize;
 use serde::Serialize;
 
 const FILE: Rule = Rule {
@@ -59,7 +59,7 @@ pub(super) fn run(components: &Components, policy: &PluginPolicy, sheet: &mut Sh
     };
     let of_registry = matches!(policy.component, ComponentSource::Oci(_));
     let mut facts = Facts {
-        file: devgate_model::escape(&name, 512),
+        file: devgate_types::escape(&name, 512),
         ..Facts::default()
     };
     let bytes = match components.read(policy) {

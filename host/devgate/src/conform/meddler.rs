@@ -2,10 +2,10 @@
 //! wanted, and does something to the node in the middle of a call.
 
 use super::thing::{Given, Kind, Thing};
-use devgate_model::{CallError, DeviceHandle, Edits, Limits, MountHandle, NodeHandle, Pool, Unit, Verdict};
-use devgate_plugin::component::{
+use devgate_core::component::{
     Answer, Answered, Capabilities, Component, Cost, Denied, LogBatch, LogLevel, NodeInfo, Profile,
 };
+use devgate_types::{CallError, DeviceHandle, Edits, Limits, MountHandle, NodeHandle, Pool, Unit, Verdict};
 use rustix::thread::ClockId;
 use rustix::time::clock_gettime;
 use std::any::Any;

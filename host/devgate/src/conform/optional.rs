@@ -3,8 +3,8 @@
 use super::meddler::Script;
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Subject, broke, named, unplug};
-use devgate_model::CallError;
-use devgate_plugin::bench::{Bench, ListedPool};
+use devgate_core::bench::{Bench, ListedPool};
+use devgate_types::CallError;
 use std::collections::BTreeSet;
 
 const SIZES: Rule = Rule {

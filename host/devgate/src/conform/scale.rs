@@ -4,9 +4,9 @@ use super::clone::Template;
 use super::meddler::{Script, Seen};
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Given, Subject, broke, named};
-use devgate_model::{Limits, Verdict};
+use devgate_core::bench::{Listed, ListedPool};
 use devgate_node::{Change, Node};
-use devgate_plugin::bench::{Listed, ListedPool};
+use devgate_types::{Limits, Verdict};
 use std::time::Duration;
 
 /// How many copies are made, and how many to compare with.

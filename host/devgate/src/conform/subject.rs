@@ -2,12 +2,12 @@
 
 use super::meddler::{Meddled, Script, Seen};
 use super::thing::{Kind, Thing};
-use devgate_model::{CallError, UnitId, Verdict, escape};
+use devgate_core::bench::{Bench, Listed, ListedPool, ListedUnit, NotGiven};
+use devgate_core::component::Component;
+use devgate_core::component::Profile;
 use devgate_node::{Change, DevicePath, Node};
-use devgate_plugin::bench::{Bench, Listed, ListedPool, ListedUnit, NotGiven};
-use devgate_plugin::component::Component;
-use devgate_plugin::component::Profile;
 use devgate_policy::PluginPolicy;
+use devgate_types::{CallError, UnitId, Verdict, escape};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) enum Given {
     Listed(Listed),
     Verdicts(Vec<Verdict>),
     /// What containers get, or why they do not: a value that the policy does not expect.
-    Allocated(Result<devgate_plugin::offer::Reply, String>),
+    Allocated(Result<devgate_core::offer::Reply, String>),
     Done,
 }
 

@@ -3,7 +3,7 @@
 use super::sheet::{Check, Grade};
 use super::{Report, Scorecard};
 use crate::output::columns;
-use devgate_model::ByteSize;
+use devgate_types::ByteSize;
 use std::fmt::Write;
 
 pub(super) fn of(report: &Report) -> String {

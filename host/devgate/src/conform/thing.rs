@@ -1,7 +1,7 @@
 //! What a component asks the host about, and what it may be given instead of the truth.
 
-use devgate_model::{Failure, FailureKind, escape};
-use devgate_plugin::component::{Answered, Denied};
+use devgate_core::component::{Answered, Denied};
+use devgate_types::{Failure, FailureKind, escape};
 use std::fmt;
 
 /// The kind of a question.

@@ -3,7 +3,7 @@
 use super::meddler::Script;
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Given, Subject, broke, named, unplug};
-use devgate_plugin::bench::ListedUnit;
+use devgate_core::bench::ListedUnit;
 
 /// The most moments of one call that are tried, spread over all of it.
 const MOST_MOMENTS: usize = 40;
@@ -144,7 +144,7 @@ fn at(
     Ok(other.map(|id| format!("enumerate lists {id}, which was never there, {when}")))
 }
 
-fn changed(baseline: &Baseline, listed: &devgate_plugin::bench::Listed, gone: &ListedUnit) -> Vec<String> {
+fn changed(baseline: &Baseline, listed: &devgate_core::bench::Listed, gone: &ListedUnit) -> Vec<String> {
     let others = baseline.units().filter(|(_, unit)| !baseline.goes_with(unit, gone));
     let now: Vec<_> = listed.pools.iter().flat_map(|pool| &pool.units).collect();
     let check = |unit: &ListedUnit| {

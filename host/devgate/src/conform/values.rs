@@ -2,7 +2,7 @@
 //! what they say in the recording where that is known.
 
 use super::thing::Given;
-use devgate_model::FailureKind;
+use devgate_types::FailureKind;
 
 /// More than 64 bits hold.
 const HUGE: &str = "340282366920938463463374607431768211456";

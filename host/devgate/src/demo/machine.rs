@@ -60,7 +60,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 fn usable(node: &Node, device: &DevicePath) -> Option<(String, String)> {
     let own = node.own_node(device).ok()??;
     let idle =
-        own.number.kind == devgate_model::NodeKind::Character || matches!(node.block_in_use(own.number), Ok(None));
+        own.number.kind == devgate_types::NodeKind::Character || matches!(node.block_in_use(own.number), Ok(None));
     idle.then(|| (device.name().to_owned(), own.path))
 }
 

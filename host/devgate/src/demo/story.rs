@@ -2,9 +2,9 @@
 
 use super::outage::Outage;
 use anyhow::Context;
+use devgate_core::{Grants, Match};
 use devgate_kubelet::standin::RunOptions;
 use devgate_node::Node;
-use devgate_plugin::{Grants, Match};
 use devgate_policy::{Policy, Use};
 use std::io::Write;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! A kernel device or a node, and what each plugin's grants say of it.
 
 use super::World;
-use devgate_model::escape;
+use devgate_core::{GrantedNode, Grants};
 use devgate_node::DevicePath;
-use devgate_plugin::{GrantedNode, Grants};
 use devgate_policy::Use;
+use devgate_types::escape;
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! What somebody means who writes `example.com/gpu`, `0000:3b:00.0`, `/dev/acme0` or `GPU-1234`: all that it can be here.
 
 use super::World;
-use devgate_model::{NodeNumber, ResourceName};
+use devgate_core::{GrantedNode, LeftOut, SurveyedUnit};
 use devgate_node::{DeviceNode, DevicePath, Node};
-use devgate_plugin::{GrantedNode, LeftOut, SurveyedUnit};
+use devgate_types::{NodeNumber, ResourceName};
 
 /// The class of the nodes that open iommu groups, their directory, and what is before the name of a group without an iommu.
 const GROUP: &str = "vfio";

@@ -3,9 +3,9 @@
 use super::device::{Given, given};
 use super::find::Found;
 use super::{Explanation, World};
-use devgate_model::escape;
+use devgate_core::{LeftOut, LoadFailure, Outcome, Surveyed, SurveyedUnit};
 use devgate_node::DevicePath;
-use devgate_plugin::{LeftOut, LoadFailure, Outcome, Surveyed, SurveyedUnit};
+use devgate_types::escape;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

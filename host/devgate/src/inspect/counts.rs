@@ -1,7 +1,7 @@
 //! How much of what a component has, against the limits that a policy sets.
 
-use devgate_model::{ByteSize, Limits};
 use devgate_sandbox::Counts;
+use devgate_types::{ByteSize, Limits};
 use serde::Serialize;
 
 /// One thing that is counted.

@@ -1,7 +1,7 @@
 //! The least policy that could run a component, as YAML to start from.
 
 use super::Report;
-use devgate_model::PinnedReference;
+use devgate_types::PinnedReference;
 use std::fmt::Write;
 
 /// The keys that grant interfaces, each with the least that it may say. What must be changed matches nothing as it stands.
@@ -130,7 +130,7 @@ mod tests {
             "registry.example.com:5000/vendor/acme-gpu:1.0@sha256:{}",
             "ab".repeat(32)
         );
-        let reference = text.parse::<devgate_model::Reference>().unwrap().pinned().unwrap();
+        let reference = text.parse::<devgate_types::Reference>().unwrap().pinned().unwrap();
         let policy = pulled(&reference, &report);
         let lines =
             format!("  acme-gpu:\n    component:\n      oci: \"{text}\"\n    resources: [example.com/acme-gpu]");
@@ -171,7 +171,7 @@ mod tests {
                 .collect();
             let counts = devgate_sandbox::Counts {
                 functions: 100_000,
-                memory: devgate_model::ByteSize(17 << 20),
+                memory: devgate_types::ByteSize(17 << 20),
                 ..Default::default()
             };
             report.counts = super::super::counts::of(50 << 20, &counts);
@@ -183,7 +183,7 @@ mod tests {
             let policy = parsed.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
             let plugin = policy.plugins.values().next().unwrap();
             assert_eq!(plugin.limits.functions, 100_000);
-            assert_eq!(plugin.limits.component_size, devgate_model::ByteSize::mib(50));
+            assert_eq!(plugin.limits.component_size, devgate_types::ByteSize::mib(50));
             assert_eq!(plugin.wasi, ["clocks", "random"]);
             for (key, _) in LEAST {
                 let grant = plugin.grants(if key == "host-nodes" { "host-paths" } else { key });

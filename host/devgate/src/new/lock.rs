@@ -115,7 +115,7 @@ mod tests {
         assert!(names.is_sorted(), "{names:?}");
         assert_eq!(names[0], "\"acme-npu\"");
         for (name, is_there) in [
-            ("devgate-plugin", true),
+            ("devgate-core", true),
             ("tokio", true),
             ("widget", false),
             ("wit-bindgen-go", false),

@@ -1,6 +1,6 @@
 //! The names in a project, all made of two.
 
-use devgate_model::{PluginName, ResourceName, escape};
+use devgate_types::{PluginName, ResourceName, escape};
 
 /// Words that Cargo and Rust keep for themselves.
 const KEPT: [&str; 49] = [

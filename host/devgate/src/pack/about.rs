@@ -41,7 +41,7 @@ pub(super) fn describe(about: &AboutArgs, component: &[u8]) -> anyhow::Result<Ve
         .collect();
     let component = without(component, &replaced).context("is damaged")?;
     let described = add.to_wasm(&component);
-    described.map_err(|error| anyhow::anyhow!("{}", devgate_model::escape(&format!("{error:#}"), 400)))
+    described.map_err(|error| anyhow::anyhow!("{}", devgate_types::escape(&format!("{error:#}"), 400)))
 }
 
 fn set<T: std::fmt::Debug + Clone>(value: Option<T>) -> AddMetadataField<T> {

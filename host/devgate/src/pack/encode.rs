@@ -1,7 +1,7 @@
 //! A core module as a component: what `wasm-tools component new` does, for the contract of this host.
 
 use anyhow::{Context, bail, ensure};
-use devgate_model::escape;
+use devgate_types::escape;
 use std::path::Path;
 use wasi_preview1_component_adapter_provider as preview1;
 use wasmparser::{Encoding, Parser, Payload};

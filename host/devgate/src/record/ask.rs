@@ -4,10 +4,10 @@ use super::fleeting::{bookkeeping, measured};
 use crate::cli::RecordArgs;
 use crate::exit;
 use crate::explain::named;
-use devgate_model::escape;
+use devgate_core::Grants;
 use devgate_node::{KernelLine, Node, Recorder, Recording};
-use devgate_plugin::Grants;
 use devgate_policy::{FileDenied, Files, Policy, attribute_rule};
+use devgate_types::escape;
 use std::collections::BTreeSet;
 
 /// A recording, and what somebody should know of it.

@@ -2,8 +2,8 @@
 
 use super::redact::Redactor;
 use crate::output::count;
+use devgate_core::Grants;
 use devgate_node::{Node, Recording, Unwritten};
-use devgate_plugin::Grants;
 use devgate_policy::Policy;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -90,10 +90,10 @@ impl Summary {
             self.text += "left out:\n";
         }
         for (why, paths) in reasons {
-            let _ = writeln!(self.text, "  {}: {}", paths.len(), devgate_model::escape(why, 200));
+            let _ = writeln!(self.text, "  {}: {}", paths.len(), devgate_types::escape(why, 200));
             let shown = if all { paths.len() } else { SHOWN.min(paths.len()) };
             for path in paths.iter().take(shown) {
-                let _ = writeln!(self.text, "    {}", devgate_model::escape(path, 300));
+                let _ = writeln!(self.text, "    {}", devgate_types::escape(path, 300));
             }
             if shown < paths.len() {
                 let _ = writeln!(self.text, "    … (--verbose names all)");

@@ -1,7 +1,7 @@
 //! What others know of a reload, and how they ask for one.
 
-use devgate_plugin::Fewer;
-use devgate_plugin::status::{PluginStatus, ResourceStatus, When};
+use devgate_core::Fewer;
+use devgate_core::status::{PluginStatus, ResourceStatus, When};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 

@@ -1,8 +1,8 @@
 //! The recorded node of a scenario: changed in memory, and handed to the host that plays it as a file.
 
 use anyhow::{Context, bail};
-use devgate_model::{NodeKind, NodeNumber};
 use devgate_node::{Change, DevicePath, Node};
+use devgate_types::{NodeKind, NodeNumber};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;

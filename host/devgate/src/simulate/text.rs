@@ -1,7 +1,7 @@
 //! What is printed of the scenarios that were played.
 
 use super::outcome::{Failure, Outcome, Played, seconds};
-use devgate_model::escape;
+use devgate_types::escape;
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use devgate_kubelet::standin::Event;
-use devgate_model::escape;
+use devgate_types::escape;
 use std::fmt::Write;
 use std::time::Instant;
 

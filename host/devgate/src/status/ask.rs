@@ -95,7 +95,7 @@ async fn exchange(socket: &Path, method: Method, path: &str) -> Result<(StatusCo
 }
 
 fn refusal(status: StatusCode, body: &[u8]) -> String {
-    let said = devgate_model::escape(String::from_utf8_lossy(body).trim(), 256);
+    let said = devgate_types::escape(String::from_utf8_lossy(body).trim(), 256);
     format!("{said} ({status})")
 }
 
@@ -105,7 +105,7 @@ fn escape_lines(body: &[u8]) -> String {
     let lines: Vec<_> = text
         .trim()
         .lines()
-        .map(|line| devgate_model::escape(line, 1_024))
+        .map(|line| devgate_types::escape(line, 1_024))
         .collect();
     lines.join("\n")
 }

@@ -2,8 +2,8 @@
 
 use crate::output::{columns, count};
 use crate::watching::{Report, summary};
+use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
 use devgate_kubelet::Phase;
-use devgate_plugin::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -302,7 +302,7 @@ fn count_u64(n: u64, one: &str, more: &str) -> String {
 mod tests {
     use super::*;
     use crate::watching::tests::one;
-    use devgate_plugin::status::{KernelLogStatus, State};
+    use devgate_core::status::{KernelLogStatus, State};
 
     #[test]
     fn a_host_is_told_as_people_read_it() {
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn what_a_reload_took_is_told_before_the_plugins() {
         let mut report = one();
-        let fewer = devgate_plugin::Fewer {
+        let fewer = devgate_core::Fewer {
             resource: "example.com/gpu".into(),
             before: 8,
             now: 0,
@@ -360,7 +360,7 @@ mod tests {
         let mut report = one();
         let labels = &mut report.plugins[0].labels;
         labels.given.insert("example.com/x.count".into(), "2".into());
-        labels.missing.push(devgate_plugin::status::MissingLabel {
+        labels.missing.push(devgate_core::status::MissingLabel {
             name: "example.com/x.product".into(),
             why: "the units differ".into(),
         });

@@ -225,7 +225,7 @@ mod tests {
     use super::super::metrics::tests::one as report;
     use super::*;
     use crate::reload::Refused;
-    use devgate_plugin::status::When;
+    use devgate_core::status::When;
 
     /// Not ready would be worse: a rollout takes away all pods that are not ready at once.
     #[test]

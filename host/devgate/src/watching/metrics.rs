@@ -4,8 +4,8 @@
 use super::Report;
 use super::process::Usage;
 use anyhow::Context;
+use devgate_core::status::{AllocationEnd, BUCKETS, CallStatus, DeviceStatus, RefusalKind, State, When};
 use devgate_kubelet::Phase;
-use devgate_plugin::status::{AllocationEnd, BUCKETS, CallStatus, DeviceStatus, RefusalKind, State, When};
 use prometheus::TextEncoder;
 use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType};
 use std::collections::BTreeSet;

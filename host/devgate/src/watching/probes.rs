@@ -1,8 +1,8 @@
 //! Whether the host lives, and whether it is ready. docs/watching.md says what that means.
 
 use super::{Report, Watching};
+use devgate_core::status::State;
 use devgate_kubelet::Phase;
-use devgate_plugin::status::State;
 use std::time::Duration;
 
 impl Watching {

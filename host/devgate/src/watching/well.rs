@@ -3,8 +3,8 @@
 
 use super::Report;
 use crate::output::count;
+use devgate_core::status::State;
 use devgate_kubelet::Phase;
-use devgate_plugin::status::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -157,7 +157,7 @@ mod tests {
     use super::super::tests::one;
     use super::*;
     use crate::reload::Refused;
-    use devgate_plugin::status::When;
+    use devgate_core::status::When;
     use std::time::UNIX_EPOCH;
 
     /// One that nobody needs to look at.

@@ -1,6 +1,6 @@
 //! A reply of the plugin layer in the kubelet's words.
 
-use devgate_plugin::offer::{AllocateError, Reply};
+use devgate_core::offer::{AllocateError, Reply};
 use std::collections::HashSet;
 use tonic::Status;
 
@@ -61,8 +61,8 @@ pub(crate) fn is_choice(chosen: &[String], available: &[String], must_include: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use devgate_model::Access;
-    use devgate_plugin::offer::{MountEdit, NodeEdit};
+    use devgate_core::offer::{MountEdit, NodeEdit};
+    use devgate_types::Access;
 
     fn reply() -> Reply {
         Reply {

@@ -2,7 +2,7 @@
 //! bytes.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use devgate_plugin::offer::{Device, DeviceList};
+use devgate_core::offer::{Device, DeviceList};
 use prost::DecodeError;
 use prost::encoding::{DecodeContext, WireType, skip_field};
 

@@ -5,8 +5,8 @@ mod flaps;
 use std::sync::Arc;
 use std::time::Duration;
 
-use devgate_model::ResourceName;
-use devgate_plugin::offer::Offer;
+use devgate_core::offer::Offer;
+use devgate_types::ResourceName;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -97,7 +97,7 @@ impl Listing {
     }
 
     /// Whether there was something new.
-    fn publish(&mut self, list: &devgate_plugin::offer::DeviceList) -> bool {
+    fn publish(&mut self, list: &devgate_core::offer::DeviceList) -> bool {
         match EncodedList::try_new(list) {
             Ok(new) => self.out.send_if_modified(|old| {
                 let changed = *old != new;

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use devgate_model::ResourceName;
+use devgate_types::ResourceName;
 use tokio::time::Instant;
 
 /// What was said of the kubelet last.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use devgate_model::{ResourceName, escape};
+use devgate_types::{ResourceName, escape};
 
 use crate::api;
 use crate::api::registration_client::RegistrationClient;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use devgate_model::ResourceName;
-use devgate_plugin::offer::Offer;
+use devgate_core::offer::Offer;
+use devgate_types::ResourceName;
 use tokio::sync::watch;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::WatchStream;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use devgate_model::ResourceName;
+use devgate_types::ResourceName;
 use tokio::time::Instant;
 
 use super::socket;

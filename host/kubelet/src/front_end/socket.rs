@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use devgate_model::ResourceName;
+use devgate_types::ResourceName;
 use tokio::net::UnixStream;
 
 use crate::transport::LONGEST_SOCKET_PATH;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use devgate_model::ResourceName;
-use devgate_plugin::status::When;
+use devgate_core::status::When;
+use devgate_types::ResourceName;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 

@@ -3,7 +3,7 @@
 use super::{Asker, PodResourcesConfig};
 use crate::api::KUBELET_SOCKET;
 use crate::standin::CHECKPOINT;
-use devgate_plugin::{Holder, Offered};
+use devgate_core::{Holder, Offered};
 use std::collections::BTreeMap;
 
 /// Every id that a pod has by what the kubelet answers or by its own record, with the containers that it named; none where only the

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use devgate_model::{ResourceName, escape};
-use devgate_plugin::{Offered, Records};
+use devgate_core::{Offered, Records};
+use devgate_types::{ResourceName, escape};
 use prost::Message as _;
 use serde_json::Value;
 

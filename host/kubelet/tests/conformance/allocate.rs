@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use devgate_core::offer::{AllocateError, Reply};
 use devgate_kubelet::api;
 use devgate_kubelet::standin::{CHECKPOINT, Container, Event, KubeletVersion, Pod, Rejection};
-use devgate_plugin::offer::{AllocateError, Reply};
 use prost::Message as _;
 
 use crate::fake::{Fake, device, unhealthy};

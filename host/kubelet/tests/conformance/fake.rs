@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use devgate_model::ResourceName;
-use devgate_plugin::offer::{AllocateError, BoxFuture, Device, DeviceList, MountEdit, NodeEdit, Offer, Reply};
+use devgate_core::offer::{AllocateError, BoxFuture, Device, DeviceList, MountEdit, NodeEdit, Offer, Reply};
+use devgate_types::ResourceName;
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) struct Fake {

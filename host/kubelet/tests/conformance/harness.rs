@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
+use devgate_core::offer::Offer;
 use devgate_kubelet::api::device_plugin_client::DevicePluginClient;
 use devgate_kubelet::standin::{Event, StandIn, StandInConfig};
 use devgate_kubelet::{FrontEndConfig, FrontEndError, api, serve};
-use devgate_plugin::offer::Offer;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 use tokio::sync::watch;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use devgate_core::{Holders, HoldersFeed, holders};
 use devgate_kubelet::PodResourcesConfig;
 use devgate_kubelet::api::pods::pod_resources_lister_server::{PodResourcesLister, PodResourcesListerServer};
 use devgate_kubelet::api::pods::{
@@ -12,7 +13,6 @@ use devgate_kubelet::api::pods::{
 };
 use devgate_kubelet::pod_resources::follow;
 use devgate_kubelet::standin::{Container, KubeletVersion, Pod, PodsAnswer};
-use devgate_plugin::{Holders, HoldersFeed, holders};
 use tokio::task::JoinHandle;
 use tonic::{Request, Response, Status};
 
@@ -59,7 +59,7 @@ impl Watch {
 
 /// `resource id: namespace/pod/container …`, one line each.
 fn show(holders: &Holders) -> String {
-    let line = |((resource, id), holders): (&devgate_plugin::Offered, &Vec<devgate_plugin::Holder>)| {
+    let line = |((resource, id), holders): (&devgate_core::Offered, &Vec<devgate_core::Holder>)| {
         let who: Vec<_> = holders
             .iter()
             .map(|h| format!("{}/{}/{}", h.namespace, h.pod, h.container))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use devgate_kubelet::api;
 use devgate_kubelet::standin::Pod;
 
-use devgate_plugin::offer::AllocateError;
+use devgate_core::offer::AllocateError;
 
 use crate::fake::{Choice, Fake};
 use crate::harness::{GPU, LONG, Pair};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use devgate_kubelet::standin::{Answer, CHECKPOINT, Event, Pod, StandIn, StandInConfig};
 use devgate_kubelet::{FrontEndConfig, api};
-use devgate_model::ResourceName;
+use devgate_types::ResourceName;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::UnixListenerStream;
 

@@ -331,7 +331,7 @@ fn nodes_are_told_by_type_and_number() {
             assert!(matches!(node.node_at(path), Err(ReadError::Invalid(_))), "{path}");
         }
         let other = crate::DeviceNode {
-            number: devgate_model::NodeNumber {
+            number: devgate_types::NodeNumber {
                 minor: 5,
                 ..null.number
             },

@@ -6,7 +6,7 @@ use crate::NodeError;
 use crate::events::DeviceAction;
 use crate::nodes::parse_number;
 use crate::path::{base, follow, problem};
-use devgate_model::{NodeKind, NodeNumber};
+use devgate_types::{NodeKind, NodeNumber};
 
 /// One change to a recorded node. Locations are those of [`crate::DevicePath::location`], paths under `/dev` and of
 /// files are absolute, paths of attributes are relative to their device.

@@ -11,7 +11,7 @@ use super::world::{Entry, World};
 use crate::NodeError;
 use crate::nodes::parse_number;
 use crate::path::problem;
-use devgate_model::{NodeKind, NodeNumber, escape};
+use devgate_types::{NodeKind, NodeNumber, escape};
 pub(super) use device::Description;
 pub(crate) use subsystem::automatic_subsystem;
 

@@ -3,7 +3,7 @@
 use crate::live::Live;
 use crate::tree::{Kind, Readers, Tree};
 use crate::{DevicePath, Node};
-use devgate_model::NodeKind;
+use devgate_types::NodeKind;
 use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -3,7 +3,7 @@
 use crate::path::{above, base, follow, problem};
 use crate::tree::{IS_LINK, Kind, Look};
 use crate::{KernelLine, ReadError};
-use devgate_model::NodeNumber;
+use devgate_types::NodeNumber;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -225,7 +225,7 @@ impl World {
         }
         if let Some(entries) = self.directories.get_mut(above(path).unwrap_or_default()) {
             if entries.contains_key(base(path)) {
-                return Err(format!("{} is no directory", devgate_model::escape(path, 128)));
+                return Err(format!("{} is no directory", devgate_types::escape(path, 128)));
             }
             entries.insert(base(path).to_owned(), Entry::Directory);
         }

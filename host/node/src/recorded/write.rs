@@ -12,7 +12,7 @@ use super::description::{self, HIDDEN, MOST_LINE_BYTES};
 use super::escapes::escape as escaped;
 use super::world::{Entries, Entry, World};
 use crate::NodeError;
-use devgate_model::{NodeKind, escape};
+use devgate_types::{NodeKind, escape};
 use std::collections::BTreeSet;
 
 /// Where devices are.

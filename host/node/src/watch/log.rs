@@ -6,7 +6,7 @@ use crate::kernel_log::{KernelLine, Klog, Record, kmsg_record};
 use crate::live::Live;
 use crate::node::{Node, Source};
 use crate::tree::{Kind, Tree};
-use devgate_model::{NodeKind, NodeNumber, escape};
+use devgate_types::{NodeKind, NodeNumber, escape};
 use rmesg::error::RMesgError;
 use rmesg::klogctl::{KLogType, safely_wrapped_klogctl};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -6,7 +6,7 @@ use crate::Danger;
 use crate::error::Report;
 use crate::fields::Item;
 use crate::resources::ResourceGrant;
-use devgate_model::escape;
+use devgate_types::escape;
 
 /// The most annotations of one plugin.
 const MOST: usize = 64;

@@ -4,7 +4,7 @@ use super::RuleEntry;
 use crate::error::Report;
 use crate::fields::Item;
 use crate::value_rule::ValueRule;
-use devgate_model::escape;
+use devgate_types::escape;
 
 /// The most kinds of one plugin.
 const MOST: usize = 16;

@@ -6,7 +6,7 @@ use crate::fields::Item;
 use crate::resources::ResourceGrant;
 use crate::value_rule::{Template, ValueRule};
 use crate::yaml::{At, Value};
-use devgate_model::{ResourceName, escape};
+use devgate_types::{ResourceName, escape};
 use std::sync::Arc;
 
 /// The longest value, in bytes: the contract's own limit for a text.

@@ -5,7 +5,7 @@ use super::entries::{is_one_resources, names};
 use crate::error::Report;
 use crate::fields::Item;
 use crate::resources::ResourceGrant;
-use devgate_model::escape;
+use devgate_types::escape;
 
 /// The most environment variables of one plugin.
 const MOST: usize = 64;

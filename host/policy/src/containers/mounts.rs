@@ -6,7 +6,7 @@ use crate::fields::{Fields, Item};
 use crate::path::{self, beneath};
 use crate::yaml::At;
 use crate::{Origin, key};
-use devgate_model::escape;
+use devgate_types::escape;
 use indexmap::IndexMap;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Nodes that give power over the whole node.
 
 use super::Danger;
-use devgate_model::{NodeKind, NodeNumber};
+use devgate_types::{NodeKind, NodeNumber};
 
 macro_rules! danger {
     ($key:literal, $why:literal) => {

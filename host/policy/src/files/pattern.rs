@@ -2,7 +2,7 @@
 
 use crate::path;
 use crate::pattern::Pattern;
-use devgate_model::escape;
+use devgate_types::escape;
 
 /// Stands for what a wildcard matches; in nobody's list of names.
 const ANYTHING: char = '\u{e000}';

@@ -5,7 +5,7 @@ use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::resources::ResourceGrant;
 use crate::{Origin, key};
-use devgate_model::{ResourceName, escape};
+use devgate_types::{ResourceName, escape};
 
 /// One entry of `rename`. All that it states must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The keys of `health` and `limits`, with their ranges.
 
 use super::{Default, Key, Kind, Section, key};
-use devgate_model::ByteSize;
+use devgate_types::ByteSize;
 use std::time::Duration;
 
 const fn time(name: &'static str, default: &'static str, least: Duration, most: Duration, doc: &'static str) -> Key {

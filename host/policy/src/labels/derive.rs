@@ -4,7 +4,7 @@ use super::size::number;
 use super::value::label_value;
 use super::{LabelRule, Labels, Of, Part};
 use crate::UnitFacts;
-use devgate_model::{ResourceName, escape};
+use devgate_types::{ResourceName, escape};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most labels of one name with placeholders.

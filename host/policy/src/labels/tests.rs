@@ -3,7 +3,7 @@
 use super::*;
 use crate::tests::{plugin, read, with};
 use crate::{LabelUnit, UnitFacts};
-use devgate_model::ResourceName;
+use devgate_types::ResourceName;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

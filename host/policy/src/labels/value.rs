@@ -1,7 +1,7 @@
 //! What a label's value may be, and how text becomes one.
 
 use super::name::is_name;
-use devgate_model::escape;
+use devgate_types::escape;
 use std::fmt;
 
 /// The longest value of a label, and the longest name behind the `/`.

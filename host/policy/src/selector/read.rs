@@ -8,7 +8,7 @@ use crate::fields::{Fields, Item};
 use crate::key;
 use crate::nodes::{NodeOffer, plain_name};
 use crate::pattern::Pattern;
-use devgate_model::escape;
+use devgate_types::escape;
 
 /// The most entries of `nodes:` in one selector.
 const MOST_NODES: usize = 64;

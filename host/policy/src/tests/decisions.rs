@@ -1,6 +1,6 @@
 use super::{SAMPLE, plugin, read};
 use crate::{ComponentSource, DeviceFacts, Grant, NodeGrant, PolicyFile, Record, Use, parse};
-use devgate_model::{Access, ByteSize, Limits, ResourceName};
+use devgate_types::{Access, ByteSize, Limits, ResourceName};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

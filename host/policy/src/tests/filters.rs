@@ -2,7 +2,7 @@
 
 use super::{plugin, read, with};
 use crate::{Placed, Placement, PluginPolicy, Prepare, UnitFacts};
-use devgate_model::ResourceName;
+use devgate_types::ResourceName;
 use proptest::prelude::*;
 
 fn resource(name: &str) -> ResourceName {

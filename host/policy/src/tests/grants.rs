@@ -2,7 +2,7 @@
 
 use super::{EVERYTHING, SAMPLE, plugin, read, with};
 use crate::{Danger, FileDenied, PluginPolicy, Record, Template, ValueRule, dangerous_node};
-use devgate_model::{NodeKind, NodeNumber, ResourceName};
+use devgate_types::{NodeKind, NodeNumber, ResourceName};
 use proptest::prelude::*;
 
 fn resource(name: &str) -> ResourceName {

@@ -4,8 +4,8 @@ use super::{answer, device};
 use crate::bindings::types::{Device, Error};
 use crate::bindings::{control, files, kernel_log, state};
 use crate::state::Call;
-use devgate_model::{Failure, FailureKind};
-use devgate_plugin::component::LogEvent;
+use devgate_core::component::LogEvent;
+use devgate_types::{Failure, FailureKind};
 use wasmtime::Result;
 use wasmtime::component::Resource;
 

@@ -1,7 +1,7 @@
 //! What a component says of itself: the custom sections of its outermost level that registries show as OCI annotations, in the
 //! form of the WebAssembly tool conventions, and its name.
 
-use devgate_model::GuestText;
+use devgate_types::GuestText;
 use wasmparser::{ComponentName, CustomSectionReader, KnownCustom};
 
 /// What a component says of itself; nobody has checked any of it.

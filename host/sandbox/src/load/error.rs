@@ -1,6 +1,6 @@
 //! Why a component was not loaded, in words for whoever has to do something about it.
 
-use devgate_model::{GuestText, escape};
+use devgate_types::{GuestText, escape};
 use std::fmt::Write;
 
 /// A component that was not loaded.

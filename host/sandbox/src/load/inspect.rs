@@ -6,8 +6,8 @@ use super::imports::{self, ImportGrant, Need};
 use super::producers::Producer;
 use super::scan::{Counts, Scan};
 use super::{check_file, digest};
-use devgate_model::{GuestText, Limits};
-use devgate_plugin::component::Profile;
+use devgate_core::component::Profile;
+use devgate_types::{GuestText, Limits};
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What a component says about the tools that made it: the custom sections `producers` of all its parts, but for the adapters that
 //! tools put into it. What those were written in says nothing of the component.
 
-use devgate_model::GuestText;
+use devgate_types::GuestText;
 use std::collections::BTreeSet;
 use wasmparser::{CustomSectionReader, KnownCustom, Payload, ProducersField};
 

@@ -8,7 +8,7 @@ use super::error::Refusal;
 use super::parts::Parts;
 use super::producers::Producers;
 use crate::brief::message;
-use devgate_model::{ByteSize, GuestText, Limits};
+use devgate_types::{ByteSize, GuestText, Limits};
 use std::collections::BTreeSet;
 use wasmparser::component_types::ComponentEntityType;
 use wasmparser::{BinaryReaderError, Operator, Parser, Payload, Validator, WasmFeatures};

@@ -2,11 +2,11 @@
 
 use crate::fake::{ENGINE, Fake, LONG, error, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_model::{
+use devgate_core::component::{Component, LogLevel};
+use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
+use devgate_types::{
     CallError, DeviceHandle, Failure, FailureKind, HostFault, Limits, MountHandle, NodeHandle, Property, Verdict,
 };
-use devgate_plugin::component::{Component, LogLevel};
-use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
 use insta::assert_snapshot;
 use std::time::{Duration, Instant};
 

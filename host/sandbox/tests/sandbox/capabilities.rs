@@ -2,8 +2,8 @@
 
 use crate::fake::{Fake, Log, error, limit, loaded, patient};
 use crate::guest::Guest;
-use devgate_model::{ByteSize, CallError, FailureKind, Limit, Limits};
-use devgate_plugin::component::Component;
+use devgate_core::component::Component;
+use devgate_types::{ByteSize, CallError, FailureKind, Limit, Limits};
 
 const IMPORTS: &str = r#"
     (import "devgate:plugin/hardware@0.1.0" "devices" (func $devices (param i32 i32 i32)))

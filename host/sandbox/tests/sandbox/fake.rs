@@ -1,11 +1,11 @@
 //! Capabilities without a node behind them, and how the tests load and call.
 
-use devgate_model::{
+use devgate_core::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
+use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadError, LoadRequest, Loaded, load};
+use devgate_types::{
     ByteSize, CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle,
     NodeHandle, NodeKind, NodeNumber, Unit,
 };
-use devgate_plugin::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
-use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadError, LoadRequest, Loaded, load};
 use std::any::Any;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use crate::fake::{Fake, error, limit, loaded, patient};
 use crate::guest::Guest;
-use devgate_model::{ByteSize, CallError, FailureKind, Limit, Limits};
-use devgate_plugin::component::Component;
+use devgate_core::component::Component;
+use devgate_types::{ByteSize, CallError, FailureKind, Limit, Limits};
 
 const FILES: &str = r#"
     (import "devgate:plugin/files@0.1.0" "text" (func $text (param i32 i32 i32)))

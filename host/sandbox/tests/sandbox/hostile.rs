@@ -2,8 +2,8 @@
 
 use crate::fake::{Fake, error, limit, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_model::{Limit, Limits};
-use devgate_plugin::component::Component;
+use devgate_core::component::Component;
+use devgate_types::{Limit, Limits};
 use insta::assert_snapshot;
 use std::time::Duration;
 
@@ -94,12 +94,12 @@ fn a_list_of_a_million_entries() {
     let plugin = loaded(
         &guest.component(),
         Limits {
-            memory: devgate_model::ByteSize::mib(64),
+            memory: devgate_types::ByteSize::mib(64),
             ..patient()
         },
     );
     let host = Fake::within(Limits {
-        memory: devgate_model::ByteSize::mib(64),
+        memory: devgate_types::ByteSize::mib(64),
         ..patient()
     });
     assert_snapshot!(error(plugin.enumerate(Box::new(host))), @"exceeded its 1MiB passed to and from the host (limits.transfer)");

@@ -2,8 +2,8 @@
 
 use crate::fake::try_load;
 use crate::guest::{Guest, text};
-use devgate_model::{ByteSize, Limits};
 use devgate_sandbox::{Contents, ImportGrant, Need, Refusal, Role, inspect};
+use devgate_types::{ByteSize, Limits};
 
 fn nothing(interface: &str) -> ImportGrant {
     match interface {

@@ -2,9 +2,9 @@
 
 use crate::fake::{Fake, LONG, error, limit, patient};
 use crate::guest::Guest;
-use devgate_model::{ByteSize, Limit, Limits};
-use devgate_plugin::component::Component;
+use devgate_core::component::Component;
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, Loaded, load};
+use devgate_types::{ByteSize, Limit, Limits};
 use std::sync::Barrier;
 
 fn on(engine: &Engine, guest: &Guest, limits: Limits) -> Loaded {

@@ -2,9 +2,9 @@
 
 use crate::fake::{Fake, try_load};
 use crate::guest::{Guest, text, with_inner};
-use devgate_model::Limits;
-use devgate_plugin::component::Component;
+use devgate_core::component::Component;
 use devgate_sandbox::{Contents, ImportGrant, Refusal, inspect};
+use devgate_types::Limits;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -228,7 +228,7 @@ proptest! {
     fn as_many_instances_are_counted_as_wasmtime_makes(tape in proptest::collection::vec(any::<u8>(), 0..300)) {
         let component = Writer { tape: tape.iter() }.component(&mut Vec::new());
         let bytes = text(&component);
-        let limits = Limits { instances: 200, memories: 1_000, memory: devgate_model::ByteSize::mib(1024), ..Limits::default() };
+        let limits = Limits { instances: 200, memories: 1_000, memory: devgate_types::ByteSize::mib(1024), ..Limits::default() };
         let start = Instant::now();
         let looked = looked_at(&bytes, &limits);
         prop_assert!(start.elapsed() < Duration::from_secs(10));

@@ -2,8 +2,8 @@
 
 use crate::fake::{Fake, LONG, error, limit, loaded, patient};
 use crate::guest::{Guest, contract, encode};
-use devgate_model::{ByteSize, Limit, Limits, escape};
-use devgate_plugin::component::{Component, LogLevel};
+use devgate_core::component::{Component, LogLevel};
+use devgate_types::{ByteSize, Limit, Limits, escape};
 use insta::assert_snapshot;
 use std::sync::mpsc;
 

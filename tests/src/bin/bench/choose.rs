@@ -2,10 +2,10 @@
 
 use crate::table::{Table, median_and_p99};
 use anyhow::{Context, ensure};
+use devgate_core::component::Component;
+use devgate_core::offer::{DeviceList, Offer};
+use devgate_core::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_node::Node;
-use devgate_plugin::component::Component;
-use devgate_plugin::offer::{DeviceList, Offer};
-use devgate_plugin::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest};
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! Reading a scenario's text strictly: every key known, every value of its kind, every mistake told with its place.
 
-use devgate_model::escape;
 use devgate_policy::yaml::{At, Node, Value};
 use devgate_policy::{nearest, parse_duration};
+use devgate_types::escape;
 use std::path::Path;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use super::read::{Fields, Item, Report};
 use super::{Expect, PodSpec};
-use devgate_model::escape;
 use devgate_policy::yaml::{At, Node, Value};
+use devgate_types::escape;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 use super::*;
-use devgate_kubelet::{Hidden, RegistrationStatus};
-use devgate_plugin::status::{
+use devgate_core::status::{
     AllocationEnd, CallKind, ComponentStatus, DeviceStatus, Edge, HolderStatus, KernelLogStatus, LabelStatus,
     PluginStatus, Refusal, RejectedUnit, ResourceStatus, When,
 };
+use devgate_kubelet::{Hidden, RegistrationStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -106,7 +106,7 @@ pub(crate) fn one() -> Report {
         closed: None,
         holders_known: true,
         plugins: vec![plugin],
-        registry: devgate_registry::Counts::default(),
+        registry: devgate_oci::Counts::default(),
         kubelet: vec![RegistrationStatus {
             resource: "devgate.dev/fuse".into(),
             phase: Phase::Registered,

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use devgate_plugin::offer::{Device, DeviceList};
+use devgate_core::offer::{Device, DeviceList};
 use tokio::time::Instant;
 
 /// The first wait that is one, in pauses between two lists; each one after it is twice as long.

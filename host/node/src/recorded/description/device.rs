@@ -6,7 +6,7 @@ use crate::nodes::parse_number;
 use crate::path::{base, follow, is_name, problem};
 use crate::recorded::escapes::unhex;
 use crate::recorded::world::{Entry, World};
-use devgate_model::{NodeKind, NodeNumber, escape};
+use devgate_types::{NodeKind, NodeNumber, escape};
 
 /// Properties that udev adds and the kernel's `uevent` file does not have.
 const NOT_IN_UEVENT: [&str; 6] = [

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{MountProblem, NodeError};
-use devgate_model::{NodeKind, NodeNumber};
+use devgate_types::{NodeKind, NodeNumber};
 use std::cell::RefCell;
 
 const NODE: &str = "\

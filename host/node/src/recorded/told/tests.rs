@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Change, Node};
-use devgate_model::{NodeKind, NodeNumber};
+use devgate_types::{NodeKind, NodeNumber};
 use std::sync::Arc;
 
 const NODE: &str = "\

@@ -5,7 +5,7 @@
 
 use super::super::error::Refusal;
 use super::{Amount, Capture, Kind, Named, Parts, Plan, Step};
-use devgate_model::GuestText;
+use devgate_types::GuestText;
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -1,0 +1,273 @@
+//! A component on a workbench: each of its functions called by hand, with the capabilities and through the gate that it meets
+//! in production, and nothing around it that calls it again, remembers or forgives. For tests of components.
+//!
+//! Handles never leave it: what a call is about is named by what an earlier [`Bench::enumerate`] listed, on this bench or on
+//! another one of the same plugin.
+
+use crate::call::{CallHost, Moment};
+use crate::calls;
+use crate::claims::{Ledger, Place};
+use crate::component::Component;
+use crate::grants::{GrantedNode, Grants, Heard, Line};
+use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
+use crate::means::Means;
+use crate::memory::Memory;
+use crate::offer::Reply;
+use crate::plugin::{matched, verdicts};
+use crate::reply;
+use devgate_node::{DevicePath, Node, NodeEvent, ReadError};
+use devgate_policy::PluginPolicy;
+use devgate_types::{CallError, Limits, ResourceName, UnitId, Verdict};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One plugin's component, to be called by hand. What it stores lasts as long as the bench and is nowhere else.
+pub struct Bench {
+    grants: Arc<Grants>,
+    heard: Heard,
+    means: Arc<Means>,
+    component: Arc<dyn Component>,
+    limits: Arc<Limits>,
+    config: Arc<str>,
+}
+
+/// What a component listed, after the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The pools, by the names that they are offered under.
+    pub pools: Vec<ListedPool>,
+    /// What the gate did not let through.
+    pub rejected: Vec<Rejection>,
+    /// Why a unit would not be given away although the component lists it: another one before it has its id or hardware.
+    pub contested: BTreeMap<UnitId, Arc<str>>,
+}
+
+/// One resource's units.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedPool {
+    /// The name that it is offered under.
+    pub resource: ResourceName,
+    /// Sorted by id.
+    pub units: Vec<ListedUnit>,
+    record: PoolRecord,
+}
+
+/// One unit, as the host knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedUnit(Arc<UnitRecord>);
+
+/// Why nothing was given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotGiven {
+    /// The call failed.
+    #[error("allocate {0}")]
+    Call(CallError),
+    /// The component answered, with what the policy does not grant.
+    #[error("allocate was answered with what the policy does not grant: {0}")]
+    Refused(String),
+}
+
+impl Bench {
+    /// A component under a policy on a node. What the node's log says by now has been read; what it says later is not.
+    ///
+    /// # Errors
+    /// When the device tree cannot be read.
+    pub fn new(policy: &Arc<PluginPolicy>, node: &Node, component: Arc<dyn Component>) -> Result<Self, ReadError> {
+        let heard = Heard::default();
+        let mut grants = Grants::new(node.clone(), Arc::clone(policy));
+        grants.heard = Some(heard.clone());
+        let devices = matched(&grants).or_else(|_| grants.matched())?;
+        let means = Arc::new(Means::none(policy));
+        if node.is_recorded() && !policy.kernel_log.is_empty() {
+            let captures = Arc::clone(&means.captures);
+            let _read = node.watch(
+                true,
+                Arc::new(move |event| {
+                    if let NodeEvent::Line(line) = event {
+                        captures.take(&line);
+                    }
+                }),
+            );
+        }
+        Ok(Self {
+            limits: Arc::new(policy.limits.for_devices(devices)),
+            config: policy.config.to_string().into(),
+            grants: Arc::new(grants),
+            heard,
+            means,
+            component,
+        })
+    }
+
+    /// What each call may use up here.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What was said in its calls so far: the component's lines, and what it asked for and does not get. At most 20 lines.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Line> {
+        self.heard.lines()
+    }
+
+    /// All that there is, after the gate.
+    ///
+    /// # Errors
+    /// When the call fails.
+    pub fn enumerate(&self) -> Result<Listed, CallError> {
+        let host = self.host(Moment::Enumerate(self.means.blob.ticket()));
+        let (inventory, mut rejected) = Inventory::ask(self.component.as_ref(), host)?;
+        rejected.sort();
+        let contested = self.contested(&inventory);
+        let pool = |(resource, record): (ResourceName, PoolRecord)| ListedPool {
+            resource,
+            units: record.units.iter().map(|unit| ListedUnit(Arc::clone(unit))).collect(),
+            record,
+        };
+        Ok(Listed {
+            pools: inventory.pools.into_iter().map(pool).collect(),
+            rejected,
+            contested,
+        })
+    }
+
+    fn contested(&self, inventory: &Inventory) -> BTreeMap<UnitId, Arc<str>> {
+        let policy = &self.grants.policy;
+        let ledger = Ledger::new([policy.name.to_string()]);
+        ledger.report(Place(0), inventory.claims(policy, &Memory::forgetful()));
+        let lost = ledger.lost(Place(0)).into_iter();
+        lost.map(|(id, lost)| (id, lost.reason)).collect()
+    }
+
+    /// The component's verdicts on some units, in their order. `resource` is the component's own name of their resource.
+    ///
+    /// # Errors
+    /// When the call fails, or gives another number of verdicts.
+    pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
+        let host = self.host(Moment::Health(self.means.blob.ticket()));
+        verdicts(self.component.as_ref(), host, resource, &records(units))
+    }
+
+    /// What a container would get for some units of a pool. The host itself asks for none of no units, and for each once.
+    ///
+    /// # Errors
+    /// When the call fails, or asks for what the policy does not grant.
+    pub fn allocate(&self, pool: &ListedPool, units: &[ListedUnit]) -> Result<Reply, NotGiven> {
+        let mut host = self.host(Moment::Allocate);
+        let units = records(units);
+        let lent: Vec<_> = units.iter().map(|unit| unit.lend(&mut host)).collect();
+        let answer = self.component.allocate(host, pool.asked().as_str(), &lent);
+        let asked = answer
+            .and_then(calls::open)
+            .and_then(|(edits, host)| reply::Asked::of(edits, &host));
+        let asked = asked.map_err(NotGiven::Call)?;
+        reply::build(&self.grants.policy, &pool.resource, &pool.record, &units, &asked).map_err(NotGiven::Refused)
+    }
+
+    /// The same under any name of a resource, for its own sake: nobody gets what the component says.
+    ///
+    /// # Errors
+    /// When the call fails.
+    pub fn allocate_as(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
+        let mut host = self.host(Moment::Allocate);
+        let lent: Vec<_> = units.iter().map(|unit| unit.0.lend(&mut host)).collect();
+        calls::open(self.component.allocate(host, resource.as_str(), &lent)?).map(|_| ())
+    }
+
+    /// What the component's `preference` chooses, unchecked.
+    ///
+    /// # Errors
+    /// When the call fails, or the component exports no `preference`.
+    pub fn choose(
+        &self,
+        resource: &ResourceName,
+        available: &[ListedUnit],
+        must_include: &[String],
+        size: u32,
+    ) -> Result<Vec<String>, CallError> {
+        let mut host = self.host(Moment::Choose);
+        let lent: Vec<_> = available.iter().map(|unit| unit.0.lend(&mut host)).collect();
+        let answer = self
+            .component
+            .choose(host, resource.as_str(), &lent, must_include, size)?;
+        Ok(calls::open(answer)?.0)
+    }
+
+    /// Has the component's `lifecycle` make some units ready.
+    ///
+    /// # Errors
+    /// When the call fails, or the component exports no `lifecycle`. The same for [`Bench::release`].
+    pub fn prepare(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
+        let mut host = self.host(Moment::Prepare);
+        let lent: Vec<_> = units.iter().map(|unit| unit.0.lend(&mut host)).collect();
+        let answer = self.component.prepare(host, resource.as_str(), &lent)?;
+        calls::open(answer).map(|_| ())
+    }
+
+    /// Has the component's `lifecycle` release some units.
+    ///
+    /// # Errors
+    /// See [`Bench::prepare`].
+    pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
+        let mut host = self.host(Moment::Release(self.means.blob.ticket()));
+        let lent: Vec<_> = units.iter().map(|unit| unit.0.lend(&mut host)).collect();
+        let answer = self.component.release(host, resource.as_str(), &lent)?;
+        calls::open(answer).map(|_| ())
+    }
+
+    fn host(&self, moment: Moment) -> Box<CallHost> {
+        let mut host = Box::new(CallHost::new(
+            Arc::clone(&self.grants),
+            Arc::clone(&self.means),
+            Arc::clone(&self.limits),
+            Arc::clone(&self.config),
+        ));
+        host.during(moment);
+        host
+    }
+}
+
+fn records(units: &[ListedUnit]) -> Vec<Arc<UnitRecord>> {
+    units.iter().map(|unit| Arc::clone(&unit.0)).collect()
+}
+
+impl ListedPool {
+    /// The component's own name of the resource.
+    #[must_use]
+    pub fn asked(&self) -> &ResourceName {
+        self.record.asked(&self.resource)
+    }
+
+    /// The nodes that every allocation of it hands out.
+    #[must_use]
+    pub fn shared_nodes(&self) -> &[GrantedNode] {
+        &self.record.shared_nodes
+    }
+}
+
+impl ListedUnit {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &UnitId {
+        &self.0.id
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn backing(&self) -> &[DevicePath] {
+        &self.0.backing
+    }
+
+    /// Its own nodes.
+    #[must_use]
+    pub fn nodes(&self) -> &[GrantedNode] {
+        &self.0.nodes
+    }
+
+    /// What the component says of it, unescaped.
+    #[must_use]
+    pub fn properties(&self) -> &[(String, String)] {
+        &self.0.properties
+    }
+}

@@ -1,0 +1,249 @@
+//! What one call of a component may ask: its grants, as numbered handles that mean nothing to any other call.
+
+mod control;
+mod files;
+mod kept;
+mod moment;
+mod served;
+mod waited;
+
+pub(crate) use moment::Moment;
+pub(crate) use waited::{Waited, Waits};
+
+use crate::component::{Answered, Denied};
+use crate::device_info::function_of;
+use crate::grants::{GrantedMount, GrantedNode, Grants, least};
+use crate::inventory::UnitRecord;
+use crate::means::Means;
+use control::Lent;
+use devgate_node::{DeviceNode, DevicePath, ReadError};
+use devgate_policy::attribute_rule;
+use devgate_types::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, Limits, NodeHandle, escape};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The largest text attribute, as the contract says and the kernel makes them (one page).
+const ATTRIBUTE_BYTES: usize = 4096;
+
+/// The capabilities of one call. See [`Capabilities`] for what each method is.
+pub(crate) struct CallHost {
+    grants: Arc<Grants>,
+    means: Arc<Means>,
+    limits: Arc<Limits>,
+    config: Arc<str>,
+    moment: Moment,
+    /// The units that the call is about, where it may write to them.
+    lent: Lent,
+    waited: Waited,
+    devices: Vec<DevicePath>,
+    device_numbers: HashMap<DevicePath, u32>,
+    nodes: Vec<GrantedNode>,
+    node_numbers: HashMap<DeviceNode, u32>,
+    mounts: Vec<GrantedMount>,
+    /// The iommu groups of the node, read once for all units of an answer.
+    iommu_groups: OnceCell<Result<BTreeMap<String, Vec<DevicePath>>, ReadError>>,
+    bytes_read: u64,
+    every_line: bool,
+}
+
+impl CallHost {
+    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, limits: Arc<Limits>, config: Arc<str>) -> Self {
+        Self {
+            grants,
+            means,
+            limits,
+            config,
+            // The least that there is, until somebody says more.
+            moment: Moment::Choose,
+            lent: Lent::default(),
+            waited: Waited::here(),
+            devices: Vec::new(),
+            device_numbers: HashMap::new(),
+            nodes: Vec::new(),
+            node_numbers: HashMap::new(),
+            mounts: Vec::new(),
+            iommu_groups: OnceCell::new(),
+            bytes_read: 0,
+            every_line: false,
+        }
+    }
+
+    /// The same, for a call that somebody waits for who may give up.
+    pub(crate) fn while_waited(mut self, waited: Waited) -> Self {
+        self.waited = waited;
+        self
+    }
+
+    /// The handle of a device in this call.
+    pub(crate) fn hold_device(&mut self, device: DevicePath) -> DeviceHandle {
+        if let Some(number) = self.device_numbers.get(&device) {
+            return DeviceHandle(*number);
+        }
+        let number = u32::try_from(self.devices.len()).unwrap_or(u32::MAX);
+        self.device_numbers.insert(device.clone(), number);
+        self.devices.push(device);
+        DeviceHandle(number)
+    }
+
+    /// The handle of a node in this call.
+    pub(crate) fn hold_node(&mut self, node: GrantedNode) -> NodeHandle {
+        if let Some(number) = self.node_numbers.get(&node.node) {
+            let held = usize::try_from(*number).ok().and_then(|n| self.nodes.get_mut(n));
+            if let Some(held) = held {
+                held.grant = least(held.grant.clone(), node.grant);
+            }
+            return NodeHandle(*number);
+        }
+        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.node_numbers.insert(node.node.clone(), number);
+        self.nodes.push(node);
+        NodeHandle(number)
+    }
+
+    /// The device that a handle stands for, if this call holds it.
+    pub(crate) fn held_device(&self, handle: DeviceHandle) -> Option<&DevicePath> {
+        self.devices.get(usize::try_from(handle.0).ok()?)
+    }
+
+    /// The node that a handle stands for, if this call holds it.
+    pub(crate) fn held_node(&self, handle: NodeHandle) -> Option<&GrantedNode> {
+        self.nodes.get(usize::try_from(handle.0).ok()?)
+    }
+
+    /// What the plugin may use a device for now.
+    pub(crate) fn usage(&self, device: &DevicePath) -> Option<devgate_policy::Use> {
+        self.grants.usage(device)
+    }
+
+    /// Why the policy does not offer a unit's hardware any more, if so.
+    pub(crate) fn no_longer_offered(&self, unit: &UnitRecord) -> Option<String> {
+        self.grants.no_longer_offered(unit)
+    }
+
+    /// The NUMA node of a device, as the kernel names it.
+    pub(crate) fn numa_node(&self, device: &DevicePath) -> Option<u32> {
+        self.grants.node.numa_node(device)
+    }
+
+    /// The places that a device's node reaches besides its own; none where the device went, as its nodes are not given then.
+    pub(crate) fn pieces(&self, device: &DevicePath) -> Result<Vec<DevicePath>, String> {
+        match self.grants.node.pieces(device) {
+            Ok(pieces) => Ok(pieces),
+            Err(ReadError::Gone) => Ok(Vec::new()),
+            Err(error) => Err(format!(
+                "cannot tell which hardware {} is of: {error}",
+                escape(device.name(), 80)
+            )),
+        }
+    }
+
+    /// The one PCI function that these devices are, or are parts of: see [`function_of`].
+    pub(crate) fn pci_function(&self, backing: &[DevicePath]) -> Result<DevicePath, String> {
+        function_of(&self.grants.node, backing)
+    }
+
+    /// What is wrong with these nodes for these devices: see [`Grants::group_problem`].
+    pub(crate) fn group_problem(&self, nodes: &[GrantedNode], backing: &[DevicePath]) -> Option<String> {
+        let groups = || self.iommu_groups.get_or_init(|| self.grants.node.iommu_groups());
+        self.grants.group_problem_with(nodes, backing, |group| match groups() {
+            Ok(groups) => Ok(groups.get(group).cloned().unwrap_or_default()),
+            Err(error) => Err(error.clone()),
+        })
+    }
+
+    /// The policy that the call is made under.
+    pub(crate) fn policy(&self) -> &devgate_policy::PluginPolicy {
+        &self.grants.policy
+    }
+
+    fn device(&self, handle: DeviceHandle) -> Answered<DevicePath> {
+        self.held_device(handle)
+            .cloned()
+            .ok_or_else(|| forged("device", handle.0))
+    }
+
+    /// Asks about a held device, and says `gone` where the device is what is missing.
+    fn ask_device<T>(
+        &self,
+        handle: DeviceHandle,
+        what: &str,
+        question: impl FnOnce(&Grants, &DevicePath) -> Result<T, ReadError>,
+    ) -> Answered<T> {
+        let device = self.device(handle)?;
+        let answer = match question(&self.grants, &device) {
+            Err(ReadError::NotFound) if !self.grants.node.exists(&device) => Err(ReadError::Gone),
+            answer => answer,
+        };
+        let of = || format!("{} of {}", escape(what, 80), escape(device.name(), 80));
+        answer.map_err(|error| failure(&of(), &error).into())
+    }
+
+    /// Asks about something in a held device's directory. A path may lead into the directory of another device (a function
+    /// behind a bridge, a device behind a hub), which must then be granted itself.
+    fn ask_within<T>(
+        &self,
+        handle: DeviceHandle,
+        what: &str,
+        path: &str,
+        question: impl FnOnce(&Grants, &DevicePath, &str) -> Result<T, ReadError>,
+    ) -> Answered<T> {
+        self.ask_device(handle, &format!("{what} \"{path}\""), |grants, device| {
+            check_holder(grants, device, path)?;
+            attribute_rule(path).map_err(ReadError::Denied)?;
+            question(grants, device, path)
+        })
+    }
+
+    fn read_bytes(&mut self, handle: DeviceHandle, path: &str, range: Option<(u64, usize)>) -> Answered<Vec<u8>> {
+        let bytes = self.ask_within(handle, "attribute", path, |grants, device, path| match range {
+            None => grants.node.attribute(device, path, ATTRIBUTE_BYTES),
+            Some((offset, length)) => grants.node.attribute_at(device, path, offset, length),
+        })?;
+        self.count(bytes.len())?;
+        Ok(bytes)
+    }
+
+    fn count(&mut self, bytes: usize) -> Answered<()> {
+        self.bytes_read += u64::try_from(bytes).unwrap_or(u64::MAX);
+        if self.bytes_read > self.limits.read.0 {
+            let limit = devgate_types::Limit::Read(self.limits.read);
+            return Err(Denied::End(CallError::Guest(GuestFault::Limit(limit))));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a path that lies in the directory of another device that is not granted.
+fn check_holder(grants: &Grants, device: &DevicePath, path: &str) -> Result<(), ReadError> {
+    let holder = grants.node.holder(device, path)?;
+    if holder == *device || grants.usage(&holder).is_some() {
+        return Ok(());
+    }
+    Err(ReadError::Denied("the policy does not grant the device that has it"))
+}
+
+/// A handle that this call never held: the sandbox checks them first, so this is a broken runner or a bug.
+fn forged(what: &str, number: u32) -> Denied {
+    let fault = GuestFault::contract(&format!("{what} handle {number} was never handed out in this call"));
+    Denied::End(CallError::Guest(fault))
+}
+
+/// What the node answered, in the contract's words.
+fn failure(what: &str, error: &ReadError) -> Failure {
+    let kind = match error {
+        ReadError::NotFound | ReadError::NotADevice => FailureKind::NotFound,
+        ReadError::Gone => FailureKind::Gone,
+        ReadError::Invalid(_) => FailureKind::Invalid,
+        ReadError::Denied(_) => FailureKind::Denied,
+        ReadError::TooLarge { .. } => FailureKind::Limit,
+        ReadError::NotANode => FailureKind::Other,
+        _ => FailureKind::Io,
+    };
+    let failure = Failure::new(kind, format!("{what}: {error}"));
+    match (kind, error) {
+        (FailureKind::Other, _) => failure.with_code("not-a-node"),
+        (FailureKind::Io, error) => failure.with_code(error.code()),
+        _ => failure,
+    }
+}

@@ -1,0 +1,237 @@
+//! Each function of the contract, as one call of a component is served it.
+
+use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, files, forged};
+use crate::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
+use crate::grants::{Line, NodeDenied};
+use devgate_node::ReadError;
+use devgate_policy::attribute_rule;
+use devgate_types::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, escape};
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Capabilities for CallHost {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
+        let found = self.grants.devices(subsystem);
+        let found = found.map_err(|e| failure(&format!("subsystem \"{}\"", escape(subsystem, 80)), &e))?;
+        Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
+    }
+
+    fn device_by_name(&mut self, subsystem: &str, name: &str) -> Answered<DeviceHandle> {
+        // What is not granted looks like what is not there: a component cannot feel its way around the node.
+        let granted = |device| self.grants.usage(&device).map(|_| device).ok_or(ReadError::NotFound);
+        let found = self.grants.node.device(subsystem, name).and_then(granted);
+        let what = format!("device {} of {}", escape(name, 80), escape(subsystem, 80));
+        let device = found.map_err(|e| failure(&what, &e))?;
+        Ok(self.hold_device(device))
+    }
+
+    fn device_name(&mut self, device: DeviceHandle) -> Answered<String> {
+        Ok(self.device(device)?.name().to_owned())
+    }
+
+    fn device_subsystem(&mut self, device: DeviceHandle) -> Answered<String> {
+        let found = self.ask_device(device, "subsystem", |grants, device| grants.node.subsystem(device));
+        match found {
+            Ok(subsystem) => Ok(subsystem.map(|s| s.name).unwrap_or_default()),
+            Err(Denied::Failure(_)) => Ok(String::new()),
+            Err(end) => Err(end),
+        }
+    }
+
+    fn device_driver(&mut self, device: DeviceHandle) -> Answered<Option<String>> {
+        self.ask_device(device, "driver", |grants, device| Ok(grants.node.driver(device)))
+    }
+
+    fn device_location(&mut self, device: DeviceHandle) -> Answered<String> {
+        Ok(self.device(device)?.location().to_owned())
+    }
+
+    fn device_numa_node(&mut self, device: DeviceHandle) -> Answered<Option<u32>> {
+        self.ask_device(device, "numa_node", |grants, device| Ok(grants.node.numa_node(device)))
+    }
+
+    fn attribute(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
+        let bytes = self.read_bytes(device, path, None)?;
+        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+        let Some(mut text) = text else {
+            let message = format!("attribute \"{}\" is not text", escape(path, 80));
+            return Err(Failure::new(FailureKind::Other, message).with_code("not-text").into());
+        };
+        text.truncate(text.trim_end().len());
+        Ok(text)
+    }
+
+    fn attribute_bytes(&mut self, device: DeviceHandle, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length > ATTRIBUTE_BYTES {
+            let message = format!(
+                "attribute \"{}\": at most {ATTRIBUTE_BYTES} bytes at once",
+                escape(path, 80)
+            );
+            return Err(Failure::new(FailureKind::Limit, message).into());
+        }
+        self.read_bytes(device, path, Some((offset, length)))
+    }
+
+    fn entries(&mut self, device: DeviceHandle, path: &str) -> Answered<Vec<String>> {
+        let names = self.ask_device(device, &format!("directory \"{path}\""), |grants, device| {
+            if !path.is_empty() {
+                // The directory itself may be another device; what lies in it is that one's.
+                check_holder(grants, device, &format!("{path}/uevent"))?;
+                attribute_rule(path).map_err(ReadError::Denied)?;
+            }
+            grants.node.entries(device, path)
+        })?;
+        self.count(names.iter().map(String::len).sum())?;
+        Ok(names)
+    }
+
+    fn link(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
+        self.ask_within(device, "link", path, |grants, device, path| {
+            grants.node.link(device, path)
+        })
+    }
+
+    fn related(&mut self, device: DeviceHandle, link: &str) -> Answered<DeviceHandle> {
+        let found = self.ask_within(device, "link", link, |grants, device, link| {
+            let related = grants.node.related(device, link)?;
+            grants
+                .usage(&related)
+                .map(|_| related)
+                .ok_or(ReadError::Denied("the policy does not grant that device"))
+        })?;
+        Ok(self.hold_device(found))
+    }
+
+    fn parent(&mut self, device: DeviceHandle) -> Answered<Option<DeviceHandle>> {
+        let found = self.ask_device(device, "parent", |grants, device| {
+            Ok(grants
+                .node
+                .parent(device)
+                .filter(|parent| grants.usage(parent).is_some()))
+        })?;
+        Ok(found.map(|parent| self.hold_device(parent)))
+    }
+
+    fn children(&mut self, device: DeviceHandle, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
+        let found = self.ask_device(device, "children", |grants, device| {
+            let mut beneath = grants.beneath(device)?;
+            beneath.retain(|d| matches!(grants.node.subsystem(d), Ok(Some(s)) if s.name == subsystem));
+            Ok(beneath)
+        })?;
+        Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
+    }
+
+    fn nodes(&mut self, device: DeviceHandle) -> Answered<Vec<NodeHandle>> {
+        let (granted, _) = self.ask_device(device, "nodes", |grants, device| grants.nodes(device))?;
+        Ok(granted.into_iter().map(|node| self.hold_node(node)).collect())
+    }
+
+    fn node_at(&mut self, path: &str) -> Answered<NodeHandle> {
+        let node = self.grants.node_at(path);
+        let what = format!("node \"{}\"", escape(path, 80));
+        let refuse = |why: &str| {
+            self.refused(&what, why);
+            files::denied(&what, why)
+        };
+        let node = node.map_err(|denied| match denied {
+            NodeDenied::NotGranted => refuse("no entry of the policy's host-nodes matches it"),
+            NodeDenied::Refused(reason) => refuse(&reason),
+            NodeDenied::Read(error) => failure(&what, &error).into(),
+        })?;
+        Ok(self.hold_node(node))
+    }
+
+    fn mount(&mut self, name: &str) -> Answered<MountHandle> {
+        self.ask_mount(name)
+    }
+
+    fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {
+        let held = self.held_node(node).cloned().ok_or_else(|| forged("node", node.0))?;
+        let owner = match held.owner {
+            None => None,
+            Some(owner) => {
+                let name = owner.name().to_owned();
+                let subsystem = self.grants.node.subsystem(&owner).ok().flatten();
+                Some((name, subsystem.map(|s| s.name).unwrap_or_default()))
+            }
+        };
+        Ok(NodeInfo {
+            path: held.node.path,
+            number: held.node.number,
+            owner,
+        })
+    }
+
+    fn mount_source(&mut self, mount: MountHandle) -> Answered<(String, bool)> {
+        let held = self.held_mount(mount).ok_or_else(|| forged("mount", mount.0))?;
+        Ok((held.source.clone(), held.writable))
+    }
+
+    fn file_text(&mut self, path: &str) -> Answered<String> {
+        self.text_of_file(path)
+    }
+
+    fn file_read(&mut self, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
+        self.bytes_of_file(path, offset, length)
+    }
+
+    fn file_entries(&mut self, path: &str) -> Answered<Vec<String>> {
+        self.names_in_directory(path)
+    }
+
+    fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
+        self.captured_since(cursor, most)
+    }
+
+    fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()> {
+        self.write_attribute(device, path, value)
+    }
+
+    fn state_load(&mut self) -> Answered<Vec<u8>> {
+        self.load_blob()
+    }
+
+    fn state_store(&mut self, blob: &[u8]) -> Answered<()> {
+        self.store_blob(blob)
+    }
+
+    fn config(&mut self) -> Arc<str> {
+        Arc::clone(&self.config)
+    }
+
+    fn log(&mut self, level: LogLevel, message: &str) {
+        let plugin = self.grants.policy.name.as_str();
+        let line = escape(message, 1024);
+        if let Some(heard) = &self.grants.heard {
+            heard.line(Line {
+                level,
+                refusal: false,
+                text: line.clone(),
+            });
+        }
+        match level {
+            LogLevel::Info | LogLevel::Warn | LogLevel::Error
+                if !self.every_line && self.grants.said.lately(&line, Instant::now()) =>
+            {
+                tracing::debug!(target: "component", plugin, "again: {line}");
+            }
+            LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),
+            LogLevel::Info => tracing::info!(target: "component", plugin, "{line}"),
+            LogLevel::Warn => tracing::warn!(target: "component", plugin, "{line}"),
+            LogLevel::Error => tracing::error!(target: "component", plugin, "{line}"),
+        }
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}

@@ -1,0 +1,207 @@
+//! How a plugin's component is called: on which thread, for how long, and what a call that never returns costs.
+
+use crate::call::{CallHost, Waits};
+use crate::component::{Answer, Component};
+use crate::grants::Grants;
+use crate::lane::{Lane, Unanswered};
+use crate::means::Means;
+use crate::overdue::{self, Bounds, Doing, Overdue, Whose};
+use devgate_types::{CallError, HostFault, Limits};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// Calls of one plugin that may block at the same time. A read that the kernel never answers keeps one of them for good;
+/// when all are gone the plugin fails and the others never notice.
+const BLOCKING_CALLS: usize = 4;
+/// What a blocking call may take beyond its deadline before the host stops waiting for it: a read of the node cannot be
+/// interrupted.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// Where calls of all plugins run, and what is known of those that do not return. No call runs on a thread that serves a socket: one
+/// that is stuck there would keep all others from being answered. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Threads {
+    lane: Lane,
+    pub(crate) overdue: Overdue,
+}
+
+impl Threads {
+    pub(crate) fn new(bounds: Bounds) -> Self {
+        Self {
+            lane: Lane::default(),
+            overdue: Overdue::new(bounds),
+        }
+    }
+}
+
+/// A plugin's component, the policy that it is called under, and the means to call it.
+pub(crate) struct Calls {
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) means: Arc<Means>,
+    /// Nothing until it is loaded.
+    component: OnceLock<Arc<dyn Component>>,
+    config: Arc<str>,
+    limits: RwLock<Arc<Limits>>,
+    blocking: Arc<Semaphore>,
+    threads: Threads,
+}
+
+impl Calls {
+    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, threads: Threads) -> Self {
+        let config = grants.policy.config.to_string().into();
+        let limits = RwLock::new(Arc::new(grants.policy.limits.clone()));
+        Self {
+            grants,
+            means,
+            component: OnceLock::new(),
+            config,
+            limits,
+            blocking: Arc::new(Semaphore::new(BLOCKING_CALLS)),
+            threads,
+        }
+    }
+
+    /// The same, with the leave to block of whom it may replace: a read that never returns costs the plugin, not each trial.
+    pub(crate) fn blocking_with(mut self, before: &Self) -> Self {
+        self.blocking = Arc::clone(&before.blocking);
+        self
+    }
+
+    /// The component, once it is loaded.
+    pub(crate) fn component(&self) -> Option<Arc<dyn Component>> {
+        self.component.get().cloned()
+    }
+
+    /// Notes the component, and returns it with its calls counted. The first one counts: another one gets [`Calls`] of its own.
+    pub(crate) fn loaded(&self, component: Arc<dyn Component>) -> Arc<dyn Component> {
+        let component = self.grants.board.metered(component);
+        Arc::clone(self.component.get_or_init(|| component))
+    }
+
+    /// Adjusts the limits to the hardware that is granted now.
+    pub(crate) fn scale(&self, devices: usize) {
+        let scaled = Arc::new(self.grants.policy.limits.for_devices(devices));
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = scaled;
+    }
+
+    pub(crate) fn limits(&self) -> Arc<Limits> {
+        Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Runs the host's own `work`, which may block, on a thread where it may. No component is called in it, so that it ends by
+    /// itself however late it is, unless the kernel does not answer.
+    pub(crate) async fn block<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.run(Whose::Host, patience, work).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        whose: Whose,
+        patience: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let host = |message: String| CallError::Host(HostFault(message));
+        let permit = tokio::time::timeout(patience, Arc::clone(&self.blocking).acquire_owned()).await;
+        let Ok(Ok(permit)) = permit else {
+            return Err(host(format!(
+                "{BLOCKING_CALLS} earlier calls have not returned from the kernel"
+            )));
+        };
+        let call = Arc::new(overdue::Call::of(whose));
+        let (board, plugin) = (&self.grants.board, self.grants.policy.name.as_str());
+        let end = Instant::now() + patience;
+        let _waits = self.threads.overdue.wait_for(&call, plugin, board, end);
+        let begun = Arc::clone(&call);
+        let task = self.threads.lane.run(patience, move || {
+            let here = begun.begin();
+            let result = work();
+            drop(permit);
+            drop(here);
+            result
+        });
+        task.await.map_err(|unanswered| {
+            host(match (unanswered, call.doing()) {
+                (Unanswered::Panicked, _) => "a call panicked".to_owned(),
+                (Unanswered::Hangs, Doing::HasNotBegun) => {
+                    format!("a call did not begin within {patience:?}: this node is too busy")
+                }
+                (Unanswered::Hangs, Doing::Computes) => {
+                    format!("a call did not return within {patience:?}, and goes on computing")
+                }
+                (Unanswered::Hangs, Doing::Waits) => {
+                    format!("a call did not return within {patience:?}; a read of the node hangs")
+                }
+            })
+        })
+    }
+
+    /// Calls the component on a thread where it may wait. Whatever `call` does with the answer happens there, too.
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        component: Arc<dyn Component>,
+        call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.calls(1, move |host| call(component.as_ref(), host())).await?
+    }
+
+    /// The same for a call about these many units, however many others there are.
+    pub(crate) async fn call_about<T: Send + 'static>(
+        &self,
+        units: usize,
+        component: Arc<dyn Component>,
+        call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let limits = Arc::new(self.grants.policy.limits.for_devices(units));
+        self.calls_within(limits, 1, move |host| call(component.as_ref(), host()))
+            .await?
+    }
+
+    /// Runs work that calls the component up to `count` times, each time with capabilities of its own, on one thread.
+    pub(crate) async fn calls<T: Send + 'static>(
+        &self,
+        count: usize,
+        work: impl FnOnce(&dyn Fn() -> Box<CallHost>) -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.calls_within(self.limits(), count, work).await
+    }
+
+    async fn calls_within<T: Send + 'static>(
+        &self,
+        limits: Arc<Limits>,
+        count: usize,
+        work: impl FnOnce(&dyn Fn() -> Box<CallHost>) -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+        let patience = limits.deadline.saturating_mul(count) + GRACE;
+        let (grants, means, config) = (
+            Arc::clone(&self.grants),
+            Arc::clone(&self.means),
+            Arc::clone(&self.config),
+        );
+        // Ends with this future: what still runs then does so for nobody.
+        let waits = Waits::default();
+        let waited = waits.for_call();
+        let host = move || {
+            let (grants, means) = (Arc::clone(&grants), Arc::clone(&means));
+            let (limits, config) = (Arc::clone(&limits), Arc::clone(&config));
+            let host = CallHost::new(grants, means, limits, config);
+            Box::new(host.while_waited(waited.clone()))
+        };
+        self.run(Whose::Component, patience, move || work(&host)).await
+    }
+}
+
+/// The answer and the call's own table, which only this crate makes.
+pub(crate) fn open<T>(answer: Answer<T>) -> Result<(T, Box<CallHost>), CallError> {
+    match answer.host.into_any().downcast::<CallHost>() {
+        Ok(host) => Ok((answer.value, host)),
+        Err(_) => Err(CallError::Host(HostFault(
+            "the sandbox returned another call's capabilities".into(),
+        ))),
+    }
+}

@@ -1,0 +1,140 @@
+//! Writing to hardware that others may be touched by: never while one of them is held, and none is handed out meanwhile.
+
+use super::{Ledger, Place};
+use crate::call::Waited;
+use crate::memory::Memory;
+use devgate_node::DevicePath;
+use devgate_types::{UnitId, escape};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Writes that are under way. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Writes(Arc<Mutex<Vec<Arc<Area>>>>);
+
+/// What a write may act on, and the units that it is about.
+struct Area {
+    place: Place,
+    ids: BTreeSet<UnitId>,
+    devices: Vec<DevicePath>,
+}
+
+/// A write under way; it is over when this is dropped.
+pub(crate) struct Writing {
+    writes: Writes,
+    area: Arc<Area>,
+}
+
+/// A write that is to begin.
+pub(crate) struct Intent<'a> {
+    /// Whose.
+    pub(crate) place: Place,
+    /// The units that it is about, and what they are made of.
+    pub(crate) ids: BTreeSet<UnitId>,
+    pub(crate) own: &'a BTreeSet<DevicePath>,
+    /// What it may act on.
+    pub(crate) devices: Vec<DevicePath>,
+    /// Who waits for it.
+    pub(crate) waited: &'a Waited,
+    /// What was handed out.
+    pub(crate) memory: &'a Memory,
+}
+
+/// Why nothing is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotWritten {
+    /// Somebody else's unit is among what the write would act on.
+    Held(HeldByOther),
+    /// Nobody waits for the call any more: what it is about may be somebody else's by now.
+    Late,
+}
+
+/// Somebody else's unit that a write would act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeldByOther {
+    /// `plugin x` or, where no plugin has it now, `resource y`.
+    pub(crate) of: String,
+    pub(crate) id: String,
+    /// The name of the part of it that the write would act on.
+    pub(crate) device: String,
+}
+
+impl Area {
+    fn is_about(&self, place: Place, id: &UnitId) -> bool {
+        self.place == place && self.ids.contains(id)
+    }
+
+    /// The first of these devices that the write may act on: one of the area, beneath one, or above one.
+    fn reaches<'d>(&self, backing: &'d [DevicePath]) -> Option<&'d DevicePath> {
+        let touches = |a: &DevicePath, b: &DevicePath| a == b || a.is_beneath(b) || b.is_beneath(a);
+        backing
+            .iter()
+            .find(|device| self.devices.iter().any(|area| touches(device, area)))
+    }
+}
+
+impl Writes {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Area>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a unit may be touched by a write that is under way, be it about that very unit: whoever waited for one that
+    /// hangs has given up, or he would not ask for the unit.
+    pub(super) fn reach(&self, backing: &[DevicePath]) -> bool {
+        self.lock().iter().any(|area| area.reaches(backing).is_some())
+    }
+}
+
+impl Ledger {
+    /// Begins a write; refused if a unit that somebody else holds is among what it may act on. Until it is over, no unit among
+    /// that is handed out.
+    pub(crate) fn begin_write(&self, intent: Intent<'_>) -> Result<Writing, NotWritten> {
+        let Intent {
+            place,
+            ids,
+            own,
+            devices,
+            waited,
+            memory,
+        } = intent;
+        let area = Arc::new(Area { place, ids, devices });
+        // Held while the write is noted: what is handed out before counts, what would be after sees the note. Who gives up
+        // waiting and hands the unit out does so before, and is seen here, or after.
+        let plugins = self.lock();
+        if waited.is_over() {
+            return Err(NotWritten::Late);
+        }
+        for (n, entry) in plugins.iter().enumerate() {
+            // What was handed out before the host started may still be in a pod, whoever has not said otherwise.
+            let remembered = entry.claims.iter().filter(|claim| claim.remembered);
+            let held = entry.held.values().chain(remembered);
+            for claim in held.filter(|claim| !area.is_about(Place(n), &claim.id)) {
+                if let Some(device) = area.reaches(&claim.backing) {
+                    return Err(NotWritten::Held(HeldByOther {
+                        of: format!("plugin {}", entry.name),
+                        id: claim.id.to_string(),
+                        device: device.name().to_owned(),
+                    }));
+                }
+            }
+        }
+        if let Some(reached) = memory.reached_by(&area.devices, &area.ids, own) {
+            let device = reached.place.rsplit('/').next().unwrap_or_default();
+            return Err(NotWritten::Held(HeldByOther {
+                of: format!("resource {}", escape(&reached.resource, 80)),
+                id: escape(&reached.id, 80),
+                device: escape(device, 80),
+            }));
+        }
+        let writes = self.writes.clone();
+        writes.lock().push(Arc::clone(&area));
+        drop(plugins);
+        Ok(Writing { writes, area })
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        self.writes.lock().retain(|area| !Arc::ptr_eq(area, &self.area));
+    }
+}

@@ -1,0 +1,139 @@
+//! What a meta network plugin (Multus) is told of a device that was handed out: `containers.device-info`.
+//!
+//! After the Device Information Specification 1.1.0 of the Kubernetes Network Plumbing Working Group, as its client library
+//! reads it (network-attachment-definition-client, `pkg/utils` and `pkg/apis/k8s.cni.cncf.io/v1/types.go`): whoever makes a
+//! pod's network knows resource and id only, and finds the PCI address behind them in a file. All of it is the host's own
+//! word, from the kernel; the component has no say in it.
+
+mod files;
+mod record;
+
+pub(crate) use files::{Files, Tells, Wanted};
+pub(crate) use record::left_behind;
+
+use crate::grants::GrantedNode;
+use crate::inventory::UnitRecord;
+use devgate_node::{DevicePath, Node};
+use devgate_types::{ResourceName, escape};
+use serde::Serialize;
+
+/// The specification's version.
+const VERSION: &str = "1.1.0";
+/// Where the kernel makes the node of vhost-net.
+const VHOST_NET: &str = "/dev/vhost-net";
+
+/// The content of a file, with the specification's names.
+#[derive(Serialize)]
+struct Info<'a> {
+    r#type: &'static str,
+    version: &'static str,
+    pci: Pci<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Pci<'a> {
+    pci_address: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vhost_net: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rdma_device: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pf_pci_address: Option<String>,
+}
+
+/// The one PCI function that these devices are, or are parts of.
+///
+/// # Errors
+/// Why a file cannot tell of them: they are none, or several.
+pub(crate) fn function_of(node: &Node, backing: &[DevicePath]) -> Result<DevicePath, String> {
+    const ONE: &str = "device-info (containers) tells of one PCI function";
+    let mut functions: Vec<DevicePath> = Vec::new();
+    for device in backing {
+        let Some(function) = pci_of(node, device) else {
+            let name = escape(device.name(), 80);
+            return Err(format!("device {name} is no part of a PCI function; {ONE}"));
+        };
+        if !functions.contains(&function) {
+            functions.push(function);
+        }
+    }
+    match functions.as_slice() {
+        [function] => Ok(function.clone()),
+        several => Err(format!("it is made of {} PCI functions; {ONE}", several.len())),
+    }
+}
+
+/// The nearest PCI function, from a device upwards.
+fn pci_of(node: &Node, device: &DevicePath) -> Option<DevicePath> {
+    let mut at = device.clone();
+    loop {
+        if matches!(node.subsystem(&at), Ok(Some(subsystem)) if subsystem.name == "pci") {
+            return Some(at);
+        }
+        at = node.parent(&at)?;
+    }
+}
+
+/// What the file says of a unit whose pool has these nodes.
+///
+/// # Errors
+/// As [`function_of`].
+pub(crate) fn of_unit(node: &Node, unit: &UnitRecord, shared_nodes: &[GrantedNode]) -> Result<String, String> {
+    let function = function_of(node, &unit.backing)?;
+    let nodes: Vec<_> = unit.nodes.iter().chain(shared_nodes).collect();
+    Ok(text(node, &function, &nodes))
+}
+
+/// What the file says of a function that is handed out together with these nodes.
+fn text(node: &Node, function: &DevicePath, nodes: &[&GrantedNode]) -> String {
+    let info = Info {
+        r#type: "pci",
+        version: VERSION,
+        pci: Pci {
+            pci_address: function.name(),
+            vhost_net: nodes
+                .iter()
+                .any(|granted| granted.node.path == VHOST_NET)
+                .then_some(VHOST_NET),
+            rdma_device: rdma_device(node, function),
+            pf_pci_address: node.link(function, "physfn").ok(),
+        },
+    };
+    // Plain structs of text always become JSON.
+    serde_json::to_string(&info).unwrap_or_default()
+}
+
+/// The RDMA device of a function. Several, as some functions with two ports have, cannot be told by one name.
+fn rdma_device(node: &Node, function: &DevicePath) -> Option<String> {
+    match node.entries(function, "infiniband").ok()?.as_slice() {
+        [one] => Some(one.clone()),
+        _ => None,
+    }
+}
+
+/// How each file's name ends.
+const SUFFIX: &str = "-device.json";
+
+/// The file's name, as whoever reads it makes it of the same two.
+pub(crate) fn file_name(resource: &ResourceName, id: &str) -> String {
+    let plain = |text: &str| text.replace('/', "-");
+    format!("{}-{}{SUFFIX}", plain(resource.as_str()), plain(id))
+}
+
+/// The longest name of a file that Linux takes, in bytes (`NAME_MAX`).
+const LONGEST_NAME: usize = 255;
+
+/// What is wrong with the name of an id's file, if anything.
+pub(crate) fn name_problem(resource: &ResourceName, id: &str) -> Option<String> {
+    let long = file_name(resource, id).len();
+    (long > LONGEST_NAME).then(|| {
+        format!(
+            "its file (containers, device-info) would have a name of {long} bytes, more than the {LONGEST_NAME} that there can be; \
+             use a shorter resource name or id"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,448 @@
+//! What one plugin may see of one node: the policy's selectors held against the kernel's device tree.
+
+mod explain;
+mod files;
+mod heard;
+mod here;
+mod mounts;
+mod reach;
+mod said;
+mod told;
+mod vfio;
+
+use crate::inventory::UnitRecord;
+use crate::status::Board;
+use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
+use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
+use devgate_types::{NodeKind, NodeNumber};
+pub use explain::{SelectorAnswer, Sight};
+pub(crate) use files::FileRefused;
+pub(crate) use heard::Heard;
+pub use heard::Line;
+pub use here::{FileMatch, HostNodeMatch};
+pub use mounts::{GrantedMount, MountDenied};
+use said::Said;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use told::Told;
+
+/// Buses on which a driver puts parts of one device: the ports of a USB adapter, those of a UART's driver, and what a virtio
+/// function is. The interfaces of a USB device, which are on the bus of the devices, are parts as well.
+const PARTS: [&str; 3] = ["serial-base", "usb-serial", "virtio"];
+
+/// `/dev/null`, which every kernel lists in `/sys/dev/char`.
+const NULL: NodeNumber = NodeNumber {
+    kind: NodeKind::Character,
+    major: 1,
+    minor: 3,
+};
+
+/// A plugin's policy on a node. Decides, and remembers nothing that it decides by: the tree may change between two questions.
+#[derive(Clone)]
+pub struct Grants {
+    pub(crate) node: Node,
+    pub(crate) policy: Arc<PluginPolicy>,
+    pub(crate) told: Told,
+    pub(crate) said: Said,
+    /// Where lines go besides the log, if anywhere.
+    pub(crate) heard: Option<Heard>,
+    /// Where refusals are counted.
+    pub(crate) board: Arc<Board>,
+}
+
+/// A node that may be given to containers, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedNode {
+    /// Which node.
+    pub node: DeviceNode,
+    /// How it may be given.
+    pub grant: NodeGrant,
+    /// The kernel device that it belongs to, where there is one.
+    pub owner: Option<DevicePath>,
+    /// The iommu group that it opens, for a node of vfio: every function of the group must then back the id that has it.
+    pub group: Option<String>,
+}
+
+impl GrantedNode {
+    /// Whether judging it reads more of the node than the node itself: who uses a disk, what is in an iommu group.
+    pub(crate) fn is_slow_to_judge(&self) -> bool {
+        let nvme = self
+            .owner
+            .as_ref()
+            .is_some_and(|owner| owner.location().contains("/nvme"));
+        self.node.number.kind == NodeKind::Block || self.group.is_some() || nvme
+    }
+}
+
+/// A device that selectors match by themselves, for people.
+#[derive(Debug, Clone)]
+pub struct Match {
+    /// The device.
+    pub device: DevicePath,
+    /// The subsystem that it was found in.
+    pub subsystem: String,
+    /// Whether it may back what is offered, or only be looked at.
+    pub usage: Use,
+    /// The nodes that come with it.
+    pub nodes: Vec<GrantedNode>,
+    /// Nodes that the policy offers and the host does not give, and why.
+    pub withheld: Vec<Withheld>,
+}
+
+/// A node that the policy offers and the host does not give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// Its path, or the name of the device that it belongs to.
+    pub what: String,
+    /// Why; escaped.
+    pub why: String,
+}
+
+impl Grants {
+    /// What `policy` grants on `node`.
+    #[must_use]
+    pub fn new(node: Node, policy: Arc<PluginPolicy>) -> Self {
+        Self {
+            node,
+            policy,
+            told: Told::default(),
+            said: Said::default(),
+            heard: None,
+            board: Arc::default(),
+        }
+    }
+
+    /// The same, with refusals counted there.
+    pub(crate) fn noting(mut self, board: Arc<Board>) -> Self {
+        self.board = board;
+        self
+    }
+
+    /// The selectors that cover a device: those that match it, or the nearest ancestor that they reach down from.
+    ///
+    /// Descent stops at any device of a bus: a function behind a granted bridge or a device behind a granted hub must
+    /// match by itself. What a driver puts between a device and its nodes is a part of it, not a device behind it.
+    pub(crate) fn covering(&self, device: &DevicePath) -> Vec<&Selector> {
+        self.reach(device).map(|(_, covering)| covering).unwrap_or_default()
+    }
+
+    /// The device that covering selectors match: this one, or the one that they reach down from; and those selectors.
+    fn reach(&self, device: &DevicePath) -> Option<(DevicePath, Vec<&Selector>)> {
+        let mut at = device.clone();
+        loop {
+            let facts = Facts::new(&self.node, &at);
+            let matching: Vec<_> = self.policy.hardware.iter().filter(|s| s.matches(&facts)).collect();
+            if !matching.is_empty() {
+                return Some((at, matching));
+            }
+            if facts.is_bus() && !self.is_part(&at, facts.subsystem()) {
+                return None;
+            }
+            at = self.node.parent(&at)?;
+        }
+    }
+
+    /// Whether a device of a bus is a part of the one above it rather than another one.
+    fn is_part(&self, device: &DevicePath, bus: &str) -> bool {
+        PARTS.contains(&bus) || self.node.devtype(device).as_deref() == Some("usb_interface")
+    }
+
+    /// Whether the plugin may hold this device, and what for.
+    pub(crate) fn usage(&self, device: &DevicePath) -> Option<Use> {
+        let covering = self.covering(device);
+        if covering.iter().any(|s| s.usage == Use::Offer) {
+            return Some(Use::Offer);
+        }
+        (!covering.is_empty()).then_some(Use::Read)
+    }
+
+    /// All granted devices of a subsystem, sorted by location.
+    pub(crate) fn devices(&self, subsystem: &str) -> Result<Vec<DevicePath>, ReadError> {
+        let mut devices = self.node.devices(subsystem)?;
+        devices.retain(|device| self.usage(device).is_some());
+        Ok(devices)
+    }
+
+    /// The attributes that the policy lets be written.
+    pub fn controls(&self) -> impl Iterator<Item = &str> {
+        self.policy.control.iter().map(|control| control.attribute.as_str())
+    }
+
+    /// The sources of the mounts that the policy names and the host looks at.
+    pub fn mount_sources(&self) -> impl Iterator<Item = &str> {
+        let looked_at = self.policy.containers.mounts().filter(|mount| !mount.unchecked);
+        looked_at.map(|mount| mount.source.as_str())
+    }
+
+    /// The devices beneath `device`, at any depth, as far as descent goes.
+    ///
+    /// # Errors
+    /// When the device tree cannot be read.
+    pub fn beneath(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
+        let mut found = Vec::new();
+        let mut open = vec![device.clone()];
+        while let Some(at) = open.pop() {
+            for child in self.node.child_devices(&at)? {
+                if self.usage(&child).is_some() {
+                    open.push(child.clone());
+                    found.push(child);
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// The nodes of a device and of those beneath it that the policy offers; with each that it offers and the host
+    /// withholds, and why.
+    pub(crate) fn nodes(&self, device: &DevicePath) -> Result<(Vec<GrantedNode>, Vec<Withheld>), ReadError> {
+        let (mut granted, mut withheld) = (Vec::new(), Vec::new());
+        for owner in std::iter::once(device.clone()).chain(self.beneath(device)?) {
+            // The kernel names a node that is not there, or is another one: said, so that it can be explained.
+            let wrong = |error: ReadError| Withheld {
+                what: owner.name().to_owned(),
+                why: error.to_string(),
+            };
+            let mut found = Vec::new();
+            match self.offered_group(&owner) {
+                Ok(Some((group, grant))) => found.push((group.node, grant, group.device)),
+                Ok(None) => {}
+                Err(error) => withheld.push(wrong(error)),
+            }
+            if let Some(grant) = self.offer_for(&owner) {
+                match self.node.own_node(&owner) {
+                    Ok(Some(node)) => found.push((node, grant, Some(owner))),
+                    Ok(None) => {}
+                    Err(error) => withheld.push(wrong(error)),
+                }
+            }
+            for (node, grant, owner) in found {
+                let path = node.path.clone();
+                match self.grant(node, grant, owner) {
+                    Ok(node) => granted.push(node),
+                    Err(why) => withheld.push(Withheld { what: path, why }),
+                }
+            }
+        }
+        granted.sort_by(|a, b| a.node.cmp(&b.node));
+        // Functions of one group have one node for all.
+        granted.dedup_by(|a, b| a.node == b.node);
+        Ok((granted, withheld))
+    }
+
+    /// A node that the policy offers, unless the host does not give it away.
+    fn grant(&self, node: DeviceNode, grant: NodeGrant, owner: Option<DevicePath>) -> Result<GrantedNode, String> {
+        if let Some(why) = self.refusal(&node, owner.as_ref()) {
+            return Err(why);
+        }
+        let group = self.group_of(&node, owner.as_ref())?;
+        Ok(GrantedNode {
+            node,
+            grant,
+            owner,
+            group,
+        })
+    }
+
+    /// How the node that belongs to `owner` may be given, if a covering selector offers it.
+    fn offer_for(&self, owner: &DevicePath) -> Option<NodeGrant> {
+        let subsystem = self.node.subsystem(owner).ok()??;
+        let offers = self.covering(owner).into_iter().filter(|s| s.usage == Use::Offer);
+        offers
+            .filter_map(|s| s.node_offer(&subsystem.name, owner.name()))
+            .reduce(least)
+    }
+
+    /// A node by its path, as the policy's `host-nodes` list it. The error is for the component.
+    pub(crate) fn node_at(&self, path: &str) -> Result<GrantedNode, NodeDenied> {
+        let grant = self.policy.host_nodes.grant(path).ok_or(NodeDenied::NotGranted)?;
+        let node = self.node.node_at(path).map_err(NodeDenied::Read)?;
+        let owner = self.node.owner_of(node.number);
+        // Where a selector offers it as well, neither the order of questions nor the wider grant decides.
+        let offered = owner.as_ref().and_then(|owner| self.offer_for(owner));
+        let grant = match offered {
+            Some(offered) => least(offered, grant),
+            None => grant,
+        };
+        self.grant(node, grant, owner).map_err(NodeDenied::Refused)
+    }
+
+    /// What is wrong with giving a node away at this moment, if anything. A disk that was idle when it was enumerated may
+    /// have been mounted since.
+    pub(crate) fn problem_now(&self, granted: &GrantedNode) -> Option<String> {
+        if let Err(changed) = self.node.check_node(&granted.node) {
+            return Some(format!("node {} {changed}", granted.node.path));
+        }
+        self.in_use(&granted.node, granted.owner.as_ref())
+    }
+
+    /// Why the policy does not offer a unit's hardware any more, if so: a driver or an attribute that a selector states may be
+    /// another by now.
+    pub(crate) fn no_longer_offered(&self, unit: &UnitRecord) -> Option<String> {
+        let lost = |device: &&DevicePath| self.usage(device) != Some(Use::Offer);
+        if let Some(device) = unit.backing.iter().find(lost) {
+            return Some(format!(
+                "device {} is not offered by the policy any more",
+                device.name()
+            ));
+        }
+        let granted = |node: &&GrantedNode| {
+            let by_path = || self.policy.host_nodes.grant(&node.node.path).is_some();
+            let offered = node.owner.as_ref().is_some_and(|owner| self.offer_for(owner).is_some());
+            offered || node.group.is_some() || by_path()
+        };
+        let lost = unit.nodes.iter().find(|node| !granted(node));
+        let lost = lost.map(|node| format!("node {} is not offered by the policy any more", node.node.path));
+        lost.or_else(|| {
+            unit.nodes
+                .iter()
+                .find_map(|node| self.refusal(&node.node, node.owner.as_ref()))
+        })
+        .or_else(|| self.group_problem(&unit.nodes, &unit.backing))
+    }
+
+    /// Why the host does not give a node away whatever the policy offers.
+    fn refusal(&self, node: &DeviceNode, owner: Option<&DevicePath>) -> Option<String> {
+        let owner = owner.cloned().or_else(|| self.node.owner_of(node.number));
+        let subsystem = owner.as_ref().and_then(|o| self.node.subsystem(o).ok().flatten());
+        let class = subsystem.as_ref().map(|s| s.name.as_str());
+        let danger = dangerous_node(class, owner.as_ref().map(DevicePath::name), node.number);
+        if let Some(danger) = danger.filter(|danger| !self.policy.accepts(danger)) {
+            return Some(format!(
+                "{} ({}) is dangerous to give away: it {}, and needs \"dangerous: [{}]\" in the policy",
+                node.path, node.number, danger.why, danger.key
+            ));
+        }
+        if owner.is_none() && !self.node.is_recorded() && self.node.owner_of(NULL).is_none() {
+            let path = &node.path;
+            return Some(format!(
+                "{path}: cannot tell what it is: the node's /sys/dev is not there to look it up"
+            ));
+        }
+        self.in_use(node, owner.as_ref())
+    }
+
+    /// Why a disk that the node reaches is not idle.
+    fn in_use(&self, node: &DeviceNode, owner: Option<&DevicePath>) -> Option<String> {
+        let used = match (node.number.kind, owner) {
+            (NodeKind::Block, _) => self.node.block_in_use(node.number),
+            (NodeKind::Character, Some(owner)) => self.node.nvme_in_use(owner),
+            (NodeKind::Character, None) => Ok(None),
+        };
+        match used {
+            Ok(None) => None,
+            Ok(Some(why)) => Some(format!("{} is in use by this node: {why}", node.path)),
+            Err(error) => Some(format!("{}: cannot tell whether it is in use: {error}", node.path)),
+        }
+    }
+
+    /// Every device that a selector matches by itself, for people: what the grants mean here.
+    ///
+    /// # Errors
+    /// When the device tree cannot be read at all.
+    pub fn matches(&self) -> Result<Vec<Match>, ReadError> {
+        let mut found = Vec::new();
+        let subsystems: BTreeSet<_> = self.policy.hardware.iter().map(|s| s.subsystem.as_str()).collect();
+        for subsystem in subsystems {
+            for device in self.node.devices(subsystem)? {
+                let facts = Facts::new(&self.node, &device);
+                let usage: BTreeSet<bool> = self
+                    .policy
+                    .hardware
+                    .iter()
+                    .filter(|s| s.matches(&facts))
+                    .map(|s| s.usage == Use::Offer)
+                    .collect();
+                if usage.is_empty() {
+                    continue;
+                }
+                let usage = if usage.contains(&true) { Use::Offer } else { Use::Read };
+                let (nodes, withheld) = self.nodes(&device)?;
+                found.push(Match {
+                    device,
+                    subsystem: subsystem.to_owned(),
+                    usage,
+                    nodes,
+                    withheld,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many devices the selectors match here: what limits scale with, and whether there is anything to do at all.
+    pub(crate) fn matched(&self) -> Result<usize, ReadError> {
+        let subsystems: BTreeSet<_> = self.policy.hardware.iter().map(|s| s.subsystem.as_str()).collect();
+        let matches = |device: &DevicePath| {
+            let facts = Facts::new(&self.node, device);
+            self.policy.hardware.iter().any(|s| s.matches(&facts))
+        };
+        let of = |subsystem: &str| Ok(self.node.devices(subsystem)?.iter().filter(|d| matches(d)).count());
+        subsystems.into_iter().map(of).sum()
+    }
+}
+
+/// Why a component does not get a node that it named.
+pub(crate) enum NodeDenied {
+    NotGranted,
+    Refused(String),
+    Read(ReadError),
+}
+
+/// The lesser of two grants of one node: exclusive rather than shared, what both allow, and in the place that both name.
+pub(crate) fn least(a: NodeGrant, b: NodeGrant) -> NodeGrant {
+    NodeGrant {
+        shared: a.shared && b.shared,
+        access: a.access.both(b.access).unwrap_or(a.access),
+        container_path: a.container_path.filter(|path| b.container_path.as_ref() == Some(path)),
+    }
+}
+
+/// A device as selectors look at it: each fact is read when it is asked for, and once.
+struct Facts<'a> {
+    node: &'a Node,
+    device: &'a DevicePath,
+    subsystem: OnceCell<(String, bool)>,
+}
+
+impl<'a> Facts<'a> {
+    fn new(node: &'a Node, device: &'a DevicePath) -> Self {
+        Self {
+            node,
+            device,
+            subsystem: OnceCell::new(),
+        }
+    }
+
+    fn subsystem_and_bus(&self) -> &(String, bool) {
+        self.subsystem.get_or_init(|| match self.node.subsystem(self.device) {
+            Ok(Some(subsystem)) => (subsystem.name, subsystem.is_bus),
+            Ok(None) | Err(_) => (String::new(), false),
+        })
+    }
+
+    fn is_bus(&self) -> bool {
+        self.subsystem_and_bus().1
+    }
+}
+
+impl DeviceFacts for Facts<'_> {
+    fn subsystem(&self) -> &str {
+        &self.subsystem_and_bus().0
+    }
+
+    fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    fn driver(&self) -> Option<String> {
+        self.node.driver(self.device)
+    }
+
+    fn attribute(&self, path: &str) -> Option<String> {
+        devgate_policy::attribute_rule(path).ok()?;
+        let bytes = self.node.attribute(self.device, path, 4096).ok()?;
+        Some(String::from_utf8(bytes).ok()?.trim_end().to_owned())
+    }
+}

@@ -1,0 +1,246 @@
+//! One unit's health over time: what the component says, held for as long as the policy asks before it counts.
+
+use crate::ailments::Ailment;
+use crate::status::{Settling, When};
+use devgate_policy::Health;
+use devgate_types::{GuestText, Verdict};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What is known about one unit.
+#[derive(Debug, Clone)]
+pub(crate) struct UnitHealth {
+    state: State,
+    /// A change that has not lasted long enough yet, and since when it is seen.
+    pending: Option<(State, Instant)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Healthy,
+    Unhealthy(Arc<str>, When),
+}
+
+impl UnitHealth {
+    /// The state after a first verdict. Nobody hands out what nobody has found healthy; and what was unhealthy when it was seen
+    /// last, by this host or before it was restarted, recovers as if it had been seen all the time.
+    pub(crate) fn first(verdict: &Verdict, known: Option<&Ailment>, policy: &Health, now: Instant) -> Self {
+        if let Some(ailment) = known {
+            let mut health = Self {
+                state: State::Unhealthy(ailment.reason.as_str().into(), ailment.since),
+                pending: None,
+            };
+            health.update(verdict, policy, now);
+            return health;
+        }
+        let state = match verdict {
+            Verdict::Healthy => State::Healthy,
+            Verdict::Unhealthy(reason) => State::unhealthy(reason),
+            Verdict::Unknown(reason) => State::unhealthy(&format!("not found healthy yet: {reason}")),
+        };
+        Self { state, pending: None }
+    }
+
+    /// The state after another verdict. `unknown` changes nothing.
+    pub(crate) fn update(&mut self, verdict: &Verdict, policy: &Health, now: Instant) {
+        let new = match verdict {
+            Verdict::Healthy => State::Healthy,
+            Verdict::Unhealthy(reason) => State::unhealthy(reason),
+            Verdict::Unknown(_) => {
+                // That it is well was not seen to last. What was found wrong with it stands until it is found well.
+                if matches!(self.pending, Some((State::Healthy, _))) {
+                    self.pending = None;
+                }
+                return;
+            }
+        };
+        if std::mem::discriminant(&new) == std::mem::discriminant(&self.state) {
+            // The same state; only the reason may be another.
+            if let (State::Unhealthy(reason, _), State::Unhealthy(new, _)) = (&mut self.state, new) {
+                *reason = new;
+            }
+            self.pending = None;
+            return;
+        }
+        let since = match &self.pending {
+            Some((_, since)) => *since,
+            None => now,
+        };
+        let needed = if new == State::Healthy {
+            policy.healthy_after
+        } else {
+            policy.unhealthy_after
+        };
+        if now.duration_since(since) >= needed {
+            self.state = new;
+            self.pending = None;
+        } else {
+            self.pending = Some((new, since));
+        }
+    }
+
+    /// Where it is on its way to, if it is between healthy and not.
+    pub(crate) fn settling(&self) -> Option<Settling> {
+        self.pending.as_ref()?;
+        Some(match self.state {
+            State::Healthy => Settling::Suspect,
+            State::Unhealthy(..) => Settling::Recovering,
+        })
+    }
+
+    /// Why it counts as unhealthy, if it does, and since when.
+    pub(crate) fn ailment(&self) -> Option<(&str, When)> {
+        match &self.state {
+            State::Healthy => None,
+            State::Unhealthy(reason, since) => Some((reason, *since)),
+        }
+    }
+
+    /// Why it may not be handed out, if so; escaped.
+    pub(crate) fn unhealthy(&self) -> Option<Arc<str>> {
+        match &self.state {
+            State::Healthy => None,
+            State::Unhealthy(reason, _) => Some(Arc::clone(reason)),
+        }
+    }
+}
+
+impl State {
+    fn unhealthy(reason: &str) -> Self {
+        let reason = if reason.is_empty() { "no reason given" } else { reason };
+        Self::Unhealthy(GuestText::new(reason).as_str().into(), When::now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn policy(unhealthy: u64, healthy: u64) -> Health {
+        Health {
+            unhealthy_after: Duration::from_secs(unhealthy),
+            healthy_after: Duration::from_secs(healthy),
+            ..Health::default()
+        }
+    }
+
+    fn first(verdict: &Verdict) -> UnitHealth {
+        UnitHealth::first(verdict, None, &Health::default(), Instant::now())
+    }
+
+    fn bad() -> Verdict {
+        Verdict::Unhealthy("too\nhot".into())
+    }
+
+    #[test]
+    fn a_change_counts_at_once_unless_the_policy_asks_for_more() {
+        let now = Instant::now();
+        let mut health = first(&Verdict::Healthy);
+        health.update(&bad(), &policy(0, 0), now);
+        assert_eq!(health.unhealthy().as_deref(), Some("too\\nhot"));
+        health.update(&Verdict::Healthy, &policy(0, 0), now);
+        assert_eq!(health.unhealthy(), None);
+    }
+
+    #[test]
+    fn a_change_must_last_as_long_as_the_policy_says() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut health = first(&Verdict::Healthy);
+        health.update(&bad(), &policy(2, 30), at(0));
+        health.update(&bad(), &policy(2, 30), at(1));
+        assert_eq!(health.unhealthy(), None);
+        health.update(&Verdict::Healthy, &policy(2, 30), at(1));
+        health.update(&bad(), &policy(2, 30), at(3));
+        assert_eq!(health.unhealthy(), None, "a flap starts the time anew");
+        health.update(&bad(), &policy(2, 30), at(5));
+        assert!(health.unhealthy().is_some());
+        health.update(&Verdict::Healthy, &policy(2, 30), at(6));
+        health.update(&Verdict::Healthy, &policy(2, 30), at(35));
+        assert!(health.unhealthy().is_some());
+        health.update(&Verdict::Healthy, &policy(2, 30), at(36));
+        assert_eq!(health.unhealthy(), None);
+    }
+
+    #[test]
+    fn unknown_takes_nothing_away_and_gives_nothing() {
+        let now = Instant::now();
+        let unknown = Verdict::Unknown("no answer".into());
+        let mut health = first(&Verdict::Healthy);
+        health.update(&unknown, &policy(0, 0), now);
+        assert_eq!(health.unhealthy(), None);
+        let mut health = first(&unknown);
+        assert_eq!(health.unhealthy().as_deref(), Some("not found healthy yet: no answer"));
+        health.update(&unknown, &policy(0, 0), now);
+        assert!(health.unhealthy().is_some());
+        health.update(&Verdict::Healthy, &policy(0, 0), now);
+        assert_eq!(health.unhealthy(), None);
+    }
+
+    #[test]
+    fn what_was_unhealthy_before_recovers_only_as_long_as_the_policy_asks() {
+        let now = Instant::now();
+        let then = When(std::time::UNIX_EPOCH);
+        let known = Ailment {
+            reason: "too hot".into(),
+            since: then,
+            boot: None,
+        };
+        let after =
+            |verdict: &Verdict, healthy: u64| UnitHealth::first(verdict, Some(&known), &policy(0, healthy), now);
+        let reason = "too hot";
+        let unknown = Verdict::Unknown("no answer".into());
+        assert_eq!(
+            after(&unknown, 0).ailment(),
+            Some((reason, then)),
+            "nothing was found out"
+        );
+        let mut health = after(&Verdict::Healthy, 30);
+        assert_eq!(
+            (health.settling(), health.ailment()),
+            (Some(Settling::Recovering), Some((reason, then)))
+        );
+        health.update(&Verdict::Healthy, &policy(0, 30), now + Duration::from_secs(30));
+        assert_eq!((health.settling(), health.ailment()), (None, None));
+        assert_eq!(after(&Verdict::Healthy, 0).ailment(), None, "found healthy is evidence");
+        let worse = after(&bad(), 0);
+        assert_eq!(worse.unhealthy().as_deref(), Some("too\\nhot"));
+        assert_eq!(worse.ailment().map(|(_, since)| since), Some(then), "ill all the time");
+    }
+
+    #[test]
+    fn what_has_not_lasted_is_suspect_or_recovering() {
+        let now = Instant::now();
+        let mut health = first(&Verdict::Healthy);
+        assert_eq!(health.settling(), None);
+        health.update(&bad(), &policy(2, 2), now);
+        assert_eq!(health.settling(), Some(Settling::Suspect));
+        health.update(&bad(), &policy(2, 2), now + Duration::from_secs(2));
+        assert_eq!(health.settling(), None);
+        health.update(&Verdict::Healthy, &policy(2, 2), now + Duration::from_secs(3));
+        assert_eq!(health.settling(), Some(Settling::Recovering));
+    }
+
+    #[test]
+    fn not_knowing_in_between_does_not_save_what_is_found_unhealthy() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let unknown = Verdict::Unknown("no answer".into());
+        let mut health = first(&Verdict::Healthy);
+        for second in 0..3 {
+            let verdict = if second == 1 { unknown.clone() } else { bad() };
+            health.update(&verdict, &policy(2, 2), at(second));
+        }
+        assert!(health.unhealthy().is_some());
+        for (second, verdict) in [
+            (3, Verdict::Healthy),
+            (4, unknown),
+            (5, Verdict::Healthy),
+            (6, Verdict::Healthy),
+        ] {
+            health.update(&verdict, &policy(2, 2), at(second));
+            assert!(health.unhealthy().is_some(), "that it is well must be seen to last");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! What a plugin has: the answer of `enumerate` after the gate, as records that own what they name.
+
+mod gate;
+mod unread;
+mod values;
+
+use crate::call::CallHost;
+use crate::calls;
+use crate::claims::{Claim, MOST_PART_NODES, Part, Role};
+use crate::component::Component;
+use crate::grants::GrantedNode;
+use crate::memory::Memory;
+use devgate_node::DevicePath;
+use devgate_policy::{Origin, PluginPolicy, Use};
+use devgate_types::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+/// The most properties of a unit, and the most bytes of a property's name, as `wit/types.wit` says.
+const MOST_PROPERTIES: usize = 32;
+const PROPERTY_NAME_BYTES: usize = 128;
+/// The most devices of a plugin, replicas counted. Far more than the kubelet takes in one message of 4 MiB, and few enough
+/// to be held several times over.
+const MOST_DEVICES: usize = 100_000;
+
+/// One unit that passed the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnitRecord {
+    pub(crate) id: UnitId,
+    pub(crate) backing: Vec<DevicePath>,
+    pub(crate) nodes: Vec<GrantedNode>,
+    /// The places of the hardware that is its alone, with what its nodes reach besides.
+    pub(crate) pieces: Vec<DevicePath>,
+    pub(crate) properties: Vec<(String, String)>,
+    /// The values that stand for it, and may stand for no other.
+    pub(crate) values: Vec<String>,
+    pub(crate) numa_nodes: BTreeSet<u32>,
+}
+
+impl UnitRecord {
+    /// All that it is made of: what its component says, and what its own nodes belong to.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &DevicePath> {
+        let owners = self.nodes.iter().filter(|node| !node.grant.shared);
+        self.backing.iter().chain(owners.filter_map(|node| node.owner.as_ref()))
+    }
+}
+
+/// One resource's units, sorted by id, and the nodes that each allocation hands out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PoolRecord {
+    /// The component's own name of the resource; nothing where it lists no such pool any more.
+    pub(crate) asked: Option<ResourceName>,
+    pub(crate) units: Vec<Arc<UnitRecord>>,
+    pub(crate) shared_nodes: Vec<GrantedNode>,
+}
+
+/// A unit that the policy's `only` or `except` leaves out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// The component's own name of its resource.
+    pub(crate) resource: ResourceName,
+    /// What it is made of.
+    pub(crate) backing: Vec<DevicePath>,
+    /// Its own nodes.
+    pub(crate) nodes: Vec<GrantedNode>,
+    /// The filter, or the first of `only` where none of them matches.
+    pub(crate) origin: Origin,
+}
+
+/// All of a plugin's resources.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Inventory {
+    /// By the name that they are offered under.
+    pub(crate) pools: BTreeMap<ResourceName, PoolRecord>,
+    /// Units that are there and not offered.
+    pub(crate) left: BTreeMap<UnitId, Left>,
+    /// Units that the policy does not offer any more, and why; listed because the component cannot describe them now.
+    pub(crate) withdrawn: BTreeMap<UnitId, Arc<str>>,
+    /// The kernel names of devices that the component cannot describe now.
+    pub(crate) unread: BTreeSet<String>,
+}
+
+/// A unit that a pod holds, and that the component does not list as it was handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Strayed {
+    /// What is different.
+    pub(crate) why: Arc<str>,
+    /// Whether the component lists a unit of this id at all; where not, it is no device of the node any more, but its pod's.
+    pub(crate) listed: bool,
+}
+
+/// A pool or a unit that the gate did not let through. The others are not affected.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rejection {
+    /// `resource vendor.com/gpu` or `id GPU-1 of vendor.com/gpu`, escaped.
+    pub what: String,
+    /// Why, and what to do where that is known; escaped.
+    pub why: String,
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+impl Inventory {
+    /// Asks a component for all that there is, and holds its answer against its grants.
+    pub(crate) fn ask(
+        component: &dyn Component,
+        host: Box<CallHost>,
+    ) -> Result<(Self, Vec<Rejection>), devgate_types::CallError> {
+        Self::ask_again(component, host, &Self::default())
+    }
+
+    /// The same where something is known already: what the component cannot describe now stays as it was.
+    pub(crate) fn ask_again(
+        component: &dyn Component,
+        host: Box<CallHost>,
+        before: &Self,
+    ) -> Result<(Self, Vec<Rejection>), devgate_types::CallError> {
+        let (pools, host) = calls::open(component.enumerate(host)?)?;
+        let numa = |device: &DevicePath| host.numa_node(device);
+        let (mut inventory, mut rejected) = Self::gate(host.policy(), &host, pools, &numa);
+        rejected.extend(inventory.keep_unread(before, &host));
+        Ok((inventory, rejected))
+    }
+
+    /// What the units need for themselves.
+    pub(crate) fn claims(&self, policy: &PluginPolicy, memory: &Memory) -> Vec<Claim> {
+        // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
+        let mut pools: Vec<_> = self.pools.iter().collect();
+        pools.sort_by_key(|(resource, _)| policy.resource_rank(resource));
+        let claim = |resource, pool, unit: &Arc<UnitRecord>| Claim {
+            remembered: memory.is_as_handed_out(resource, pool, unit, policy),
+            ..unit.claim(pool, policy)
+        };
+        pools
+            .into_iter()
+            .flat_map(|(resource, pool)| pool.units.iter().map(move |unit| claim(resource, pool, unit)))
+            .collect()
+    }
+
+    /// Takes a unit that a pod holds out of every pool but its own: it is what it was handed out as.
+    pub(crate) fn remove_elsewhere(&mut self, resource: &ResourceName, id: &UnitId) {
+        for (_, pool) in self.pools.iter_mut().filter(|(name, _)| *name != resource) {
+            pool.units.retain(|unit| unit.id != *id);
+        }
+    }
+
+    /// All units by id.
+    pub(crate) fn units(&self) -> impl Iterator<Item = &Arc<UnitRecord>> {
+        self.pools.values().flat_map(|pool| &pool.units)
+    }
+
+    /// The units that are something else than what was handed out, before the host started.
+    pub(crate) fn drifted(&self, policy: &PluginPolicy, memory: &Memory) -> HashMap<UnitId, Arc<str>> {
+        let mut drifted = HashMap::new();
+        for (resource, pool) in &self.pools {
+            for unit in &pool.units {
+                if let Some(why) = memory.drift(resource, pool, unit, policy) {
+                    drifted.insert(unit.id.clone(), why.into());
+                }
+            }
+        }
+        drifted
+    }
+
+    /// All units, to be looked up.
+    pub(crate) fn ids(&self) -> HashMap<&UnitId, &Arc<UnitRecord>> {
+        self.units().map(|unit| (&unit.id, unit)).collect()
+    }
+}
+
+impl PoolRecord {
+    /// The name that the component knows the resource by, which is offered as `offered`.
+    pub(crate) fn asked<'a>(&'a self, offered: &'a ResourceName) -> &'a ResourceName {
+        self.asked.as_ref().unwrap_or(offered)
+    }
+}
+
+impl Inventory {
+    /// The pool of a resource; where there is none now, one as it was before, without its units.
+    fn pool_like(&mut self, resource: &ResourceName, before: &PoolRecord) -> &mut PoolRecord {
+        self.pools.entry(resource.clone()).or_insert_with(|| PoolRecord {
+            asked: before.asked.clone(),
+            units: Vec::new(),
+            shared_nodes: before.shared_nodes.clone(),
+        })
+    }
+
+    /// Keeps a unit that a pod holds as it is. Returns what is different in what the component says now.
+    pub(crate) fn keep(
+        &mut self,
+        resource: &ResourceName,
+        before: &PoolRecord,
+        old: &Arc<UnitRecord>,
+    ) -> Option<Strayed> {
+        let pool = self.pool_like(resource, before);
+        let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
+        match found.ok().and_then(|n| pool.units.get_mut(n)) {
+            Some(new) if new.is_same_hardware(old) => {
+                // Its properties are those that its pod's environment was made of.
+                *new = Arc::clone(old);
+                None
+            }
+            Some(new) => {
+                *new = Arc::clone(old);
+                Some(Strayed {
+                    why: "its hardware is another than when it was handed out".into(),
+                    listed: true,
+                })
+            }
+            None => {
+                let at = pool.units.partition_point(|unit| unit.id < old.id);
+                pool.units.insert(at, Arc::clone(old));
+                Some(Strayed {
+                    why: "the component does not list it any more".into(),
+                    listed: false,
+                })
+            }
+        }
+    }
+}
+
+/// Looks up the NUMA node of a device.
+pub(crate) type Numa<'a> = dyn Fn(&DevicePath) -> Option<u32> + 'a;
+
+impl UnitRecord {
+    fn gate(host: &CallHost, unit: Unit, numa: &Numa<'_>) -> Result<Self, String> {
+        let id = UnitId::try_new(&unit.id).map_err(|e| e.problem().to_owned())?;
+        let backing = unit
+            .backing
+            .iter()
+            .map(|handle| backing(host, *handle))
+            .collect::<Result<BTreeSet<_>, _>>()?;
+        let nodes = unit
+            .nodes
+            .iter()
+            .map(|handle| held_node(host, *handle))
+            .collect::<Result<Vec<_>, _>>()?;
+        let numa_nodes = backing.iter().filter_map(numa).collect();
+        let (backing, nodes) = (backing.into_iter().collect::<Vec<_>>(), once_each(nodes));
+        if let Some(problem) = host.group_problem(&nodes, &backing) {
+            return Err(problem);
+        }
+        let pieces = pieces(host, &backing, &nodes)?;
+        let record = Self {
+            id,
+            backing,
+            nodes,
+            pieces,
+            properties: properties(unit.properties)?,
+            // Once it is known what it is offered as.
+            values: Vec::new(),
+            numa_nodes,
+        };
+        match record.part(host.policy()) {
+            Some(part) if part.len() > MOST_PART_NODES => Err(format!(
+                "is a part of a device (partitions) and has {} exclusive nodes; at most {MOST_PART_NODES}",
+                part.len()
+            )),
+            _ => Ok(record),
+        }
+    }
+
+    /// Whether it has the same nodes and is made of the same, however the policy lets them be given.
+    pub(crate) fn is_same_hardware(&self, other: &Self) -> bool {
+        let nodes = |unit: &Self| unit.nodes.iter().map(|node| node.node.clone()).collect::<Vec<_>>();
+        self.backing == other.backing && nodes(self) == nodes(other)
+    }
+
+    /// What it has for itself as a part of a device; none where the policy lets it be none.
+    fn part(&self, policy: &PluginPolicy) -> Option<Part<NodeNumber>> {
+        let partitions = policy.partitions.as_ref()?;
+        let own = self.nodes.iter().filter(|node| !node.grant.shared);
+        Part::new(own.map(|node| (node.node.number, Role::of(node, partitions))))
+    }
+
+    /// What it needs, its pool's shared nodes included.
+    pub(crate) fn claim(&self, pool: &PoolRecord, policy: &PluginPolicy) -> Claim {
+        let numbers = |shared: bool| {
+            let own = self.nodes.iter().filter(move |n| n.grant.shared == shared);
+            own.map(|n| n.node.number)
+        };
+        // The device that a node belongs to is part of the unit, whatever the component says that it is made of.
+        let owners = self
+            .nodes
+            .iter()
+            .filter(|n| !n.grant.shared)
+            .filter_map(|n| n.owner.clone());
+        let mut backing: Vec<_> = self.backing.iter().cloned().chain(owners).collect();
+        backing.sort();
+        backing.dedup();
+        Claim {
+            id: self.id.clone(),
+            exclusive: numbers(false).collect(),
+            shared: numbers(true)
+                .chain(pool.shared_nodes.iter().map(|n| n.node.number))
+                .collect(),
+            backing,
+            pieces: self.pieces.clone(),
+            values: self.values.clone(),
+            shares: policy.shares_hardware,
+            part: self.part(policy),
+            remembered: false,
+        }
+    }
+
+    /// The record as the contract passes it back to the component, with handles of that call.
+    pub(crate) fn lend(&self, host: &mut CallHost) -> Unit {
+        host.lends(&self.id, &self.backing);
+        Unit {
+            id: self.id.to_string(),
+            backing: self
+                .backing
+                .iter()
+                .map(|device| host.hold_device(device.clone()))
+                .collect(),
+            nodes: self.nodes.iter().map(|node| host.hold_node(node.clone())).collect(),
+            properties: self
+                .properties
+                .iter()
+                .map(|(name, value)| Property {
+                    name: name.clone(),
+                    value: value.clone(),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, String> {
+    let device = host
+        .held_device(handle)
+        .ok_or("a backing handle was never handed out in this call")?;
+    match host.usage(device) {
+        Some(Use::Offer) => Ok(device.clone()),
+        Some(Use::Read) => Err(format!(
+            "device {} is granted for reading only (hardware: use: offer would let it be offered)",
+            escape(device.name(), 80)
+        )),
+        None => Err(format!("device {} is not granted any more", escape(device.name(), 80))),
+    }
+}
+
+/// What it has for itself: the devices of its own nodes and what it is made of, with all that nodes of these reach. A device of which it
+/// has a shared node alone keeps no other node of the same hardware from others.
+fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Result<Vec<DevicePath>, String> {
+    let owners = |shared: bool| {
+        let those = nodes.iter().filter(move |node| node.grant.shared == shared);
+        those.filter_map(|node| node.owner.as_ref())
+    };
+    let shared: BTreeSet<_> = owners(true).collect();
+    let devices: BTreeSet<_> = backing
+        .iter()
+        .filter(|device| !shared.contains(device))
+        .chain(owners(false))
+        .collect();
+    let mut pieces = BTreeSet::new();
+    for device in devices {
+        pieces.insert(device.clone());
+        pieces.extend(host.pieces(device)?);
+    }
+    Ok(pieces.into_iter().collect())
+}
+
+fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, String> {
+    host.held_node(handle)
+        .cloned()
+        .ok_or_else(|| "a node handle was never handed out in this call".to_owned())
+}
+
+fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNode>, String> {
+    let nodes = handles
+        .iter()
+        .map(|handle| held_node(host, *handle))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(node) = nodes.iter().find(|node| node.group.is_some()) {
+        let path = &node.node.path;
+        return Err(format!(
+            "node {path} opens an iommu group: it belongs to the units that are made of it"
+        ));
+    }
+    match nodes.iter().find(|node| !node.grant.shared) {
+        Some(node) => Err(format!("node {} is not marked shared by the policy", node.node.path)),
+        None => Ok(once_each(nodes)),
+    }
+}
+
+fn once_each(mut nodes: Vec<GrantedNode>) -> Vec<GrantedNode> {
+    nodes.sort_by(|a, b| a.node.cmp(&b.node));
+    nodes.dedup_by(|a, b| a.node == b.node);
+    nodes
+}
+
+fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, String> {
+    if given.len() > MOST_PROPERTIES {
+        return Err(format!("has {} properties; at most {MOST_PROPERTIES}", given.len()));
+    }
+    let mut names = HashSet::new();
+    for property in &given {
+        if property.name.is_empty() || property.name.len() > PROPERTY_NAME_BYTES {
+            return Err(format!("a property's name must have 1 to {PROPERTY_NAME_BYTES} bytes"));
+        }
+        if !names.insert(property.name.as_str()) {
+            return Err(format!("property {} is listed twice", escape(&property.name, 80)));
+        }
+    }
+    Ok(given
+        .into_iter()
+        .map(|property| (property.name, property.value))
+        .collect())
+}

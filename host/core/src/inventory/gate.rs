@@ -1,0 +1,179 @@
+//! The gate of `enumerate`: which of a component's pools and units are let through, and where the policy puts them.
+
+use super::{Inventory, Left, MOST_DEVICES, Numa, PoolRecord, Rejection, UnitRecord, shared_nodes, unread, values};
+use crate::call::CallHost;
+use crate::device_info::name_problem;
+use crate::grants::GrantedNode;
+use crate::resource::replica_ids;
+use devgate_policy::{Placed, PluginPolicy, UnitFacts};
+use devgate_types::{Pool, ResourceName, UnitId, escape};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+impl Inventory {
+    /// Holds a component's answer against its grants. What passes is built from the handles' own objects; from the
+    /// component come only ids and properties.
+    pub(crate) fn gate(
+        policy: &PluginPolicy,
+        host: &CallHost,
+        pools: Vec<Pool>,
+        numa: &Numa<'_>,
+    ) -> (Self, Vec<Rejection>) {
+        let mut gate = Gate {
+            policy,
+            host,
+            numa,
+            inventory: Self::default(),
+            rejected: Vec::new(),
+            asked: HashSet::new(),
+            ids: HashSet::new(),
+        };
+        for pool in pools {
+            gate.inventory.unread.extend(unread::named(&pool.properties));
+            let what = format!("resource {}", escape(&pool.resource, 80));
+            if let Err(why) = gate.pool(pool) {
+                gate.rejected.push(Rejection { what, why });
+            }
+        }
+        for pool in gate.inventory.pools.values_mut() {
+            pool.units.sort_by(|a, b| a.id.cmp(&b.id));
+        }
+        (gate.inventory, gate.rejected)
+    }
+}
+
+struct Gate<'a> {
+    policy: &'a PluginPolicy,
+    host: &'a CallHost,
+    numa: &'a Numa<'a>,
+    inventory: Inventory,
+    rejected: Vec<Rejection>,
+    /// The component's own names of the pools so far.
+    asked: HashSet<ResourceName>,
+    /// The ids that are offered so far.
+    ids: HashSet<UnitId>,
+}
+
+impl Gate<'_> {
+    fn pool(&mut self, pool: Pool) -> Result<(), String> {
+        let asked = ResourceName::try_new(&pool.resource).map_err(|e| e.problem().to_owned())?;
+        if !self.policy.knows_resource(&asked) {
+            // It offers nothing: it is there for what cannot be described now.
+            if pool.units.is_empty() && unread::named(&pool.properties).next().is_some() {
+                return Ok(());
+            }
+            return Err("the policy does not grant this name (resources)".into());
+        }
+        if !self.asked.insert(asked.clone()) {
+            return Err("the same resource was listed before; one pool for each".into());
+        }
+        let shared_nodes = shared_nodes(self.host, &pool.shared_nodes)?;
+        // A pool that is empty in itself is offered so; one whose units all went elsewhere is not.
+        if pool.units.is_empty() && self.policy.grants_resource(&asked) {
+            self.pool_for(&asked, &asked, &shared_nodes)?;
+        }
+        for unit in pool.units {
+            let what = format!("id {} of {asked}", escape(&unit.id, 80));
+            let record = UnitRecord::gate(self.host, unit, self.numa);
+            if let Err(why) = record.and_then(|record| self.unit(record, &asked, &shared_nodes)) {
+                self.rejected.push(Rejection { what, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a unit where the policy wants it.
+    fn unit(&mut self, mut unit: UnitRecord, asked: &ResourceName, shared_nodes: &[GrantedNode]) -> Result<(), String> {
+        // Whatever the component says that it is made of: what its nodes belong to is part of it, and so is what is above.
+        let devices: Vec<Vec<_>> = unit
+            .devices()
+            .map(|device| device.location().split('/').collect())
+            .collect();
+        let facts = UnitFacts {
+            id: unit.id.as_str(),
+            resource: asked,
+            devices: &devices,
+            properties: &unit.properties,
+        };
+        let resource = match self.policy.place(&facts) {
+            Placed::Offered(resource) => resource,
+            Placed::Left(origin) => {
+                let left = Left {
+                    resource: asked.clone(),
+                    backing: unit.backing,
+                    nodes: unit.nodes,
+                    origin: origin.clone(),
+                };
+                self.inventory.left.insert(unit.id, left);
+                return Ok(());
+            }
+            Placed::NotGranted => {
+                return Err("no rename matches it, and its own name is not granted (resources, rename)".into());
+            }
+        };
+        self.fits(&unit)?;
+        if self.policy.containers.device_info() {
+            self.host.pci_function(&unit.backing)?;
+            let longest = replica_ids(&unit.id, self.policy.replicas).last();
+            if let Some(problem) = longest.and_then(|id| name_problem(&resource, &id)) {
+                return Err(problem);
+            }
+        }
+        if self.ids.contains(&unit.id) {
+            return Err("the same id was listed before; ids must be unique".into());
+        }
+        unit.values = values::of(self.policy, &resource, &unit);
+        let pool = self.pool_for(&resource, asked, shared_nodes)?;
+        let id = unit.id.clone();
+        pool.units.push(Arc::new(unit));
+        self.ids.insert(id);
+        Ok(())
+    }
+
+    /// The pool that is offered as `resource` and made of the component's `asked`.
+    fn pool_for(
+        &mut self,
+        resource: &ResourceName,
+        asked: &ResourceName,
+        shared_nodes: &[GrantedNode],
+    ) -> Result<&mut PoolRecord, String> {
+        let pool = self
+            .inventory
+            .pools
+            .entry(resource.clone())
+            .or_insert_with(|| PoolRecord {
+                asked: Some(asked.clone()),
+                units: Vec::new(),
+                shared_nodes: shared_nodes.to_vec(),
+            });
+        match &pool.asked {
+            Some(other) if other != asked => Err(format!(
+                "it would be offered as {resource}, which is made of the component's {other}"
+            )),
+            _ => Ok(pool),
+        }
+    }
+
+    /// Whether the kubelet can know the unit's replicas: by ids of at most 63 bytes, and not too many of them.
+    fn fits(&self, unit: &UnitRecord) -> Result<(), String> {
+        let replicas = self.policy.replicas;
+        let longest = replica_ids(&unit.id, replicas).last().map_or(0, |id| id.len());
+        if longest > UnitId::MAX_BYTES {
+            return Err(format!(
+                "with the number of a replica the id has {longest} bytes; at most {}",
+                UnitId::MAX_BYTES
+            ));
+        }
+        if self.ids.len() >= most_units(self.policy) {
+            return Err(format!(
+                "there are more than {MOST_DEVICES} devices, replicas counted (replicas)"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The most units of a plugin.
+pub(super) fn most_units(policy: &PluginPolicy) -> usize {
+    MOST_DEVICES / usize::try_from(policy.replicas.max(1)).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,75 @@
+//! Hardware that is there and that a component cannot describe now: a device that sleeps, or one that does not answer. A
+//! component remembers nothing between calls, so it can only name the device; what it was is in the host's record.
+
+use super::gate::most_units;
+use super::{Inventory, MOST_DEVICES, Rejection, UnitRecord};
+use crate::call::CallHost;
+use crate::claims::{Claim, Owner, Taken};
+use devgate_types::Property;
+use std::sync::Arc;
+
+/// The pool's property that names such devices, as `wit/types.wit` says.
+const UNREAD: &str = "devgate.unread";
+
+/// The kernel names of the devices that a pool's properties name.
+pub(super) fn named(properties: &[Property]) -> impl Iterator<Item = String> {
+    let values = properties.iter().filter(|property| property.name == UNREAD);
+    values.flat_map(|property| property.value.split_whitespace().map(str::to_owned))
+}
+
+impl Inventory {
+    /// Takes over units of `old` that are made of a device that the component cannot describe now, unless what it does
+    /// describe has their id or any of their hardware: then they are something else by now. Parts of a device may have it in
+    /// common with what is described (`partitions`).
+    ///
+    /// What the policy does not offer any more stays listed as well, and is not given: a driver or an attribute that a selector
+    /// states is another by now, as it is for hardware that has failed.
+    pub(crate) fn keep_unread(&mut self, old: &Self, host: &CallHost) -> Vec<Rejection> {
+        let mut rejected = Vec::new();
+        if self.unread.is_empty() {
+            return rejected;
+        }
+        let policy = host.policy();
+        let plugin = policy.name.as_str();
+        // What a plugin's units share with each other is no reason that one of them is still there.
+        let alone = |pool, unit: &Arc<UnitRecord>| Claim {
+            shared: Vec::new(),
+            shares: false,
+            ..unit.claim(pool, policy)
+        };
+        let claims = |pool| move |unit: &Arc<UnitRecord>| alone(pool, unit);
+        let new: Vec<Claim> = self
+            .pools
+            .values()
+            .flat_map(|pool| pool.units.iter().map(claims(pool)))
+            .collect();
+        let mut taken = Taken::default();
+        new.iter().for_each(|claim| taken.take(Owner { plugin, claim }));
+        let mut kept = Vec::new();
+        for (resource, pool) in &old.pools {
+            let named = |unit: &&Arc<UnitRecord>| unit.backing.iter().any(|device| self.unread.contains(device.name()));
+            let left = |unit: &&Arc<UnitRecord>| {
+                let claim = &alone(pool, unit);
+                taken.conflict(Owner { plugin, claim }).is_none()
+            };
+            let units = pool.units.iter().filter(named).filter(left);
+            kept.extend(units.map(|unit| (resource, pool, Arc::clone(unit))));
+        }
+        let most = most_units(host.policy());
+        for (resource, pool, unit) in kept {
+            if self.units().count() >= most {
+                let what = format!("id {} of {resource}", unit.id);
+                let why = format!("there are more than {MOST_DEVICES} devices, replicas counted (replicas)");
+                rejected.push(Rejection { what, why });
+                continue;
+            }
+            if let Some(why) = host.no_longer_offered(&unit) {
+                self.withdrawn.insert(unit.id.clone(), why.into());
+            }
+            let units = &mut self.pool_like(resource, pool).units;
+            let at = units.partition_point(|other| other.id < unit.id);
+            units.insert(at, unit);
+        }
+        rejected
+    }
+}

@@ -1,0 +1,335 @@
+//! The file, as whoever reads it sees it.
+
+use super::desk::Desk;
+use super::file::{FILE, HEADER, LOCK, TEMPORARY};
+use super::keeper::{Keeper, LEASE, RENEWED};
+use super::text::{self, MOST_BYTES, Section};
+use crate::status::Board;
+use devgate_policy::{Derived, Labels, PolicyFile};
+use devgate_types::PluginName;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// 2026-11-21T13:42:17Z.
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_268_537)
+}
+
+fn plugin(name: &str) -> PluginName {
+    PluginName::try_new(name).unwrap()
+}
+
+/// The rules of a policy's one plugin.
+fn rules(labels: &str) -> Labels {
+    let text = format!(
+        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  p:\n    component: {{file: p.wasm}}\n    resources: [a.com/x]\n    labels: {labels}\n"
+    );
+    let policy = devgate_policy::parse(&[PolicyFile {
+        name: "policy.yaml",
+        text: &text,
+    }]);
+    policy.unwrap().plugins[0].labels.clone()
+}
+
+fn derived(labels: &[(&str, &str)]) -> Derived {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    Derived {
+        labels: labels.iter().map(own).collect(),
+        missing: Vec::new(),
+    }
+}
+
+/// A desk at which plugin `a` is expected.
+fn desk() -> (Desk, Arc<Board>) {
+    let (desk, board) = (Desk::default(), Arc::<Board>::default());
+    desk.expects(
+        &plugin("a"),
+        &rules(r#"{a.com/x: "x", "a.com/of-{property.y}": "1"}"#),
+        &board,
+    );
+    (desk, board)
+}
+
+/// What a worker of Node Feature Discovery makes of a file, after `parseFeatureFile` and `parseDirectives` of its
+/// `source/local/local.go`: nothing of one that is too large.
+fn labels_in(text: &str, now: SystemTime) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    if text.len() > 65_536 {
+        return labels;
+    }
+    let mut expiry = now;
+    for line in text.split('\n').filter(|line| !line.is_empty()) {
+        if let Some(directive) = line.strip_prefix("# +") {
+            if let Some(time) = directive.strip_prefix("expiry-time=") {
+                expiry = humantime::parse_rfc3339(time.trim()).unwrap();
+            }
+        } else if !line.starts_with('#') && expiry >= now {
+            let (name, value) = line.split_once('=').unwrap_or((line, "true"));
+            labels.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    labels
+}
+
+fn on_disk(dir: &Path, now: SystemTime) -> Vec<String> {
+    let text = fs::read_to_string(dir.join(FILE)).unwrap_or_default();
+    let labels = labels_in(&text, now).into_iter();
+    labels.map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+#[test]
+fn what_plugins_tell_is_in_the_file_and_nothing_before() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("nfd/features.d");
+    let ((desk, board), mut keeper) = (desk(), Keeper::new(dir.clone()));
+    desk.expects(&plugin("b"), &rules("{b.com/y: z}"), &Arc::default());
+    assert!(keeper.turn(&desk.look(), now()));
+    assert!(!dir.join(FILE).exists(), "nothing is known yet");
+    desk.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-1", "1")]));
+    desk.tells(&plugin("c"), derived(&[("c.com/x", "nobody expects it")]));
+    keeper.turn(&desk.look(), now());
+    insta::assert_snapshot!(fs::read_to_string(dir.join(FILE)).unwrap(), @r"
+    # Written by devgate, and replaced when its labels change: the policy has them.
+    # plugin a
+    # +expiry-time=2026-11-21T13:57:17Z
+    a.com/of-1=1
+    a.com/x=x
+    ");
+    let mode = fs::metadata(dir.join(FILE)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o644);
+    let beside: Vec<_> = fs::read_dir(&dir).unwrap().map(|f| f.unwrap().file_name()).collect();
+    assert_eq!(beside.len(), 2, "nothing is left beside it but its lock: {beside:?}");
+    let mode = fs::metadata(dir.join(LOCK)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "whoever can open it can lock it");
+    assert_eq!(board.labels().0.labels.len(), 2);
+    assert_eq!(board.labels().1, None);
+    desk.tells(&plugin("a"), Derived::default());
+    keeper.turn(&desk.look(), now());
+    assert!(!dir.join(FILE).exists(), "and without labels it goes");
+}
+
+#[test]
+fn it_is_written_anew_when_something_changes_and_before_it_expires() {
+    let dir = tempfile::tempdir().unwrap();
+    let ((desk, _), mut keeper) = (desk(), Keeper::new(dir.path().to_owned()));
+    desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    let write = |keeper: &mut Keeper, at: SystemTime| {
+        keeper.turn(&desk.look(), at);
+        use std::os::unix::fs::MetadataExt;
+        let look = fs::metadata(dir.path().join(FILE)).unwrap();
+        (
+            look.ctime(),
+            look.ctime_nsec(),
+            fs::read_to_string(dir.path().join(FILE)).unwrap(),
+        )
+    };
+    let first = write(&mut keeper, now());
+    let most = LEASE - RENEWED;
+    assert_eq!(write(&mut keeper, now() + most), first);
+    let renewed = write(&mut keeper, now() + most + Duration::from_secs(1));
+    assert_ne!(renewed.2, first.2);
+    assert_eq!(on_disk(dir.path(), now() + most + LEASE), ["a.com/x=x"]);
+    // The clock was set back: nothing may stand for longer than it should.
+    assert_eq!(write(&mut keeper, now()).2, first.2);
+    assert!(on_disk(dir.path(), now() + LEASE + MINUTE).is_empty());
+    desk.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-2", "1")]));
+    assert_ne!(write(&mut keeper, now()).2, first.2);
+}
+
+#[test]
+fn a_successor_goes_on_from_what_was_there_until_it_knows_better() {
+    let dir = tempfile::tempdir().unwrap();
+    let ((old, _), mut keeper) = (desk(), Keeper::new(dir.path().to_owned()));
+    old.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-1", "1")]));
+    old.expects(&plugin("gone"), &rules("{g.com/y: z}"), &Arc::default());
+    old.tells(&plugin("gone"), derived(&[("g.com/y", "z")]));
+    keeper.turn(&old.look(), now());
+    drop(keeper);
+    assert_eq!(on_disk(dir.path(), now()).len(), 3, "nothing blinks");
+    // One rule is another, and one plugin is gone.
+    let (new, board) = (Desk::default(), Arc::<Board>::default());
+    new.expects(&plugin("a"), &rules("{a.com/x: x, a.com/new: y}"), &board);
+    let mut keeper = Keeper::new(dir.path().to_owned());
+    let later = now() + 5 * MINUTE;
+    keeper.turn(&new.look(), later);
+    assert_eq!(on_disk(dir.path(), later), ["a.com/x=x"]);
+    // As long as it would have stood.
+    keeper.turn(&new.look(), now() + LEASE - MINUTE);
+    assert_eq!(on_disk(dir.path(), now() + LEASE - MINUTE), ["a.com/x=x"]);
+    assert!(on_disk(dir.path(), now() + LEASE + MINUTE).is_empty());
+    keeper.turn(&new.look(), now() + LEASE + MINUTE);
+    assert!(!dir.path().join(FILE).exists());
+    new.tells(&plugin("a"), derived(&[("a.com/new", "y")]));
+    keeper.turn(&new.look(), later);
+    assert_eq!(on_disk(dir.path(), later), ["a.com/new=y"]);
+}
+
+#[test]
+fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let ((old, _), mut first) = (desk(), Keeper::new(dir.path().to_owned()));
+    old.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    first.turn(&old.look(), now());
+    let ((new, board), mut second) = (desk(), Keeper::new(dir.path().to_owned()));
+    new.tells(&plugin("a"), derived(&[("a.com/of-2", "1")]));
+    second.turn(&new.look(), now());
+    assert_eq!(on_disk(dir.path(), now()), ["a.com/x=x"]);
+    assert!(board.labels().1.unwrap().contains("another devgate keeps it"));
+    drop(first);
+    second.turn(&new.look(), now());
+    assert_eq!(on_disk(dir.path(), now()), ["a.com/of-2=1"]);
+    assert_eq!(board.labels().1, None);
+    // Without its lock the host is not the one that writes, until it has locked it again.
+    fs::remove_file(dir.path().join(LOCK)).unwrap();
+    let ((third, board), mut other) = (desk(), Keeper::new(dir.path().to_owned()));
+    third.tells(&plugin("a"), derived(&[("a.com/of-3", "1")]));
+    other.turn(&third.look(), now());
+    assert_eq!(board.labels().1, None);
+    new.tells(&plugin("a"), derived(&[("a.com/of-4", "1")]));
+    second.turn(&new.look(), now());
+    assert_eq!(on_disk(dir.path(), now()), ["a.com/of-3=1"]);
+}
+
+#[test]
+fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("features.d");
+    let ((desk, board), mut keeper) = (desk(), Keeper::new(dir.clone()));
+    desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    keeper.turn(&desk.look(), now());
+    for whole in [false, true] {
+        if whole {
+            fs::remove_dir_all(&dir).unwrap();
+        } else {
+            fs::remove_file(dir.join(FILE)).unwrap();
+            fs::write(dir.join(TEMPORARY), "of an earlier host").unwrap();
+        }
+        keeper.turn(&desk.look(), now());
+        assert_eq!(on_disk(&dir, now()), ["a.com/x=x"]);
+    }
+    fs::write(dir.join(FILE), "somebody=else\n").unwrap();
+    keeper.turn(&desk.look(), now());
+    assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap(), "somebody=else\n");
+    assert!(board.labels().1.unwrap().contains("devgate did not write it"));
+    // Nor is it removed by a host without labels.
+    let none = Desk::default().look();
+    assert!(!Keeper::new(dir.clone()).turn(&none, now()) && dir.join(FILE).exists());
+    fs::write(dir.join(FILE), format!("{HEADER}a.com/x=x\n")).unwrap();
+    drop(keeper);
+    assert!(!Keeper::new(dir.clone()).turn(&none, now()));
+    assert!(!dir.join(FILE).exists(), "what devgate wrote is");
+    fs::remove_dir(&dir).unwrap();
+    fs::write(&dir, "a file").unwrap();
+    let mut keeper = Keeper::new(dir.clone());
+    keeper.turn(&desk.look(), now());
+    assert!(board.labels().1.unwrap().contains("could not be written: "));
+    fs::remove_file(&dir).unwrap();
+    keeper.turn(&desk.look(), now());
+    assert_eq!((on_disk(&dir, now()).len(), board.labels().1), (1, None));
+    assert!(!Keeper::new(parent.path().join("none")).turn(&none, now()));
+    assert!(
+        !parent.path().join("none").exists(),
+        "without labels no directory is made"
+    );
+}
+
+#[test]
+fn a_policy_without_labels_takes_them_away() {
+    let (desk, board) = desk();
+    desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    desk.expects(&plugin("a"), &Labels::default(), &board);
+    assert!(desk.look().is_empty() && board.labels().0.labels.is_empty());
+    desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    assert!(desk.look().is_empty());
+    let (desk, _) = self::desk();
+    desk.forgets(&plugin("a"));
+    assert!(desk.look().is_empty());
+}
+
+#[test]
+fn a_file_is_as_large_as_node_feature_discovery_reads_and_no_larger() {
+    let value = "v".repeat(63);
+    let section = |bytes: usize| {
+        let overhead = text::write(&[(plugin("p"), one("a.com/n", "v"))].into()).0.len() - "a.com/n=v\n".len();
+        let mut labels = BTreeMap::new();
+        let mut left = bytes - overhead;
+        let mut n = 0;
+        while left > 0 {
+            // Each line has `a.com/`, a name, `=`, and a value.
+            let line = if left < 200 { left } else { 100 };
+            let name = format!("n{n:06}");
+            let rest = line - "a.com/".len() - name.len() - "=\n".len();
+            let (long, value) = if rest > 63 {
+                (rest - 63, &value[..])
+            } else {
+                (0, &value[..rest])
+            };
+            labels.insert(format!("a.com/{name}{}", "x".repeat(long)), value.to_owned());
+            left -= line;
+            n += 1;
+        }
+        Section {
+            until: now() + LEASE,
+            labels,
+        }
+    };
+    let fits = [(plugin("p"), section(MOST_BYTES))].into();
+    let (text, left_out) = text::write(&fits);
+    assert_eq!((text.len(), left_out.len()), (MOST_BYTES, 0));
+    let over = [
+        (plugin("p"), section(MOST_BYTES + 1)),
+        (plugin("q"), one("b.com/x", "y")),
+    ]
+    .into();
+    let (text, left_out) = text::write(&over);
+    assert_eq!(left_out, [&plugin("p")]);
+    assert_eq!(labels_in(&text, now()).len(), 1, "the other has room");
+}
+
+fn one(name: &str, value: &str) -> Section {
+    Section {
+        until: now() + LEASE,
+        labels: [(name.to_owned(), value.to_owned())].into(),
+    }
+}
+
+proptest! {
+    /// Whatever a component says, a worker reads exactly the labels that there are, and a successor as well.
+    #[test]
+    fn what_is_written_is_what_is_read(values in proptest::collection::vec(".{0,90}", 1..5)) {
+        let rules = rules(r#"{a.com/x: {value: "{property.y}", of: mixed}, "a.com/of-{property.y}": "{property.y}"}"#);
+        let resource = devgate_types::ResourceName::try_new("a.com/x").unwrap();
+        let properties: Vec<_> = values.iter().map(|value| [("y".to_owned(), value.clone())]).collect();
+        let numa_nodes = std::collections::BTreeSet::new();
+        let units: Vec<_> = properties.iter().map(|properties| devgate_policy::LabelUnit {
+            facts: devgate_policy::UnitFacts { id: "u", resource: &resource, devices: &[], properties },
+            offered: &resource,
+            healthy: true,
+            numa_nodes: &numa_nodes,
+        }).collect();
+        let labels = rules.of(&units, 1).labels;
+        let sections = [(plugin("p"), Section { until: now() + LEASE, labels: labels.clone() })].into();
+        let (text, _) = text::write(&sections);
+        prop_assert_eq!(&labels_in(&text, now()), &labels);
+        let known = [(plugin("p"), rules)].into();
+        let read = text::read(&text, now(), LEASE, &known);
+        prop_assert_eq!(read.get(&plugin("p")).map(|s| s.labels.clone()).unwrap_or_default(), labels);
+    }
+
+    /// Whatever is in the file, nothing but what the rules let be told comes of it.
+    #[test]
+    fn a_file_that_is_odd_is_read_without_harm(text in "(# plugin p\n|# \\+expiry-time=2026-11-21T13:5[0-9]:00Z\n|a.com/x=[a-z -]{0,3}\n|.{0,30}\n){0,12}") {
+        let known = [(plugin("p"), rules("{a.com/x: x}"))].into();
+        for (name, section) in text::read(&text, now(), LEASE, &known) {
+            prop_assert!(name == plugin("p") && section.until > now() && section.until <= now() + LEASE);
+            prop_assert!(section.labels.keys().all(|name| name == "a.com/x"), "{section:?}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! What was handed out, remembered across restarts of the host and of the node.
+//!
+//! The kubelet gives a restarted container the answer that it kept, not a new one (`pkg/kubelet/cm/devicemanager`,
+//! `GetDeviceRunContainerOptions`), across reboots as well. So an id must go on meaning the hardware whose paths are in that
+//! answer: if they belong to something else now, the id is unhealthy and says so, and the kubelet starts no container with it.
+
+mod doubts;
+mod file;
+mod forget;
+mod learn;
+mod past;
+mod reach;
+mod record;
+mod save;
+
+use crate::device_info::Files;
+use crate::grants::GrantedNode;
+use crate::inventory::{PoolRecord, UnitRecord};
+use crate::state::Dir;
+use devgate_policy::PluginPolicy;
+use devgate_types::{ResourceName, escape};
+use doubts::Doubts;
+use file::{File, Kept};
+pub(crate) use learn::learn;
+use past::Past;
+use record::HandedOut;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::{Notify, watch};
+
+/// What was handed out. Cheap to clone; one per host.
+#[derive(Clone)]
+pub struct Memory(Arc<Inner>);
+
+struct Inner {
+    file: Option<File>,
+    /// Whether it was known what was handed out before the host started. Who keeps nothing has nothing to know.
+    knew: bool,
+    known: Mutex<Known>,
+    /// The turn to write: one at a time, however long the disk takes.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Counts when ids were forgotten, or something else that may have kept units from being given was over or began.
+    forgotten: watch::Sender<u64>,
+    /// Told when there is something to save that nobody waits for.
+    unsaved: Notify,
+    /// The files that tell what was handed out, where somebody reads them.
+    files: OnceLock<Files>,
+}
+
+#[derive(Default)]
+struct Known {
+    handed_out: BTreeMap<Key, HandedOut>,
+    /// Counts changes, so that a file that is written late never replaces a newer one.
+    version: u64,
+    /// The newest version that is in the file.
+    saved: u64,
+    /// What was handed out when the host started. What is handed out since then the ledger knows.
+    past: Past,
+    /// The boot that this is, where the kernel says which.
+    boot: Option<String>,
+    /// The ids that a plugin looks after.
+    claimed: BTreeSet<Key>,
+    /// What is released before it is given, whoever had it.
+    doubts: Doubts,
+    /// Why nothing is known of what pods have, if so.
+    unknown: Option<Arc<str>>,
+    /// Why nothing can be saved, while that is so.
+    failing: Option<Arc<str>>,
+}
+
+/// Resource and id.
+pub(crate) type Key = (String, String);
+
+/// What was noted.
+pub(crate) struct Noted {
+    /// What is to be saved before it is so.
+    pub(crate) unsaved: Option<save::Unsaved>,
+    /// The ids that nobody had before.
+    pub(crate) new: Vec<Key>,
+}
+
+/// What a file says, or why that is not known.
+type Read = Result<Kept, String>;
+
+/// Why the memory cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("state directory {}: {why}; name another one with --state-dir", escape(&dir.display().to_string(), 256))]
+pub struct MemoryError {
+    dir: PathBuf,
+    why: std::io::Error,
+}
+
+impl Memory {
+    /// The memory kept in `dir`, which is made if it is not there.
+    ///
+    /// A file that cannot be understood is put aside and said to be. Then, and where there is none, nothing is given until it is known what
+    /// pods have.
+    ///
+    /// # Errors
+    /// Where the directory cannot be made, read or written, or others can write in it; where a newer host wrote the file.
+    pub fn open(dir: &Path) -> Result<Self, MemoryError> {
+        let (file, kept) = Self::read(dir)?;
+        Ok(Self::of(Some(file), kept))
+    }
+
+    /// The same for a node of which it is known that nothing else was handed out, such as one that is made for a test.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn of_new_node(dir: &Path) -> Result<Self, MemoryError> {
+        let (file, kept) = Self::read(dir)?;
+        Ok(Self::of(Some(file), Ok(kept.unwrap_or_default())))
+    }
+
+    fn read(dir: &Path) -> Result<(File, Read), MemoryError> {
+        let failed = |why| MemoryError {
+            dir: dir.to_owned(),
+            why,
+        };
+        let file = File::open(dir).map_err(failed)?;
+        let kept = file.read().map_err(failed)?;
+        Ok((file, kept))
+    }
+
+    /// A memory that ends with the process.
+    #[must_use]
+    pub fn forgetful() -> Self {
+        Self::of(None, Ok(Kept::default()))
+    }
+
+    fn of(file: Option<File>, kept: Read) -> Self {
+        let (unknown, kept) = match kept {
+            Ok(kept) => (None, kept),
+            Err(why) => (Some(learn::untold(&why)), Kept::unknown()),
+        };
+        let knew = unknown.is_none();
+        let known = Known {
+            past: Past::new(&kept.handed_out, None),
+            handed_out: kept.handed_out,
+            doubts: kept.doubts,
+            version: 0,
+            saved: 0,
+            boot: None,
+            claimed: BTreeSet::new(),
+            unknown,
+            failing: None,
+        };
+        Self(Arc::new(Inner {
+            file,
+            knew,
+            known: Mutex::new(known),
+            turn: Arc::default(),
+            forgotten: watch::Sender::new(0),
+            unsaved: Notify::new(),
+            files: OnceLock::new(),
+        }))
+    }
+
+    /// The same, with files in `dir` that tell a meta network plugin what was handed out (`containers.device-info`). Without
+    /// it, nothing is told. What was written before and nobody has any more is removed, if it is known who has what.
+    ///
+    /// # Errors
+    /// Where it cannot be read which files were written before.
+    pub fn telling_in(self, dir: &Path) -> Result<Self, MemoryError> {
+        let failed = |why| MemoryError {
+            dir: self.dir().map_or(dir, Dir::path).to_owned(),
+            why,
+        };
+        let files = Files::open(dir, self.dir()).map_err(failed)?;
+        // Where that is not known, pods may have all of them: whoever asks the kubelet lets them go.
+        if self.0.knew {
+            let known = self.lock();
+            let key = |resource: &str, unit: &str| (resource.to_owned(), unit.to_owned());
+            files.keep_only(|resource, unit| known.handed_out.contains_key(&key(resource, unit)));
+        }
+        // Asked for once, when the host starts.
+        let _ = self.0.files.set(files);
+        Ok(self)
+    }
+
+    /// Which boot this is, before anything is asked: the numbers of nodes mean something in their own boot alone.
+    pub(crate) fn is_in_boot(&self, boot: Option<String>) {
+        let mut known = self.lock();
+        known.past = Past::new(&known.handed_out, boot.as_deref());
+        known.boot = boot;
+    }
+
+    /// Whether an id was handed out, and nobody has been seen to be done with it.
+    pub(crate) fn has(&self, resource: &ResourceName, unit: &UnitRecord) -> bool {
+        self.lock().handed_out.contains_key(&key(resource, unit))
+    }
+
+    /// Why nothing is given that nobody has, if so: it is not known what pods have, or cannot be recorded what they get. Text for people.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Arc<str>> {
+        let known = self.lock();
+        let unlisted = || known.past.first_bare().map(learn::unlisted);
+        known
+            .unknown
+            .clone()
+            .or_else(unlisted)
+            .or_else(|| known.failing.clone())
+    }
+
+    /// The files that tell what was handed out, where there are any.
+    pub(crate) fn files(&self) -> Option<&Files> {
+        self.0.files.get()
+    }
+
+    /// Whether an id was handed out, and is made of the same as then.
+    pub(crate) fn is_as_handed_out(
+        &self,
+        resource: &ResourceName,
+        pool: &PoolRecord,
+        unit: &UnitRecord,
+        policy: &PluginPolicy,
+    ) -> bool {
+        let known = self.lock();
+        let then = known.handed_out.get(&key(resource, unit));
+        then.is_some_and(|then| {
+            then.other_hardware(&HandedOut::of(unit, &pool.shared_nodes, policy))
+                .is_none()
+        })
+    }
+
+    /// What a kept answer of the kubelet would do now that it did not do then, if anything: this id's hardware is another, or
+    /// another id had this hardware.
+    pub(crate) fn drift(
+        &self,
+        resource: &ResourceName,
+        pool: &PoolRecord,
+        unit: &UnitRecord,
+        policy: &PluginPolicy,
+    ) -> Option<String> {
+        let (key, now) = (key(resource, unit), HandedOut::of(unit, &pool.shared_nodes, policy));
+        let known = self.lock();
+        if let Some(difference) = known.handed_out.get(&key).and_then(|then| then.difference(&now)) {
+            return Some(difference);
+        }
+        let clash = known.past.clash(&key, &now)?;
+        let (resource, id) = clash.of;
+        Some(format!(
+            "its {} was handed out as {} of {}, which a pod may still have; see docs/state.md",
+            clash.what,
+            escape(id, 80),
+            escape(resource, 80)
+        ))
+    }
+
+    /// Notes that these units are handed out. Returns what has to be saved, if anything is not: the same devices are handed
+    /// out again and again, and that costs nothing. `unreleased` where a component is to release them.
+    pub(crate) fn note(
+        &self,
+        resource: &ResourceName,
+        shared_nodes: &[GrantedNode],
+        units: &[Arc<UnitRecord>],
+        policy: &PluginPolicy,
+        unreleased: bool,
+    ) -> Noted {
+        let (mut known, mut new) = (self.lock(), Vec::new());
+        for unit in units {
+            let key = key(resource, unit);
+            let now = HandedOut::of(unit, shared_nodes, policy)
+                .with_release(unreleased)
+                .with_boot(known.boot.as_deref());
+            known.claimed.insert(key.clone());
+            if known.handed_out.get(&key) != Some(&now) {
+                let then = known.handed_out.insert(key.clone(), now.clone());
+                match then {
+                    None => new.push(key),
+                    // What it is made of is known now.
+                    Some(then) if then.recorded => known.past.insert(&key, now),
+                    Some(_) => {}
+                }
+                known.version += 1;
+            }
+        }
+        drop(known);
+        Noted {
+            unsaved: self.unsaved(),
+            new,
+        }
+    }
+
+    /// These are not handed out after all.
+    pub(crate) fn take_back(&self, new: &[Key]) {
+        let mut known = self.lock();
+        for key in new {
+            known.handed_out.remove(key);
+            known.claimed.remove(key);
+        }
+        known.version += 1;
+    }
+
+    /// What is to be saved, if anything is not.
+    fn unsaved(&self) -> Option<save::Unsaved> {
+        let known = self.lock();
+        let unsaved = known.saved < known.version && self.0.file.is_some();
+        unsaved.then(|| save::Unsaved::new(self.clone(), known.version))
+    }
+
+    /// The directory that the host keeps things in, if any.
+    pub(crate) fn dir(&self) -> Option<&Dir> {
+        self.0.file.as_ref().map(File::dir)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn key(resource: &ResourceName, unit: &UnitRecord) -> Key {
+    (resource.to_string(), unit.id.to_string())
+}

@@ -1,0 +1,101 @@
+//! Units that no pod has, and that may all the same be as one left them. Kept with what was handed out: a restart of the host cleans nothing.
+
+use super::Memory;
+use devgate_types::UnitId;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which units are released before they are given, although no pod had them by what is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Doubts {
+    /// Where it was not known once what had been handed out: all but these, which were released since then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    all_but: Option<Ids>,
+    /// What was released while it was not there: a component says then that there is nothing to do.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    absent: Ids,
+}
+
+/// Ids of units by their plugins: a unit is the same under another resource.
+type Ids = BTreeMap<String, BTreeSet<String>>;
+
+impl Doubts {
+    /// Where it is not known what was handed out.
+    pub(super) fn of_all() -> Self {
+        Self {
+            all_but: Some(Ids::new()),
+            absent: Ids::new(),
+        }
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn has(&self, plugin: &str, id: &str) -> bool {
+        let is_in = |ids: &Ids| ids.get(plugin).is_some_and(|ids| ids.contains(id));
+        is_in(&self.absent) || self.all_but.as_ref().is_some_and(|released| !is_in(released))
+    }
+
+    /// One was released, while it was there or not. Whether that is news.
+    fn released(&mut self, plugin: &str, id: &str, there: bool) -> bool {
+        let into = |ids: &mut Ids| ids.entry(plugin.to_owned()).or_default().insert(id.to_owned());
+        if !there {
+            return into(&mut self.absent);
+        }
+        let mut news = false;
+        if let Some(ids) = self.absent.get_mut(plugin) {
+            news = ids.remove(id);
+            if ids.is_empty() {
+                self.absent.remove(plugin);
+            }
+        }
+        news | self.all_but.as_mut().is_some_and(into)
+    }
+}
+
+impl Memory {
+    /// Whether a unit of a plugin is to be released before it is given, although no pod had it by what is known.
+    pub(crate) fn is_in_doubt(&self, plugin: &str, id: &UnitId) -> bool {
+        self.lock().doubts.has(plugin, id.as_str())
+    }
+
+    /// Takes note that units of a plugin were released, while they were there or not. Saved in the background: what is released
+    /// twice does no harm.
+    pub(crate) fn released<'a>(&self, plugin: &str, ids: impl IntoIterator<Item = &'a UnitId>, there: bool) {
+        let (mut known, mut news) = (self.lock(), false);
+        for id in ids {
+            news |= known.doubts.released(plugin, id.as_str(), there);
+        }
+        if news {
+            known.version += 1;
+            self.save_soon();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_released_while_it_was_away_is_in_doubt_until_it_is_released_again() {
+        let mut doubts = Doubts::default();
+        assert!(!doubts.has("gpus", "a"));
+        assert!(doubts.released("gpus", "a", false));
+        assert!(doubts.has("gpus", "a") && !doubts.has("gpus", "b") && !doubts.has("nics", "a"));
+        assert!(doubts.released("gpus", "a", true) && !doubts.released("gpus", "a", true));
+        assert!(doubts.is_none());
+    }
+
+    #[test]
+    fn where_nothing_is_known_everything_is_in_doubt_once() {
+        let mut doubts = Doubts::of_all();
+        assert!(doubts.has("gpus", "a"));
+        assert!(doubts.released("gpus", "a", true) && !doubts.released("gpus", "a", true));
+        assert!(!doubts.has("gpus", "a") && doubts.has("gpus", "b") && doubts.has("nics", "a"));
+        assert!(doubts.released("gpus", "a", false) && doubts.has("gpus", "a"));
+    }
+}

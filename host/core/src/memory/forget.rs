@@ -1,0 +1,105 @@
+//! Forgetting what no pod has any more.
+
+use super::{Key, Known, Memory, key};
+use crate::device_info::Files;
+use crate::inventory::UnitRecord;
+use devgate_types::{ResourceName, UnitId};
+use std::collections::{BTreeSet, HashSet};
+use tokio::sync::watch;
+
+impl Memory {
+    /// Whether nothing is remembered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().handed_out.is_empty()
+    }
+
+    /// A plugin looks after this unit from now on, if it was handed out: the answer is whether it is made of the same devices
+    /// as then.
+    pub(crate) fn claim(&self, resource: &ResourceName, unit: &UnitRecord) -> Option<bool> {
+        let (mut known, key) = (self.lock(), key(resource, unit));
+        let same = known.handed_out.get(&key)?.has_same_backing(unit);
+        known.claimed.insert(key);
+        Some(same)
+    }
+
+    /// Nobody looks after this id any more.
+    pub(crate) fn disclaim(&self, resource: &ResourceName, id: &UnitId) {
+        self.lock().claimed.remove(&(resource.to_string(), id.to_string()));
+    }
+
+    /// The ids that no plugin looks after, but for those that a component has to release; also those that nothing but a file
+    /// for a meta network plugin tells of.
+    pub(crate) fn orphans(&self) -> Vec<Key> {
+        let known = self.lock();
+        let orphans = known
+            .handed_out
+            .iter()
+            .filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key));
+        let mut orphans: BTreeSet<Key> = orphans.map(|(key, _)| key.clone()).collect();
+        let told = self.files().map(Files::of_before).unwrap_or_default();
+        let is_known = |key: &Key| known.handed_out.contains_key(key) || known.claimed.contains(key);
+        orphans.extend(told.into_iter().filter(|key| !is_known(key)));
+        orphans.into_iter().collect()
+    }
+
+    /// Forgets ids of a resource. Saved in the background: what is forgotten twice does no harm.
+    pub(crate) fn forget(&self, resource: &ResourceName, ids: &[UnitId]) {
+        if let Some(files) = self.files() {
+            files.forget(ids.iter().map(|id| (resource.as_str(), id.as_str())));
+        }
+        let mut known = self.lock();
+        let keys = ids.iter().map(|id| (resource.to_string(), id.to_string()));
+        let forgotten = known.forget(keys.collect());
+        drop(known);
+        self.tell(forgotten);
+    }
+
+    /// Forgets ids that are still nobody's.
+    pub(crate) fn forget_orphans(&self, keys: &[Key]) {
+        let mut known = self.lock();
+        let keys: HashSet<Key> = keys
+            .iter()
+            .filter(|key| !known.claimed.contains(*key))
+            .cloned()
+            .collect();
+        if let Some(files) = self.files() {
+            files.forget(keys.iter().map(|(resource, id)| (resource.as_str(), id.as_str())));
+        }
+        let forgotten = known.forget(keys);
+        drop(known);
+        self.tell(forgotten);
+    }
+
+    /// To be told when something was forgotten.
+    pub(crate) fn forgotten(&self) -> watch::Receiver<u64> {
+        self.0.forgotten.subscribe()
+    }
+
+    /// How often something was forgotten.
+    pub(crate) fn times_forgotten(&self) -> u64 {
+        *self.0.forgotten.borrow()
+    }
+
+    fn tell(&self, forgotten: usize) {
+        if forgotten == 0 {
+            return;
+        }
+        self.changed();
+        self.save_soon();
+    }
+}
+
+impl Known {
+    /// How many there were to forget.
+    fn forget(&mut self, keys: HashSet<Key>) -> usize {
+        let before = self.handed_out.len();
+        for key in &keys {
+            self.claimed.remove(key);
+            self.handed_out.remove(key);
+            self.past.forget(key);
+        }
+        let forgotten = before - self.handed_out.len();
+        self.version += u64::from(forgotten > 0);
+        forgotten
+    }
+}

@@ -1,0 +1,171 @@
+//! What pods have, where the host does not remember it: nothing is given until the kubelet has said so.
+//!
+//! The file is missing, torn, or not understood; or there never was one, and then the kubelet has nothing of ours to tell. Its
+//! records name ids and the paths that went with them. Once a plugin lists such an id, it is known what it is made of. Where not even
+//! paths are known of one, it may be made of anything: nothing is given until its plugin lists it, also after a restart.
+
+use super::record::HandedOut;
+use super::{Key, Known, Memory, key};
+use crate::holders::{HoldersFeed, Offered, Records};
+use crate::inventory::Inventory;
+use crate::resource::REPLICA;
+use devgate_node::{DevicePath, Node};
+use devgate_policy::PluginPolicy;
+use devgate_types::{ResourceName, escape};
+use std::sync::Arc;
+
+/// Why nothing is given where the file was lost for this reason, until the kubelet has told. For people.
+pub(super) fn untold(why: &str) -> Arc<str> {
+    format!(
+        "{why}, and it is not known yet what pods have: the kubelet has not told (its checkpoint in --kubelet-dir, pod-resources in \
+         --pod-resources-dir); see docs/state.md"
+    )
+    .into()
+}
+
+/// Why nothing is given while nothing but its id is known of this one. For people.
+pub(super) fn unlisted((resource, id): &Key) -> Arc<str> {
+    let (id, resource) = (escape(id, 80), escape(resource, 80));
+    format!("a pod has {id} of {resource}, and it is not known what that is made of until its plugin lists it; see docs/state.md")
+        .into()
+}
+
+/// Waits until it is known what pods have, where it is not: by the source's records, or by its first look where they cannot be
+/// read. `is_ours` tells the resources that a plugin may offer.
+pub(crate) async fn learn(memory: Memory, feed: HoldersFeed, node: Node, is_ours: impl Fn(&ResourceName) -> bool) {
+    if memory.lock().unknown.is_none() {
+        return;
+    }
+    let (mut records, mut newest) = (feed.records(), feed.subscribe());
+    tokio::select! {
+        biased;
+        Ok(told) = records.wait_for(Option::is_some) => {
+            if let Some(told) = &*told {
+                memory.learn_records(told, &node, is_ours);
+            }
+        }
+        Ok(told) = newest.wait_for(Option::is_some) => {
+            if let Some(holders) = &*told {
+                memory.learn_seen(holders.seen.keys(), is_ours);
+            }
+        }
+        else => {}
+    }
+}
+
+/// The unit of an id as it is offered, and whether that is one of several replicas.
+fn unit_of((resource, id): &Offered) -> (Key, bool) {
+    let base = id
+        .rsplit_once(REPLICA)
+        .filter(|(_, number)| number.parse::<u32>().is_ok());
+    let key = (
+        resource.to_string(),
+        base.map_or(id.as_str(), |(base, _)| base).to_owned(),
+    );
+    (key, base.is_some())
+}
+
+impl Memory {
+    /// Takes in what the source's records say. What others than our plugins gave counts by its paths.
+    fn learn_records(&self, records: &Records, node: &Node, is_ours: impl Fn(&ResourceName) -> bool) {
+        // A container that starts again opens what is there now.
+        let owner = |path: &str| node.owner_of(node.node_at(path).ok()?.number);
+        // As of a unit: another node of the same hardware is not for others. What is gone reaches nothing.
+        let reached = |owner: &DevicePath| [vec![owner.clone()], node.pieces(owner).unwrap_or_default()].concat();
+        let mut known = self.lock();
+        for (offered, paths) in records {
+            let (key, replica) = unit_of(offered);
+            let others = !is_ours(&offered.0);
+            if paths.is_empty() && others {
+                continue;
+            }
+            let nodes: Vec<_> = paths.iter().map(|path| (path.as_str(), owner(path))).collect();
+            let pieces: Vec<_> = nodes
+                .iter()
+                .filter_map(|(_, owner)| owner.as_ref())
+                .flat_map(reached)
+                .collect();
+            let recorded = HandedOut::recorded(nodes, &pieces, replica).of_others(others);
+            known.remember(key, recorded);
+        }
+        known.unknown = None;
+        self.is_learned(&mut known);
+    }
+
+    /// The same where only a look says what containers have: what it is made of says the plugin that lists it.
+    fn learn_seen<'a>(&self, seen: impl Iterator<Item = &'a Offered>, is_ours: impl Fn(&ResourceName) -> bool) {
+        let mut known = self.lock();
+        for offered in seen.filter(|(resource, _)| is_ours(resource)) {
+            let (key, replica) = unit_of(offered);
+            known.remember(key, HandedOut::recorded([], &[], replica));
+        }
+        known.unknown = None;
+        self.is_learned(&mut known);
+    }
+
+    /// Tells of it before the lock is let go: who sees that something is known sees that there is something to compare with.
+    fn is_learned(&self, known: &mut Known) {
+        // Also where there is nothing: it is known from now on.
+        known.version += 1;
+        let learned = known.handed_out.len();
+        if learned > 0 {
+            tracing::warn!(
+                learned,
+                "state directory: what was handed out is known again, as far as the kubelet tells: {learned} ids"
+            );
+        }
+        self.save_soon();
+        self.changed();
+    }
+
+    /// A plugin lists these: where only the kubelet tells of one of them, it is known now what it is made of. `unreleased` where a
+    /// component is to release it.
+    pub(crate) fn complete(&self, inventory: &Inventory, policy: &PluginPolicy, unreleased: bool) {
+        let (mut known, mut completed) = (self.lock(), false);
+        if !known.handed_out.values().any(|then| then.recorded) {
+            return;
+        }
+        for (resource, pool) in &inventory.pools {
+            for unit in &pool.units {
+                let key = key(resource, unit);
+                let then = known.handed_out.get(&key).filter(|then| then.recorded);
+                let Some(then) = then else { continue };
+                let now = HandedOut::of(unit, &pool.shared_nodes, policy)
+                    .with_release(unreleased)
+                    .with_boot(known.boot.as_deref());
+                if then.covers(&now) {
+                    known.replace(&key, now);
+                    completed = true;
+                }
+            }
+        }
+        if completed {
+            // Before the lock is let go: who sees that all is known sees that there is something to compare with.
+            self.changed();
+            self.save_soon();
+        }
+    }
+}
+
+impl Known {
+    /// Takes note of one that nothing was known of.
+    fn remember(&mut self, key: Key, recorded: HandedOut) {
+        if !self.handed_out.contains_key(&key) {
+            self.past.insert(&key, recorded.clone());
+            self.handed_out.insert(key, recorded);
+            self.version += 1;
+        }
+    }
+
+    /// What one is made of is known by now: its nodes are no others' that the same container got.
+    fn replace(&mut self, key: &Key, now: HandedOut) {
+        for (other, then) in &mut self.handed_out {
+            if other != key && other.0 == key.0 && then.recorded && then.leave_out(&now) {
+                self.past.insert(other, then.clone());
+            }
+        }
+        self.past.insert(key, now.clone());
+        self.handed_out.insert(key.clone(), now);
+        self.version += 1;
+    }
+}

@@ -1,0 +1,129 @@
+//! What a front end sees of the plugin layer: resources with devices that change, and allocations. No word of any
+//! front end's protocol in here.
+
+use devgate_types::{Access, ResourceName};
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A future that a trait object returns.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// All resources that are offered now, in policy order. A resource is in here from its first successful enumeration and
+/// health check on; one that has lost all its devices stays, with an empty list.
+pub type Offers = watch::Receiver<Arc<[Arc<dyn Offer>]>>;
+
+/// One resource as a front end sees it. [`crate::Plugins`] makes them; so does a fake in tests.
+pub trait Offer: Send + Sync + 'static {
+    /// What pods ask for.
+    fn resource(&self) -> &ResourceName;
+
+    /// The newest list of devices, and a way to be told of the next. Only the newest is kept; a slow reader skips.
+    fn devices(&self) -> watch::Receiver<Arc<DeviceList>>;
+
+    /// What a container needs to use these devices. `ids` is a set: any order, no duplicates matter. The
+    /// component has the plugin's deadline for it; an allocation of the same devices that is under way is waited for, so a
+    /// front end bounds the whole.
+    fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>>;
+
+    /// Takes back what an answer of [`Offer::allocate`] would have given that reached nobody.
+    fn take_back<'a>(&'a self, _ids: &'a [String]) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    /// Whether [`Offer::start`] is to be called before a container starts.
+    fn starts(&self) -> bool {
+        false
+    }
+
+    /// Before each start of a container that was given these devices: whether they are there and what they were, and what
+    /// their component does at that moment.
+    fn start<'a>(&'a self, _ids: &'a [String]) -> BoxFuture<'a, Result<(), AllocateError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Which `size` of `available` to take, among them all of `must_include`; empty where that cannot be done.
+    fn choose<'a>(
+        &'a self,
+        available: &'a [String],
+        must_include: &'a [String],
+        size: usize,
+    ) -> BoxFuture<'a, Vec<String>>;
+}
+
+/// Every device of a resource, sorted by id, each id once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeviceList {
+    /// The devices.
+    pub devices: Vec<Device>,
+}
+
+/// One device as it is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Unique among all devices of the host; at most 63 bytes.
+    pub id: String,
+    /// Nothing where it may be handed out, else why not: escaped text for people.
+    pub unhealthy: Option<Arc<str>>,
+    /// The NUMA nodes that it belongs to; empty where the kernel names none.
+    pub numa_nodes: BTreeSet<u32>,
+}
+
+/// What a container gets. Built by the host from what the policy grants; a component only selected from it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reply {
+    /// Environment variables.
+    pub env: BTreeMap<String, String>,
+    /// Device nodes, sorted by container path, each of which is in here once.
+    pub nodes: Vec<NodeEdit>,
+    /// Mounts, sorted by container path, each of which is in here once.
+    pub mounts: Vec<MountEdit>,
+    /// Annotations for the container runtime.
+    pub annotations: BTreeMap<String, String>,
+    /// Fully qualified CDI device names.
+    pub cdi: BTreeSet<String>,
+}
+
+/// One device node in a container.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NodeEdit {
+    /// Where it appears, absolute.
+    pub container_path: String,
+    /// What it is on the host, absolute.
+    pub host_path: String,
+    /// What the container may do with it.
+    pub access: Access,
+}
+
+/// One mount in a container.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MountEdit {
+    /// Where it appears, absolute.
+    pub container_path: String,
+    /// What it is on the host, absolute.
+    pub host_path: String,
+    /// Whether the container may only read it.
+    pub read_only: bool,
+}
+
+/// Why devices were not given. The text names plugin, resource or id and is safe to show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AllocateError {
+    /// An id that this resource does not have.
+    #[error("{0}")]
+    Unknown(String),
+    /// These devices cannot be given as things are: unhealthy, in use elsewhere, refused by the component or the policy.
+    #[error("{0}")]
+    Refused(String),
+    /// Trying again may help.
+    #[error("{0}")]
+    Busy(String),
+    /// The component broke or ran out of time.
+    #[error("{0}")]
+    Guest(String),
+    /// The host or the operating system failed.
+    #[error("{0}")]
+    Host(String),
+}

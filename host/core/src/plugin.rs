@@ -1,0 +1,442 @@
+//! One plugin's life: load, enumerate, find healthy, offer, look again.
+
+mod attempt;
+mod bounds;
+mod load;
+mod look;
+mod order;
+mod pace;
+mod publish;
+mod swap;
+mod telling;
+mod told;
+
+pub(crate) use load::matched;
+pub(crate) use look::verdicts;
+pub(crate) use swap::{Command, try_out};
+
+use crate::call::Moment;
+use crate::calls::Calls;
+use crate::churn::Churn;
+use crate::claims::Place;
+use crate::component::Component;
+use crate::health::UnitHealth;
+use crate::inventory::{Inventory, Rejection, Strayed, UnitRecord};
+use crate::plugins::Shared;
+use crate::resource::{Core, Resource};
+use crate::status::State;
+use crate::survey::Surveyed;
+use crate::tenancy;
+use crate::watcher::{Asked, Interest};
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use devgate_policy::PluginPolicy;
+use devgate_types::{CallError, ResourceName, UnitId};
+use order::Order;
+use pace::Pace;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use swap::{Candidate, Turn};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+/// The longest wait between two attempts of a plugin that keeps failing.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+/// How long a plugin waits for the ones before it that may offer the same to say what they have. Compiling a component can take seconds.
+const ORDER_PATIENCE: Duration = Duration::from_secs(30);
+/// What such a plugin waits for.
+const BEFORE_IT: &str =
+    "waits until the plugins before it in the policy, which may offer the same, have said what they have";
+/// What loading may take before the host stops waiting; compiling cannot be interrupted.
+const LOAD_PATIENCE: Duration = Duration::from_secs(120);
+/// A look at the hardware takes at most one part in this of a plugin's time, however many devices there are.
+const IDLE_SHARE: u32 = 50;
+/// The longest pause between two looks that comes of this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Rejections that are logged one by one; more at once are counted.
+const LOGGED_REJECTIONS: usize = 16;
+
+/// Makes a component ready to be called. Implemented over `devgate-sandbox` by the binary; blocks while it compiles.
+pub trait Loader: Send + Sync + 'static {
+    /// Loads what the policy names.
+    ///
+    /// # Errors
+    /// Why not, and what to do: complete text for people.
+    fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure>;
+
+    /// The digest of what would be loaded now, as a component's profile has it; nothing where the policy's own words tell whether it
+    /// is another. Blocks.
+    ///
+    /// # Errors
+    /// Why a component cannot be had, as from [`Loader::load`].
+    fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure>;
+
+    /// What a load that is under way waits for, where that is somebody outside of the node, and how far it is; for people. Does not
+    /// block.
+    fn progress(&self, _policy: &PluginPolicy) -> Option<String> {
+        None
+    }
+
+    /// Something that is another number once a load may end otherwise than the last one: a file came, or is another. Cheap enough to be
+    /// asked several times a second; may block.
+    fn stamp(&self, _policy: &PluginPolicy) -> u64 {
+        0
+    }
+}
+
+/// Why a component was not loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadFailure {
+    /// It asks for more than the policy grants, or is not what the policy names.
+    #[error("{0}")]
+    Refused(String),
+    /// It is not a component that can run.
+    #[error("{0}")]
+    Guest(String),
+    /// It could not be read, or the host failed.
+    #[error("{0}")]
+    Host(String),
+}
+
+/// Everything that a plugin's task keeps.
+pub(crate) struct Plugin {
+    core: Arc<Core>,
+    /// What the core's calls are as well.
+    calls: Arc<Calls>,
+    shared: Shared,
+    resources: BTreeMap<ResourceName, Arc<Resource>>,
+    inventory: Inventory,
+    /// Held units that the component does not list as they were; they keep their record and are unhealthy.
+    strayed: HashMap<UnitId, Strayed>,
+    /// Units that are something else than when they were handed out before the host started.
+    drifted: HashMap<UnitId, Arc<str>>,
+    churn: Churn,
+    health: HashMap<UnitId, UnitHealth>,
+    rejected: BTreeSet<Rejection>,
+    /// What the host itself found wrong with a unit.
+    problems: HashMap<UnitId, Arc<str>>,
+    /// What was last published about each unit, to log what is new.
+    shown: HashMap<UnitId, Option<Arc<str>>>,
+    failing: Option<Failing>,
+    /// Whether what there is to tell of the node may be something else.
+    relabel: bool,
+    commands: mpsc::Receiver<Command>,
+    /// What was tried and found good, until it is switched to.
+    candidate: Option<Candidate>,
+    /// Whom it waits for.
+    order: Order,
+    /// Resources that are going away, and since when they are offered empty.
+    farewell: BTreeMap<ResourceName, Instant>,
+    /// How often something was forgotten that was handed out, when that was taken into account last.
+    forgotten: u64,
+    /// Who waits to be told what a look found.
+    asked: Vec<oneshot::Sender<Surveyed>>,
+    /// Lets go of what no pod has any more, as long as the plugin is there.
+    _sweep: JoinSet<()>,
+}
+
+struct Failing {
+    since: Instant,
+    reason: Arc<str>,
+    backoff: ExponentialBackoff,
+}
+
+impl Plugin {
+    /// A plugin that is not loaded yet, unless `calls` has its component already.
+    pub(crate) fn new(place: Place, calls: Arc<Calls>, commands: mpsc::Receiver<Command>, shared: Shared) -> Self {
+        let name = calls.grants.policy.name.clone();
+        calls.means.is_at(place);
+        let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
+        let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
+        shared.watch.add(&core);
+        shared.ledger.knows(place, Arc::clone(&calls.grants));
+        let (wake, captures) = (Arc::clone(&core.wake), Arc::clone(&calls.means.captures));
+        let interest = Interest::new(&calls.grants.policy, &Inventory::default(), wake, captures);
+        shared.watcher.register(place, interest);
+        let policy = &calls.grants.policy;
+        shared.labels.expects(&policy.name, &policy.labels, &core.board);
+        let mut sweep = JoinSet::new();
+        sweep.spawn(tenancy::sweep(Arc::clone(&core), shared.around.holders.clone()));
+        Self {
+            core,
+            calls,
+            shared,
+            resources: BTreeMap::new(),
+            inventory: Inventory::default(),
+            strayed: HashMap::new(),
+            drifted: HashMap::new(),
+            churn: Churn::new(),
+            health: HashMap::new(),
+            rejected: BTreeSet::new(),
+            problems: HashMap::new(),
+            shown: HashMap::new(),
+            failing: None,
+            relabel: true,
+            commands,
+            candidate: None,
+            order: Order::default(),
+            farewell: BTreeMap::new(),
+            forgotten: 0,
+            asked: Vec::new(),
+            _sweep: sweep,
+        }
+    }
+
+    fn policy(&self) -> &Arc<PluginPolicy> {
+        &self.calls.grants.policy
+    }
+
+    /// Runs until the plugin is told to leave, or the task is dropped.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let turn = match self.load_when_needed().await {
+                Ok(component) => self.serve(&component).await,
+                Err(turn) => turn,
+            };
+            match turn {
+                Turn::Anew => {}
+                Turn::Leave => return self.leave().await,
+            }
+        }
+    }
+
+    /// Looks and offers, until something else is in force.
+    async fn serve(&mut self, component: &Arc<dyn Component>) -> Turn {
+        let mut ledger = self.core.ledger.subscribe();
+        let mut next_enumerate = Instant::now();
+        let mut pace = Pace::new();
+        loop {
+            let started = Instant::now();
+            self.core.board.comes_by(self.busy());
+            let mut works = self.failing.is_none();
+            if started >= next_enumerate {
+                let result = self.enumerate(component).await;
+                pace.did_units(started, Instant::now());
+                works = result.is_ok();
+                let wait = match result {
+                    Ok(()) => self.policy().health.enumerate_every,
+                    Err(error) => self.failed("enumerate", &error),
+                };
+                next_enumerate = Instant::now() + wait;
+            }
+            let before = self.problems.clone();
+            let health = self.look(component, works).await;
+            pace.did_health(started, Instant::now());
+            if let Err(error) = health {
+                next_enumerate = Instant::now() + self.failed("health", &error);
+            } else if before != self.problems {
+                // What comes or goes is listed anew as soon as it is seen.
+                pace.ask(Asked::UNITS, Instant::now());
+            }
+            // A look that failed or hung says nothing of what looks cost.
+            let cost = if self.failing.is_none() {
+                started.elapsed() * IDLE_SHARE
+            } else {
+                Duration::ZERO
+            };
+            let next_look = self.next_tick(cost.min(LONGEST_PAUSE));
+            loop {
+                self.core
+                    .board
+                    .comes_by(next_look.saturating_duration_since(Instant::now()));
+                self.judge_order().await;
+                // Who sees that it serves finds what it offers, also where that is nothing.
+                match (self.publish(), &self.failing) {
+                    (true, None) => self.core.board.is(State::Serving),
+                    (false, None) => self.core.board.waits_for(BEFORE_IT),
+                    (_, Some(_)) => {}
+                }
+                self.say_farewell();
+                self.tell_found().await;
+                let due = pace.due().map_or(next_look, |due| due.min(next_look));
+                tokio::select! {
+                    Some(command) = self.commands.recv() => match self.obey(command).await {
+                        Some(turn) => return turn,
+                        None => continue,
+                    },
+                    () = tokio::time::sleep_until(due.into()) => {}
+                    asked = self.core.wake.asked() => {
+                        pace.ask(asked, Instant::now());
+                        continue;
+                    }
+                    // What the others have is no news about this plugin's hardware.
+                    _ = ledger.changed() => continue,
+                }
+                let now = Instant::now();
+                if pace.begin_hardware(now) {
+                    self.core.board.comes_by(self.busy());
+                    // What is gone is not given any more, whatever the component says of it and whenever it answers.
+                    let _ = self.look(component, false).await;
+                    pace.did_hardware(now, Instant::now());
+                    continue;
+                }
+                // What fails is tried again after its own pause, whatever happens meanwhile.
+                if pace.begin_units(now) && self.failing.is_none() {
+                    next_enumerate = now;
+                }
+                break;
+            }
+        }
+    }
+
+    /// What one round may take at the most: every call waits for a thread, then for its answer.
+    fn busy(&self) -> Duration {
+        let calls = u32::try_from(self.inventory.pools.len())
+            .unwrap_or(u32::MAX)
+            .saturating_add(2);
+        self.calls.limits().deadline.saturating_mul(calls.saturating_mul(2))
+    }
+
+    /// The first tick after this pause. Ticks of all plugins fall together, so that the processor is woken once for all.
+    fn next_tick(&self, pause: Duration) -> Instant {
+        let every = self.policy().health.check_every;
+        let since = self.shared.born.elapsed() + pause;
+        let ticks = since.as_nanos() / every.as_nanos().max(1) + 1;
+        self.shared.born + every.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX))
+    }
+
+    async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {
+        self.matched().await?;
+        let component = Arc::clone(component);
+        let before = self.inventory.clone();
+        let turn = self.calls.means.blob.turn().await?;
+        let moment = Moment::Enumerate(turn.ticket());
+        let call = self.calls.call(component, move |component, mut host| {
+            host.during(moment);
+            Inventory::ask_again(component, host, &before)
+        });
+        let (inventory, rejected) = call.await?;
+        drop(turn);
+        self.take_answer(inventory, rejected);
+        Ok(())
+    }
+
+    /// Takes what passed the gate, as far as the plugin may have so much, and says what did not.
+    fn take_answer(&mut self, mut inventory: Inventory, mut rejected: Vec<Rejection>) {
+        rejected.extend(self.too_many_names(&mut inventory));
+        rejected.extend(self.too_many_ids(&mut inventory));
+        let rejected: BTreeSet<_> = rejected.into_iter().collect();
+        let name = self.policy().name.to_string();
+        let new: Vec<_> = rejected.difference(&self.rejected).collect();
+        for rejection in new.iter().take(LOGGED_REJECTIONS) {
+            tracing::warn!(plugin = name, family = "refused", "plugin {name}: {rejection}");
+        }
+        if let Some(more) = new.len().checked_sub(LOGGED_REJECTIONS).filter(|more| *more > 0) {
+            tracing::warn!(
+                plugin = name,
+                family = "refused",
+                more,
+                "plugin {name}: {more} more units are rejected"
+            );
+        }
+        self.core.board.rejects(rejected.iter());
+        self.rejected = rejected;
+        self.adopt(inventory);
+    }
+
+    /// Takes over a new inventory. What a pod holds stays as it was handed out.
+    fn adopt(&mut self, mut new: Inventory) {
+        let held = self.core.ledger.held(self.core.place);
+        self.strayed.clear();
+        for (resource, pool) in &self.inventory.pools {
+            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
+                new.remove_elsewhere(resource, &old.id);
+                if let Some(strayed) = new.keep(resource, pool, old) {
+                    self.strayed.insert(old.id.clone(), strayed);
+                }
+            }
+        }
+        self.core.wake.away.seen(self.strayed.keys());
+        // A resource that lost its pool keeps its stream, with an empty list.
+        for resource in self.resources.keys() {
+            new.pools.entry(resource.clone()).or_default();
+        }
+        if new != self.inventory {
+            self.log_difference(&new);
+            self.inventory = new;
+            self.order = Order::default();
+            self.relabel = true;
+            let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
+            let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
+            self.shared.watcher.register(self.core.place, interest);
+            self.complete();
+            self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
+        }
+        self.core.tenancy.meet(&self.inventory);
+        self.tell_again();
+        let ids: HashSet<_> = self.inventory.units().map(|unit| unit.id.clone()).collect();
+        self.health.retain(|id, _| ids.contains(id));
+        self.core.breaker.retain(|id| ids.contains(id));
+        self.core
+            .ledger
+            .report(self.core.place, self.inventory.claims(self.policy(), &self.core.memory));
+    }
+
+    fn log_difference(&self, new: &Inventory) {
+        let (before, after) = (self.inventory.ids(), new.ids());
+        let count = |a: &HashMap<&UnitId, &Arc<UnitRecord>>, b: &HashMap<&UnitId, &Arc<UnitRecord>>| {
+            a.keys().filter(|id| !b.contains_key(*id)).count()
+        };
+        let (added, removed) = (count(&after, &before), count(&before, &after));
+        let left = new.left.len();
+        if added == 0 && removed == 0 && left == self.inventory.left.len() {
+            return;
+        }
+        let name = self.policy().name.as_str();
+        let total = after.len();
+        tracing::info!(
+            plugin = name,
+            total,
+            added,
+            removed,
+            left,
+            "plugin {name}: {total} devices (+{added}, -{removed}){}",
+            match left {
+                0 => String::new(),
+                left => format!(", {left} left out by the policy (only, except)"),
+            }
+        );
+    }
+
+    /// Notes a failed call; the answer is when to try again.
+    fn failed(&mut self, call: &str, error: &CallError) -> Duration {
+        let name = self.core.name();
+        let reason: Arc<str> = format!("plugin {name}: {call} {error}").into();
+        let family = match error {
+            CallError::Host(_) => "host",
+            CallError::Failed(_) | CallError::Guest(_) => "guest",
+        };
+        let failing = self.failing.get_or_insert_with(|| Failing {
+            since: Instant::now(),
+            reason: Arc::from(""),
+            backoff: backoff(),
+        });
+        let wait = failing.backoff.next().unwrap_or(LONGEST_BACKOFF);
+        self.core.board.fails(&reason, wait);
+        if failing.reason == reason {
+            tracing::debug!(plugin = name, family, retry_in = ?wait, "{reason}");
+        } else {
+            tracing::error!(plugin = name, family, retry_in = ?wait, "{reason}");
+        }
+        failing.reason = reason;
+        // Plugins after this one must not wait for it for ever.
+        if self.resources.is_empty() {
+            self.core.ledger.report(self.core.place, Vec::new());
+        }
+        wait
+    }
+
+    fn recovered(&mut self) {
+        if let Some(failing) = self.failing.take() {
+            let name = self.policy().name.as_str();
+            tracing::info!(plugin = name, after = ?failing.since.elapsed(), "plugin {name}: works again");
+        }
+    }
+}
+
+fn backoff() -> ExponentialBackoff {
+    let builder = ExponentialBuilder::new()
+        .with_min_delay(Duration::from_secs(1))
+        .with_max_delay(LONGEST_BACKOFF);
+    builder.with_jitter().without_max_times().build()
+}

@@ -1,0 +1,232 @@
+//! Before a plugin's first call: whether there is anything to do here, and getting the component.
+
+use super::attempt::Attempt;
+use super::swap::Turn;
+use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Loader, Plugin, backoff};
+use crate::calls::Calls;
+use crate::component::Component;
+use crate::grants::Grants;
+use crate::status::{RefusalKind, State};
+use crate::survey::Outcome;
+use devgate_policy::PluginPolicy;
+use devgate_types::{CallError, HostFault};
+use std::future::{Future, pending};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What matching selectors with the whole device tree may take.
+const TREE_PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is said what a load waits for.
+const TELL: Duration = Duration::from_millis(250);
+/// The least time between two looks for something to do, whatever happens.
+const LEAST_PAUSE: Duration = Duration::from_millis(500);
+/// How often it is looked whether what could not be loaded has come. A file must be the same for two looks: it may be half written.
+const ARRIVAL: Duration = Duration::from_millis(250);
+
+impl Plugin {
+    /// Waits until there is something to do on this node, then loads the component, as often as it takes.
+    pub(super) async fn load_when_needed(&mut self) -> Result<Arc<dyn Component>, Turn> {
+        if let Some(component) = self.calls.component() {
+            return Ok(component);
+        }
+        let name = self.policy().name.to_string();
+        let (mut backoff, mut attempt) = (backoff(), Attempt::default());
+        let (mut was_idle, mut said) = (false, String::new());
+        let wake = Arc::clone(&self.core.wake);
+        'again: loop {
+            let looked = Instant::now();
+            let matched = self.matched().await;
+            if self.is_idle(&matched) {
+                self.core.board.is(State::Idle);
+                if !was_idle {
+                    tracing::info!(
+                        plugin = name,
+                        "plugin {name}: idle, no selector matches a device of this node"
+                    );
+                }
+                was_idle = true;
+                // Why it could not be had when it was needed says nothing of the next time, which may be days later.
+                said.clear();
+                self.core.board.comes_by(self.policy().health.enumerate_every);
+                self.core.ledger.report(self.core.place, Vec::new());
+                self.publish();
+                self.say_farewell();
+                self.tell(&Outcome::Idle).await;
+                // Something may be there at last; what is not looked at that often costs a storm of events little.
+                let pause = self.policy().health.enumerate_every;
+                let woken = async {
+                    let _ = wake.asked().await;
+                };
+                if let Some(turn) = self.wait_for_commands(pause, woken).await {
+                    return Err(turn);
+                }
+                let rest = LEAST_PAUSE.saturating_sub(looked.elapsed());
+                if let Some(turn) = self.wait_for_commands(rest, pending()).await {
+                    return Err(turn);
+                }
+                continue;
+            }
+            if self.core.board.is_idle() {
+                self.core.board.is(State::Loading);
+            }
+            self.core.board.comes_by(LOAD_PATIENCE);
+            let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
+            let started = Instant::now();
+            // Looked at first: what comes while it is loaded is seen as another.
+            let load = attempt.wait(LOAD_PATIENCE, move || (loader.stamp(&policy), loader.load(&policy)));
+            tokio::pin!(load);
+            let loaded = loop {
+                tokio::select! {
+                    // Whoever asks for a look before the first one waits for that one, and not for one more.
+                    biased;
+                    Some(command) = self.commands.recv() => match self.obey(command).await {
+                        Some(turn) => return Err(turn),
+                        // What is under way goes on, and is waited for again.
+                        None => continue 'again,
+                    },
+                    loaded = &mut load => break loaded,
+                    () = tokio::time::sleep(TELL) => self.tell_what_is_waited_for(&said),
+                }
+            };
+            if loaded.is_err() && self.waits_for().is_some() {
+                // It comes, slowly.
+                continue;
+            }
+            let (stamp, loaded) = match loaded {
+                Ok((stamp, loaded)) => (Some(stamp), Ok(loaded)),
+                Err(error) => (None, Err(error)),
+            };
+            let failure = match loaded {
+                Ok(Ok(component)) => {
+                    let component = self.calls.loaded(component);
+                    tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
+                    return Ok(component);
+                }
+                Ok(Err(failure)) => failure,
+                Err(error) => LoadFailure::Host(format!("plugin {name}: load {error}")),
+            };
+            let (family, text) = match &failure {
+                LoadFailure::Refused(text) => ("refused", text),
+                LoadFailure::Guest(text) => ("guest", text),
+                LoadFailure::Host(text) => ("host", text),
+            };
+            self.core.ledger.report(self.core.place, Vec::new());
+            let wait = backoff.next().unwrap_or(LONGEST_BACKOFF);
+            self.core.board.fails(text, wait);
+            self.core.board.comes_by(wait);
+            if family == "refused" {
+                self.core.board.refuses(RefusalKind::Load, text);
+            }
+            if said == *text {
+                tracing::debug!(plugin = name, family, retry_in = ?wait, "{said}");
+            } else {
+                // What could not be had may be by then; what is refused or broken is as long as nobody changes it.
+                let again = match &failure {
+                    LoadFailure::Host(_) => format!("; tried again in {}s", wait.as_secs_f32().ceil()),
+                    LoadFailure::Refused(_) | LoadFailure::Guest(_) => String::new(),
+                };
+                tracing::error!(plugin = name, family, retry_in = ?wait, "{text}{again}");
+                said.clone_from(text);
+            }
+            self.tell(&Outcome::NotLoaded(failure)).await;
+            let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
+            let arrived = async {
+                match stamp {
+                    Some(stamp) => arrival(loader, policy, stamp).await,
+                    // What still loads is waited for as it is.
+                    None => pending().await,
+                }
+            };
+            if let Some(turn) = self.wait_for_commands(wait, arrived).await {
+                return Err(turn);
+            }
+        }
+    }
+
+    /// What the load that is under way waits for, outside of the node.
+    fn waits_for(&self) -> Option<String> {
+        self.shared.around.loader.progress(self.policy())
+    }
+
+    /// Notes what is waited for, beside why it `failed` the last time, if it did: an attempt can take longer than the pause before
+    /// it. Plugins behind this one do not wait for it as well.
+    fn tell_what_is_waited_for(&self, failed: &str) {
+        if let Some(what) = self.waits_for() {
+            if failed.is_empty() {
+                self.core.board.waits_for(&what);
+            } else {
+                self.core.board.tries_again(failed, &what);
+            }
+            self.core.ledger.report(self.core.place, Vec::new());
+        }
+    }
+
+    /// Does what it is told for so long, or until it is woken.
+    async fn wait_for_commands(&mut self, pause: Duration, woken: impl Future<Output = ()>) -> Option<Turn> {
+        let end = tokio::time::Instant::now() + pause;
+        tokio::pin!(woken);
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep_until(end) => return None,
+                () = &mut woken => return None,
+                Some(command) = self.commands.recv() => {
+                    if let Some(turn) = self.obey(command).await {
+                        return Some(turn);
+                    }
+                }
+            }
+            self.publish();
+        }
+    }
+
+    /// How many devices are granted here now; limits grow with them.
+    pub(super) async fn matched(&self) -> Result<usize, CallError> {
+        matched_now(&self.calls).await
+    }
+
+    /// Whether there are selectors and none matches anything: then the component is not even compiled. Not knowing is no
+    /// reason to be idle.
+    fn is_idle(&self, matched: &Result<usize, CallError>) -> bool {
+        !self.policy().hardware.is_empty() && matches!(matched, Ok(0))
+    }
+}
+
+/// Waits until what would be loaded is another than what was `tried`, and stays the same for a moment.
+async fn arrival(loader: Arc<dyn Loader>, policy: Arc<PluginPolicy>, tried: u64) {
+    let mut seen = tried;
+    loop {
+        tokio::time::sleep(ARRIVAL).await;
+        let (loader, policy) = (Arc::clone(&loader), Arc::clone(&policy));
+        let Ok(now) = tokio::task::spawn_blocking(move || loader.stamp(&policy)).await else {
+            continue;
+        };
+        if now == seen && now != tried {
+            return;
+        }
+        seen = now;
+    }
+}
+
+/// How many devices are granted now; limits grow with them.
+pub(super) async fn matched_now(calls: &Calls) -> Result<usize, CallError> {
+    if calls.grants.policy.hardware.is_empty() {
+        return Ok(0);
+    }
+    let grants = Arc::clone(&calls.grants);
+    let matched = calls.block(TREE_PATIENCE, move || matched(&grants)).await??;
+    calls.scale(matched);
+    Ok(matched)
+}
+
+/// How many devices the selectors match. A tree that is not there is a fault, not "no devices": what was known stands for a
+/// while, and is unhealthy then.
+pub(crate) fn matched(grants: &Grants) -> Result<usize, HostFault> {
+    if grants.policy.hardware.is_empty() {
+        return Ok(0);
+    }
+    let fault = |why: String| HostFault(format!("the device tree cannot be read: {why}"));
+    if !grants.node.has_devices() {
+        return Err(fault("neither /sys/class nor /sys/bus has anything in it".to_owned()));
+    }
+    grants.matched().map_err(|error| fault(error.to_string()))
+}

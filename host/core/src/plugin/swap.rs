@@ -1,0 +1,293 @@
+//! Another policy or component for a plugin that runs: tried beside the one in force, held against what pods have, and then
+//! put in its place, without a gap in what the front ends are told.
+
+use super::load::matched_now;
+use super::look::verdicts;
+use super::{Order, Plugin, Rejection};
+use crate::call::Moment;
+use crate::calls::Calls;
+use crate::inventory::Inventory;
+use crate::inventory::UnitRecord;
+use crate::survey::Surveyed;
+use crate::watcher::Interest;
+use devgate_types::{CallError, ResourceName, UnitId, Verdict};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// How long a resource that goes away is offered with an empty list first, so that the kubelet counts none of it: a stream that
+/// only ends leaves the last count for minutes. Far more than the half second between two lists.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a running plugin is told.
+pub(crate) enum Command {
+    /// Try these in place of what is in force, and keep the result for [`Command::Switch`]. Answers with what speaks against
+    /// it, or how many devices there are of each resource; what a pod holds does not, where the switch is forced.
+    Try {
+        calls: Arc<Calls>,
+        forced: bool,
+        answer: oneshot::Sender<Result<BTreeMap<ResourceName, usize>, String>>,
+    },
+    /// Say again whether a switch would take anything from a pod: trying takes seconds, in which devices are handed out.
+    Confirm {
+        answer: oneshot::Sender<Result<(), String>>,
+    },
+    /// Switch to what was tried last.
+    Switch,
+    /// Forget it.
+    Keep,
+    /// Begin anew with what is in force: look for something to do, load, enumerate and ask for health, whatever the pace. Answers
+    /// with what came of it.
+    Look { answer: oneshot::Sender<Surveyed> },
+    /// Offer nothing any more, and end once no pod holds anything.
+    Leave,
+}
+
+/// What becomes of the plugin after a command.
+pub(super) enum Turn {
+    /// Something else is in force, or somebody waits for a look: begin anew.
+    Anew,
+    /// It is not in the policy any more.
+    Leave,
+}
+
+/// What was tried, and found good.
+pub(crate) struct Candidate {
+    calls: Arc<Calls>,
+    inventory: Inventory,
+    rejected: Vec<Rejection>,
+    /// What was found of each unit. Others may be there by the time of the switch.
+    verdicts: Vec<(Vec<Arc<UnitRecord>>, Vec<Verdict>)>,
+    forced: bool,
+}
+
+impl Candidate {
+    /// What it found.
+    pub(crate) fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    /// How many devices it has of each resource, replicas not counted.
+    pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
+        let pools = self.inventory.pools.iter();
+        pools.map(|(name, pool)| (name.clone(), pool.units.len())).collect()
+    }
+}
+
+impl Plugin {
+    /// Does what it is told; the answer is what comes next, if anything changes.
+    pub(super) async fn obey(&mut self, command: Command) -> Option<Turn> {
+        match command {
+            Command::Try { calls, forced, answer } => {
+                self.candidate = None;
+                let result = match try_out(calls, &self.inventory).await {
+                    Ok(candidate) => {
+                        let candidate = Candidate { forced, ..candidate };
+                        let spoken = self.against(&candidate).map(|()| candidate.counts());
+                        self.candidate = spoken.is_ok().then_some(candidate);
+                        spoken
+                    }
+                    Err(error) => Err(error),
+                };
+                // Who asked may have gone away; then nothing is switched.
+                drop(answer.send(result));
+                None
+            }
+            Command::Confirm { answer } => {
+                let spoken = self
+                    .candidate
+                    .as_ref()
+                    .map_or(Ok(()), |candidate| self.against(candidate));
+                drop(answer.send(spoken));
+                None
+            }
+            Command::Switch => {
+                let candidate = self.candidate.take()?;
+                self.switch(candidate);
+                Some(Turn::Anew)
+            }
+            Command::Keep => {
+                self.candidate = None;
+                None
+            }
+            Command::Look { answer } => {
+                self.asked.push(answer);
+                Some(Turn::Anew)
+            }
+            Command::Leave => Some(Turn::Leave),
+        }
+    }
+
+    /// What pods would lose by a switch, if it is not forced.
+    fn against(&self, candidate: &Candidate) -> Result<(), String> {
+        match self.lost_by(candidate) {
+            Some(why) if !candidate.forced => Err(why),
+            _ => Ok(()),
+        }
+    }
+
+    fn lost_by(&self, candidate: &Candidate) -> Option<String> {
+        let held = self.core.ledger.held(self.core.place);
+        let (before, after) = (self.policy().replicas, candidate.calls.grants.policy.replicas);
+        // One replica has the unit's own id, several have numbers behind it.
+        let renumbered = before != after && (before == 1 || after < before);
+        let mut lost: Vec<(&UnitId, &str)> = Vec::new();
+        for (resource, pool) in &self.inventory.pools {
+            let then = candidate.inventory.pools.get(resource);
+            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
+                let new = then.and_then(|pool| pool.units.iter().find(|unit| unit.id == old.id));
+                match new {
+                    None => lost.push((&old.id, "would not be offered any more")),
+                    Some(new) if !new.is_same_hardware(old) => lost.push((&old.id, "would be other hardware")),
+                    Some(_) if renumbered => lost.push((&old.id, "would have another id (replicas)")),
+                    Some(_) => {}
+                }
+            }
+        }
+        let (id, what) = lost.first()?;
+        let more = match lost.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let name = self.core.name();
+        Some(format!(
+            "plugin {name}: device {id}, which a pod may hold, {what}{more}; wait until its pods are gone, or force it"
+        ))
+    }
+
+    /// Puts a candidate in force, and offers what it found.
+    fn switch(&mut self, candidate: Candidate) {
+        let name = self.core.name().to_owned();
+        self.calls = Arc::clone(&candidate.calls);
+        self.core
+            .ledger
+            .knows(self.core.place, Arc::clone(&candidate.calls.grants));
+        self.core.replace_calls(candidate.calls);
+        self.order = Order::default();
+        let policy = self.policy();
+        self.shared
+            .labels
+            .expects(&policy.name, &policy.labels, &self.core.board);
+        self.relabel = true;
+        self.failing = None;
+        self.take_answer(candidate.inventory, candidate.rejected);
+        // What is known of a unit is newer than the trial; only what is new to the plugin begins with what that found.
+        let offered: HashMap<_, _> = self
+            .inventory
+            .units()
+            .map(|unit| (unit.id.clone(), Arc::clone(unit)))
+            .collect();
+        for (units, verdicts) in candidate.verdicts {
+            for (unit, verdict) in units.iter().zip(verdicts) {
+                let same = offered
+                    .get(&unit.id)
+                    .is_some_and(|offered| offered.is_same_hardware(unit));
+                if same && !self.health.contains_key(&unit.id) {
+                    self.take_verdicts(std::slice::from_ref(unit), &[verdict]);
+                }
+            }
+        }
+        self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
+        let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
+        let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
+        self.shared.watcher.register(self.core.place, interest);
+        self.publish();
+        tracing::info!(plugin = name, "plugin {name}: reloaded");
+    }
+
+    /// Takes back the resources that the policy does not name any more and that nobody holds anything of, once the kubelet has
+    /// had the time to see them empty.
+    pub(super) fn say_farewell(&mut self) {
+        let policy = Arc::clone(self.policy());
+        let gone = self.resources.keys().filter(|name| {
+            let empty = self.inventory.pools.get(*name).is_none_or(|pool| pool.units.is_empty());
+            !policy.grants_resource(name) && empty
+        });
+        let gone: BTreeSet<_> = gone.cloned().collect();
+        self.farewell.retain(|name, _| gone.contains(name));
+        for name in gone {
+            let since = *self.farewell.entry(name.clone()).or_insert_with(Instant::now);
+            if since.elapsed() >= FAREWELL {
+                self.farewell.remove(&name);
+                self.resources.remove(&name);
+                self.inventory.pools.remove(&name);
+                self.shared.registry.remove(self.core.place, &name);
+            }
+        }
+    }
+
+    /// Whether pods have or may have something of it.
+    fn has_tenants(&self) -> bool {
+        !self.core.ledger.held(self.core.place).is_empty() || !self.core.tenancy.is_empty()
+    }
+
+    /// Offers nothing any more, keeps what pods hold from others, and ends when nothing is held.
+    pub(super) async fn leave(mut self) {
+        let name = self.core.name().to_owned();
+        let mut ledger = self.core.ledger.subscribe();
+        self.shared.watcher.forget(self.core.place);
+        self.shared.watch.forget(&self.core);
+        self.shared.labels.forgets(&self.policy().name);
+        for resource in self.resources.values() {
+            resource.withdraw();
+        }
+        tokio::time::sleep(FAREWELL).await;
+        if self.core.ledger.has_left(self.core.place) {
+            for resource in std::mem::take(&mut self.resources).into_keys() {
+                self.shared.registry.remove(self.core.place, &resource);
+            }
+        }
+        // One that is back in the policy looks after its own place again.
+        while self.core.ledger.has_left(self.core.place) && self.has_tenants() {
+            // What was handed out before the host started is in no ledger.
+            let changed = tokio::time::timeout(FAREWELL, ledger.changed()).await;
+            if changed.is_ok_and(|changed| changed.is_err()) {
+                break;
+            }
+        }
+        tracing::info!(
+            plugin = name,
+            "plugin {name}: is not in the policy any more and has ended"
+        );
+    }
+}
+
+/// Enumerates and asks for health under another policy, or with another component, beside whatever is in force.
+///
+/// # Errors
+/// What failed: complete text.
+pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, String> {
+    let name = calls.grants.policy.name.clone();
+    let failed = |call: &str, error: &CallError| format!("plugin {name}: {call} {error}");
+    matched_now(&calls).await.map_err(|error| failed("enumerate", &error))?;
+    let mut candidate = Candidate {
+        calls: Arc::clone(&calls),
+        inventory: Inventory::default(),
+        rejected: Vec::new(),
+        verdicts: Vec::new(),
+        forced: false,
+    };
+    // Without a component it is idle.
+    let Some(component) = calls.component() else {
+        return Ok(candidate);
+    };
+    let before = before.clone();
+    let asked = calls.call(Arc::clone(&component), move |component, mut host| {
+        host.on_trial(Moment::Enumerate);
+        Inventory::ask_again(component, host, &before)
+    });
+    let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", &error))?;
+    let pools = inventory.pools.iter().filter(|(_, pool)| !pool.units.is_empty());
+    for (resource, pool) in pools {
+        let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
+        let call = calls.call(Arc::clone(&component), move |component, mut host| {
+            host.on_trial(Moment::Health);
+            verdicts(component, host, &asked, &units)
+        });
+        let verdicts = call.await.map_err(|error| failed("health", &error))?;
+        candidate.verdicts.push((pool.units.clone(), verdicts));
+    }
+    (candidate.inventory, candidate.rejected) = (inventory, rejected);
+    Ok(candidate)
+}

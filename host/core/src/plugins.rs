@@ -1,0 +1,247 @@
+//! All plugins of a policy on one node.
+
+mod failures;
+mod reload;
+
+use crate::ailments::Ailments;
+use crate::calls::{Calls, Threads};
+use crate::claims::{Ledger, Place};
+use crate::grants::Grants;
+use crate::holders::HoldersFeed;
+use crate::labels::{self, Desk};
+use crate::means::Means;
+use crate::memory::{self, Memory};
+use crate::offer::Offers;
+use crate::overdue::Bounds;
+use crate::plugin::{Command, Loader, Plugin};
+use crate::registry::Registry;
+use crate::status::Watch;
+use crate::survey::Surveyed;
+use crate::tenancy::forget_orphans;
+use crate::watcher::Watcher;
+use devgate_node::Node;
+use devgate_policy::{PluginPolicy, Policy};
+use devgate_types::{PluginName, ResourceName};
+pub use failures::{Failures, MustEnd};
+use reload::Loads;
+pub use reload::{Fewer, NotReloaded, Reloaded};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+/// Commands that a plugin may have before it: the reload waits for each of them.
+const COMMANDS: usize = 4;
+
+/// What plugins run on. Cheap to clone.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The node that they see.
+    pub node: Node,
+    /// Where their components come from.
+    pub loader: Arc<dyn Loader>,
+    /// What was handed out, also before the host started.
+    pub memory: Memory,
+    /// Who has which device, as far as somebody knows.
+    pub holders: HoldersFeed,
+}
+
+/// What all plugins of a host share. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) around: Surroundings,
+    pub(crate) ledger: Ledger,
+    pub(crate) registry: Registry,
+    pub(crate) watch: Watch,
+    pub(crate) ailments: Ailments,
+    pub(crate) watcher: Watcher,
+    pub(crate) labels: Desk,
+    pub(crate) threads: Threads,
+    /// When the host began: ticks are counted from it.
+    pub(crate) born: Instant,
+}
+
+/// The running plugins. Dropping this ends their tasks; calls that block are not waited for.
+pub struct Plugins {
+    shared: Shared,
+    running: BTreeMap<PluginName, Running>,
+    /// The policy's order of them.
+    order: Vec<PluginName>,
+    /// How many places there are.
+    places: usize,
+    /// Tasks end with their place when they were told to leave.
+    tasks: JoinSet<Place>,
+    leaving: BTreeMap<Place, PluginName>,
+    failures: Failures,
+    /// Leave to read or compile a component for a reload.
+    loads: Loads,
+    /// What is saved and forgotten besides.
+    keepers: JoinSet<()>,
+}
+
+/// A plugin that is in the policy.
+struct Running {
+    place: Place,
+    calls: Arc<Calls>,
+    commands: mpsc::Sender<Command>,
+}
+
+impl Plugins {
+    /// Starts one task for each entry of the policy. Needs a tokio runtime.
+    #[must_use]
+    pub fn start(policy: &Policy, around: Surroundings) -> Self {
+        let watcher = Watcher::new(around.node.clone());
+        around.memory.is_in_boot(around.node.boot_id());
+        let ailments = Ailments::open(around.memory.dir(), around.node.boot_id());
+        let keep = ailments.clone().keep();
+        let orphans = forget_orphans(around.memory.clone(), around.holders.clone());
+        let threads = Threads::new(Bounds::default());
+        let save = around.memory.clone().keep_saved();
+        let learn = {
+            let (memory, feed, node) = (around.memory.clone(), around.holders.clone(), around.node.clone());
+            let policy = policy.clone();
+            let is_ours = move |resource: &ResourceName| {
+                let mut plugins = policy.plugins.values();
+                plugins.any(|plugin| plugin.grants_resource(resource))
+            };
+            memory::learn(memory, feed, node, is_ours)
+        };
+        let mut plugins = Self {
+            failures: Failures::new(threads.overdue.clone()),
+            shared: Shared {
+                ailments,
+                around,
+                watcher,
+                labels: Desk::default(),
+                threads,
+                ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
+                registry: Registry::new(),
+                watch: Watch::default(),
+                born: Instant::now(),
+            },
+            running: BTreeMap::new(),
+            order: policy.plugins.keys().cloned().collect(),
+            places: 0,
+            tasks: JoinSet::new(),
+            leaving: BTreeMap::new(),
+            loads: Loads::default(),
+            keepers: JoinSet::new(),
+        };
+        plugins.keepers.spawn(keep);
+        plugins.keepers.spawn(orphans);
+        plugins.keepers.spawn(save);
+        plugins.keepers.spawn(learn);
+        for policy in policy.plugins.values() {
+            let calls = plugins.calls(policy, None);
+            let place = plugins.next_place();
+            plugins.begin(place, calls);
+        }
+        plugins
+    }
+
+    /// The means to call a component that is not loaded yet.
+    fn calls(&self, policy: &PluginPolicy, before: Option<&Arc<Calls>>) -> Arc<Calls> {
+        let around = &self.shared.around;
+        let board = before.map(|calls| Arc::clone(&calls.grants.board)).unwrap_or_default();
+        let grants = Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(board);
+        // What a plugin keeps is its own, whatever policy and component it has by then.
+        let means = before.map(|calls| Arc::clone(&calls.means)).unwrap_or_else(|| {
+            let ledger = self.shared.ledger.clone();
+            Arc::new(Means::new(policy, &around.node, &around.memory, ledger))
+        });
+        let calls = Calls::new(Arc::new(grants), means, self.shared.threads.clone());
+        Arc::new(match before {
+            Some(before) => calls.blocking_with(before),
+            None => calls,
+        })
+    }
+
+    fn next_place(&mut self) -> Place {
+        self.places += 1;
+        Place(self.places - 1)
+    }
+
+    fn begin(&mut self, place: Place, calls: Arc<Calls>) {
+        let (commands, obeyed) = mpsc::channel(COMMANDS);
+        let plugin = Plugin::new(place, Arc::clone(&calls), obeyed, self.shared.clone());
+        let name = calls.grants.policy.name.clone();
+        let watched = self.failures.of_task(name.clone());
+        self.tasks.spawn(async move {
+            plugin.run().await;
+            watched.has_left();
+            place
+        });
+        let running = Running { place, calls, commands };
+        self.running.insert(name, running);
+    }
+
+    /// What tells when the host must end.
+    #[must_use]
+    pub fn failures(&self) -> Failures {
+        self.failures.clone()
+    }
+
+    /// Ends the tasks of all plugins, as a bug of the host would.
+    #[cfg(test)]
+    pub(crate) fn break_all(&mut self) {
+        self.tasks.abort_all();
+    }
+
+    /// Forgets the places of those that were told to leave, and have.
+    fn reap(&mut self) {
+        while let Some(ended) = self.tasks.try_join_next() {
+            if let Ok(place) = ended {
+                self.leaving.remove(&place);
+            }
+        }
+    }
+
+    /// Has a plugin begin anew with what is in force (look for something to do, load, enumerate, ask for health) and waits for what
+    /// comes of it: for tools and tests that change a node and want to see the effect. Nothing where the policy has no such plugin.
+    pub async fn look(&self, plugin: &PluginName) -> Option<Surveyed> {
+        let (answer, found) = oneshot::channel();
+        let commands = self.running.get(plugin)?.commands.clone();
+        commands.send(Command::Look { answer }).await.ok()?;
+        found.await.ok()
+    }
+
+    /// Tells Node Feature Discovery of the node's labels from now on, by a file in `dir`; for as long as the plugins are there. The
+    /// file stays for a while then, and the labels with it.
+    pub fn label_in(&mut self, dir: &Path) {
+        let labels = labels::keep(self.shared.labels.clone(), dir.to_owned());
+        self.keepers.spawn(labels);
+    }
+
+    /// Saves what is not saved yet, before the host ends, on a thread of its own, as all others may hang. Whether it is saved within
+    /// `patience`; a disk that takes longer does not keep the host from its end.
+    pub async fn flush(&self, patience: Duration) -> bool {
+        let ailments = self.shared.ailments.clone();
+        let (done, saved) = oneshot::channel();
+        let save = move || {
+            ailments.flush();
+            let _ = done.send(());
+        };
+        let begun = std::thread::Builder::new().name("flush".into()).spawn(save);
+        begun.is_ok() && matches!(tokio::time::timeout(patience, saved).await, Ok(Ok(())))
+    }
+
+    /// What is known about every plugin, for whoever asks.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        self.shared.watch.clone()
+    }
+
+    /// Who has which device, as far as somebody knows.
+    #[must_use]
+    pub fn holders(&self) -> &HoldersFeed {
+        &self.shared.around.holders
+    }
+
+    /// What is offered now, and a way to be told when there is more.
+    #[must_use]
+    pub fn offers(&self) -> Offers {
+        self.shared.registry.offers()
+    }
+}

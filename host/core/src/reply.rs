@@ -1,0 +1,79 @@
+//! The gate of `allocate`: a reply is built from what was enumerated and what the policy grants. What the component
+//! says only selects among that, and a value that the policy does not expect fails the allocation.
+
+mod cdi;
+mod paths;
+mod values;
+
+use crate::call::CallHost;
+use crate::grants::GrantedMount;
+use crate::inventory::{PoolRecord, UnitRecord};
+use crate::offer::Reply;
+use devgate_policy::{PluginPolicy, Record};
+use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, MountHandle, ResourceName, escape};
+use std::sync::Arc;
+
+/// What a component asked for in an allocation, its handles already looked up.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) edits: Edits,
+    pub(crate) mounts: Vec<GrantedMount>,
+}
+
+impl Asked {
+    /// What a component asked for, with the table of the call in which it did.
+    pub(crate) fn of(edits: Edits, host: &CallHost) -> Result<Self, CallError> {
+        let mount = |handle: &MountHandle| {
+            let held = host.held_mount(*handle).cloned();
+            held.ok_or_else(|| GuestFault::contract("a mount handle was never handed out in this call"))
+        };
+        let mounts = edits.mounts.iter().map(mount).collect::<Result<Vec<_>, _>>()?;
+        match mounts.iter().find_map(|mount| host.mount_problem(mount)) {
+            Some(problem) => Err(CallError::Failed(Failure::new(FailureKind::Denied, problem))),
+            None => Ok(Self { edits, mounts }),
+        }
+    }
+}
+
+/// Builds the reply for `units` of `resource`.
+///
+/// # Errors
+/// What the component asked for that the policy does not grant, naming the policy's key.
+pub(crate) fn build(
+    policy: &PluginPolicy,
+    resource: &ResourceName,
+    pool: &PoolRecord,
+    units: &[Arc<UnitRecord>],
+    asked: &Asked,
+) -> Result<Reply, String> {
+    let edits = &asked.edits;
+    if let Some(unknown) = edits.properties.first() {
+        let name = escape(&unknown.name, 80);
+        return Err(format!("edit \"{name}\" is not known to this host"));
+    }
+    let rules = policy.containers.rules(resource);
+    let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
+    let nodes = paths::nodes(pool, units)?;
+    let mounts = paths::mounts(&asked.mounts, &nodes)?;
+    let mut cdi = cdi::Names::of(&rules, &records)?;
+    for name in &edits.cdi {
+        cdi.add(name)?;
+    }
+    Ok(Reply {
+        env: values::env(&rules, &records, &edits.env)?,
+        nodes,
+        mounts,
+        annotations: values::annotations(&rules, &records, &edits.annotations)?,
+        cdi: cdi.into_set(),
+    })
+}
+
+fn record(unit: &UnitRecord) -> Record<'_> {
+    Record {
+        id: unit.id.as_str(),
+        properties: &unit.properties,
+    }
+}
+
+#[cfg(test)]
+mod tests;

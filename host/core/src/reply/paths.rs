@@ -1,0 +1,63 @@
+//! Nodes and mounts: what appears in a container under which path. Two edits never share one.
+
+use crate::grants::{GrantedMount, GrantedNode};
+use crate::inventory::{PoolRecord, UnitRecord};
+use crate::offer::{MountEdit, NodeEdit};
+use devgate_types::escape;
+use std::sync::Arc;
+
+/// The nodes of the units and the pool's shared ones, and no other: they were fixed when the units were enumerated.
+pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<NodeEdit>, String> {
+    let all = units.iter().flat_map(|unit| &unit.nodes).chain(&pool.shared_nodes);
+    let edit = |granted: &GrantedNode| NodeEdit {
+        container_path: granted.grant.container_path(&granted.node.path),
+        host_path: granted.node.path.clone(),
+        access: granted.grant.access,
+    };
+    let mut nodes: Vec<_> = all.map(edit).collect();
+    nodes.sort();
+    // Units that share hardware have the same node.
+    nodes.dedup_by(|a, b| (&a.container_path, &a.host_path) == (&b.container_path, &b.host_path));
+    for pair in nodes.windows(2) {
+        if let [a, b] = pair
+            && a.container_path == b.container_path
+        {
+            let (path, first, second) = (&a.container_path, &a.host_path, &b.host_path);
+            return Err(format!(
+                "nodes {} and {} would both be {} in the container (container-path)",
+                escape(first, 80),
+                escape(second, 80),
+                escape(path, 80)
+            ));
+        }
+    }
+    Ok(nodes)
+}
+
+/// The mounts that the component chose, where the policy says that they appear.
+pub(super) fn mounts(asked: &[GrantedMount], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, String> {
+    let mut mounts: Vec<_> = asked.iter().map(MountEdit::from).collect();
+    mounts.sort();
+    mounts.dedup();
+    for mount in &mounts {
+        let path = &mount.container_path;
+        let twice = mounts.iter().filter(|other| other.container_path == *path).count() > 1;
+        if twice || nodes.iter().any(|node| node.container_path == *path) {
+            let path = escape(path, 80);
+            return Err(format!(
+                "two edits would both be {path} in the container (containers.mounts)"
+            ));
+        }
+    }
+    Ok(mounts)
+}
+
+impl From<&GrantedMount> for MountEdit {
+    fn from(mount: &GrantedMount) -> Self {
+        Self {
+            container_path: mount.target.clone(),
+            host_path: mount.source.clone(),
+            read_only: !mount.writable,
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! One resource of one plugin: what front ends see, and the path of an allocation.
+
+mod handover;
+mod replica;
+mod telling;
+
+pub(crate) use replica::{REPLICA, replica_id, replica_ids, split_replica};
+
+use crate::breaker::Breaker;
+use crate::call::Moment;
+use crate::calls::{self, Calls};
+use crate::choose::{Layout, Overruled, Request};
+use crate::claims::{Ledger, NotHeld, Place};
+use crate::grants::{GrantedNode, Grants};
+use crate::inventory::{PoolRecord, UnitRecord};
+use crate::memory::Memory;
+use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
+use crate::reply;
+use crate::status::{Board, audit};
+use crate::tenancy::Tenancy;
+use crate::watcher::{Asked, Wake};
+use devgate_policy::Prepare;
+use devgate_types::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// What looking at disks and iommu groups may take, which reads more than a node.
+pub(crate) const LOOK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The most ids that are chosen from on a thread that serves others.
+const CHOSEN_HERE: usize = 256;
+
+/// What a plugin's resources share.
+pub(crate) struct Core {
+    name: PluginName,
+    pub(crate) place: Place,
+    pub(crate) ledger: Ledger,
+    pub(crate) memory: Memory,
+    /// What pods have or may have.
+    pub(crate) tenancy: Tenancy,
+    /// What is not given for a while, because calls about it keep failing.
+    pub(crate) breaker: Breaker,
+    /// Replaced as a whole when the policy or the component is reloaded: whoever works on something takes it once.
+    calls: RwLock<Arc<Calls>>,
+    /// Asked when somebody found that there is something to look at.
+    pub(crate) wake: Arc<Wake>,
+    /// What there is to know about the plugin.
+    pub(crate) board: Arc<Board>,
+}
+
+impl Core {
+    pub(crate) fn new(name: PluginName, place: Place, ledger: Ledger, memory: Memory, calls: Arc<Calls>) -> Self {
+        Self {
+            board: Arc::clone(&calls.grants.board),
+            name,
+            place,
+            ledger,
+            tenancy: Tenancy::new(memory.clone()),
+            breaker: Breaker::default(),
+            memory,
+            calls: RwLock::new(calls),
+            wake: Arc::default(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// The policy and the component that are in force now.
+    pub(crate) fn calls(&self) -> Arc<Calls> {
+        Arc::clone(&self.calls.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A call that was to give these to a pod failed. What the component answers is its own word about them; that it breaks, or
+    /// does not return, counts against them.
+    fn broke(&self, units: &[Arc<UnitRecord>], call: &str, error: &CallError) {
+        if matches!(error, CallError::Failed(_)) {
+            return;
+        }
+        self.counts_against(units, &format!("plugin {}: {call} {error}", self.name));
+    }
+
+    /// An allocation of these failed for a reason that is not the component's own word, and that another one would most likely
+    /// meet as well.
+    fn counts_against(&self, units: &[Arc<UnitRecord>], reason: &str) {
+        let ids = units.iter().map(|unit| &unit.id);
+        if self.breaker.failed(ids, reason, Instant::now()) {
+            self.wake.ask(Asked::HEALTH);
+        }
+    }
+
+    /// Puts others in force.
+    pub(crate) fn replace_calls(&self, calls: Arc<Calls>) {
+        self.breaker.forgive();
+        *self.calls.write().unwrap_or_else(PoisonError::into_inner) = calls;
+    }
+}
+
+/// One resource.
+pub(crate) struct Resource {
+    core: Arc<Core>,
+    name: ResourceName,
+    devices: watch::Sender<Arc<DeviceList>>,
+    snapshot: RwLock<Arc<Snapshot>>,
+    overruled: Overruled,
+}
+
+/// What an allocation looks its ids up in.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    pub(crate) pool: PoolRecord,
+    /// Each unit's place in the pool, and why it may not be handed out, if so.
+    pub(crate) units: HashMap<UnitId, (usize, Option<Arc<str>>)>,
+    /// Where the units are.
+    pub(crate) layout: Arc<Layout>,
+    /// The units that the component does not list any more: they are in the pool for as long as pods hold them.
+    pub(crate) unlisted: BTreeSet<UnitId>,
+}
+
+impl Resource {
+    pub(crate) fn new(core: Arc<Core>, name: ResourceName) -> Self {
+        Self {
+            core,
+            name,
+            devices: watch::Sender::new(Arc::default()),
+            snapshot: RwLock::default(),
+            overruled: Overruled::default(),
+        }
+    }
+
+    /// Replaces what is offered. Readers are told only if the list is another one.
+    pub(crate) fn publish(&self, snapshot: Arc<Snapshot>, list: DeviceList) {
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        self.devices.send_if_modified(|current| {
+            let changed = **current != list;
+            if changed {
+                *current = Arc::new(list);
+            }
+            changed
+        });
+    }
+
+    /// Offers nothing any more.
+    pub(crate) fn withdraw(&self) {
+        self.publish(Arc::default(), DeviceList::default());
+    }
+
+    /// What is offered now.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn prefer(&self, available: &[String], must_include: &[String], size: usize) -> Vec<String> {
+        let calls = self.core.calls();
+        let policy = &calls.grants.policy;
+        let snapshot = self.snapshot();
+        let asked = snapshot.pool.asked(&self.name);
+        let request = Request::new(
+            Arc::clone(&snapshot),
+            policy.replicas,
+            policy.placement,
+            available,
+            must_include,
+            size,
+        );
+        let Some(request) = request else {
+            return Vec::new();
+        };
+        if let Some(chosen) = request.ask(&self.core, asked, &self.overruled).await {
+            chosen
+        } else if request.available() <= CHOSEN_HERE {
+            request.choose()
+        } else {
+            let choose = tokio::task::spawn_blocking(move || request.choose());
+            choose.await.unwrap_or_default()
+        }
+    }
+
+    async fn give(&self, offered: &[String]) -> Result<Arc<Reply>, AllocateError> {
+        let ids = self.unit_ids(offered)?;
+        let _turn = self.core.tenancy.turns.turn(&ids).await;
+        // Both once, so that the whole is done under one policy.
+        let (calls, snapshot) = (self.core.calls(), self.snapshot());
+        let units = self.look_up(&snapshot, &ids)?;
+        self.look_again(&calls, &snapshot, &units).await?;
+        let hold = self.hold(&calls, &snapshot, &units)?;
+        if calls.has_lifecycle() && !units.is_empty() {
+            return self.hand_over(&calls, &snapshot, &units, offered, hold).await;
+        }
+        let reply = self.ask_component(&calls, &snapshot, &units).await?;
+        let telling = self.telling(&units);
+        self.tell(&calls, &snapshot, &units, offered).await?;
+        self.record(&calls, &snapshot, &units, false).await?;
+        telling.keep();
+        hold.keep();
+        Ok(Arc::new(reply))
+    }
+
+    fn hold(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Hold<'_>, AllocateError> {
+        let policy = &calls.grants.policy;
+        let claims = units.iter().map(|unit| unit.claim(&snapshot.pool, policy)).collect();
+        match self.core.ledger.hold(self.core.place, claims) {
+            Ok(ids) => Ok(Hold { core: &self.core, ids }),
+            Err(NotHeld::Lost(reason)) => Err(self.refused(&reason)),
+            Err(NotHeld::Changed) => {
+                let (plugin, name) = (self.core.name(), &self.name);
+                let message = format!("plugin {plugin}: resource {name}: the devices have just changed; try again");
+                Err(AllocateError::Busy(message))
+            }
+        }
+    }
+
+    /// The units that these ids stand for, each once and sorted, without the replicas' numbers.
+    fn unit_ids(&self, ids: &[String]) -> Result<Vec<UnitId>, AllocateError> {
+        let unknown = |id: &str| {
+            let id = escape(id, 80);
+            AllocateError::Unknown(format!(
+                "plugin {}: resource {}: there is no device {id}",
+                self.core.name(),
+                self.name
+            ))
+        };
+        let replicas = self.core.calls().grants.policy.replicas;
+        let unit = |id: &String| {
+            let (base, _) = split_replica(id, replicas).ok_or_else(|| unknown(id))?;
+            UnitId::try_new(base).map_err(|_| unknown(id))
+        };
+        let units = ids.iter().map(unit).collect::<Result<BTreeSet<_>, _>>()?;
+        Ok(units.into_iter().collect())
+    }
+
+    fn look_up(&self, snapshot: &Snapshot, ids: &[UnitId]) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
+        self.look_up_but(snapshot, ids, |_| false)
+    }
+
+    /// The same, whatever is wrong with those that are `ignored`.
+    fn look_up_but(
+        &self,
+        snapshot: &Snapshot,
+        ids: &[UnitId],
+        ignored: impl Fn(&UnitId) -> bool,
+    ) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
+        let mut units = Vec::with_capacity(ids.len());
+        for id in ids {
+            let found = snapshot
+                .units
+                .get(id)
+                .and_then(|(n, why)| Some((snapshot.pool.units.get(*n)?, why)));
+            let Some((unit, unhealthy)) = found else {
+                let message = format!(
+                    "plugin {}: resource {}: there is no device {id}",
+                    self.core.name(),
+                    self.name
+                );
+                return Err(AllocateError::Unknown(message));
+            };
+            if let Some(reason) = unhealthy.as_ref().filter(|_| !ignored(id)) {
+                return Err(self.refused(&format!("device {id} is unhealthy: {reason}")));
+            }
+            units.push(Arc::clone(unit));
+        }
+        Ok(units)
+    }
+
+    /// Looks at the hardware again: the list may be up to one tick old, and the runtime would open whatever is there.
+    async fn look_again(
+        &self,
+        calls: &Calls,
+        snapshot: &Arc<Snapshot>,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<(), AllocateError> {
+        let shared = &snapshot.pool.shared_nodes;
+        let slow = units
+            .iter()
+            .flat_map(|unit| &unit.nodes)
+            .chain(shared)
+            .any(GrantedNode::is_slow_to_judge);
+        let problem = if slow {
+            let (units, snapshot) = (units.to_vec(), Arc::clone(snapshot));
+            let grants = Arc::clone(&calls.grants);
+            let patience = grants.policy.limits.deadline.max(LOOK_PATIENCE);
+            let look = move || problem_of(&grants, &snapshot.pool.shared_nodes, &units);
+            let looked = calls.block(patience, look).await;
+            looked.map_err(|error| self.failed(&error))?
+        } else {
+            problem_of(&calls.grants, shared, units)
+        };
+        let Some(problem) = problem else { return Ok(()) };
+        self.core.wake.ask(Asked::HEALTH);
+        Err(self.refused(&problem))
+    }
+
+    async fn ask_component(
+        &self,
+        calls: &Calls,
+        snapshot: &Snapshot,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<Reply, AllocateError> {
+        let Some(component) = calls.component() else {
+            return Err(AllocateError::Busy(format!(
+                "plugin {}: the component is not loaded",
+                self.core.name()
+            )));
+        };
+        if units.is_empty() {
+            return Ok(Reply::default());
+        }
+        let (lent, resource) = (units.to_vec(), snapshot.pool.asked(&self.name).clone());
+        let asked = calls.call_about(units.len(), component, move |component, mut host| {
+            host.during(Moment::Allocate);
+            let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
+            let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
+            reply::Asked::of(edits, &host)
+        });
+        let asked = asked.await.map_err(|error| {
+            self.core.broke(units, "allocate", &error);
+            self.failed(&error)
+        })?;
+        let policy = &calls.grants.policy;
+        let built = reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| {
+            let refused = self.refused(&reason);
+            self.core.counts_against(units, &refused.to_string());
+            refused
+        })?;
+        self.core.breaker.succeeded(units.iter().map(|unit| &unit.id));
+        Ok(built)
+    }
+
+    fn refused(&self, reason: &str) -> AllocateError {
+        AllocateError::Refused(format!("plugin {}: resource {}: {reason}", self.core.name(), self.name))
+    }
+
+    fn failed(&self, error: &CallError) -> AllocateError {
+        self.failed_at("allocate", error)
+    }
+
+    fn failed_at(&self, call: &str, error: &CallError) -> AllocateError {
+        let message = format!("plugin {}: {call} {error}", self.core.name());
+        match error {
+            CallError::Failed(failure) if failure.kind == FailureKind::Busy => AllocateError::Busy(message),
+            CallError::Failed(_) => AllocateError::Refused(message),
+            CallError::Guest(_) => AllocateError::Guest(message),
+            CallError::Host(_) => AllocateError::Host(message),
+        }
+    }
+}
+
+impl Offer for Resource {
+    fn resource(&self) -> &ResourceName {
+        &self.name
+    }
+
+    fn devices(&self) -> watch::Receiver<Arc<DeviceList>> {
+        self.devices.subscribe()
+    }
+
+    fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
+        Box::pin(async {
+            let given = self.give(ids).await;
+            audit::allocation(&self.core, &self.name, ids, given.as_ref().err());
+            given
+        })
+    }
+
+    fn take_back<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, ()> {
+        Box::pin(self.undo(ids))
+    }
+
+    fn starts(&self) -> bool {
+        self.core.calls().grants.policy.prepare == Prepare::Start
+    }
+
+    fn start<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<(), AllocateError>> {
+        Box::pin(self.make_ready(ids))
+    }
+
+    fn choose<'a>(
+        &'a self,
+        available: &'a [String],
+        must_include: &'a [String],
+        size: usize,
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(self.prefer(available, must_include, size))
+    }
+}
+
+/// What is wrong with giving these units away at this moment, if anything.
+pub(crate) fn problem_of(grants: &Grants, shared: &[GrantedNode], units: &[Arc<UnitRecord>]) -> Option<String> {
+    for unit in units {
+        let node = unit.nodes.iter().find_map(|granted| grants.problem_now(granted));
+        if let Some(problem) = node.or_else(|| grants.group_problem(&unit.nodes, &unit.backing)) {
+            return Some(format!("device {}: {problem}", unit.id));
+        }
+    }
+    let problem = shared.iter().find_map(|granted| grants.problem_now(granted))?;
+    Some(format!("shared {problem}"))
+}
+
+/// Ids that are marked as handed out, until it is known whether they were: an allocation may fail, and its caller may go
+/// away in the middle of it.
+struct Hold<'a> {
+    core: &'a Core,
+    ids: Vec<UnitId>,
+}
+
+impl Hold<'_> {
+    fn keep(mut self) {
+        self.ids.clear();
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        if !self.ids.is_empty() {
+            self.core.ledger.let_go(self.core.place, &self.ids);
+            self.core.wake.ask(Asked::HEALTH);
+        }
+    }
+}

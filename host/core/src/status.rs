@@ -1,0 +1,313 @@
+//! What is known about every plugin at one moment, as plain records: the one source of `devgate status`, of the metrics and of
+//! the page.
+
+pub(crate) mod audit;
+mod board;
+mod calls;
+mod metered;
+mod refusals;
+mod watch;
+mod when;
+
+pub(crate) use board::Board;
+pub use calls::{BUCKETS, CallKind, CallStatus, Edge};
+pub use refusals::{Refusal, RefusalKind};
+pub use watch::Watch;
+pub use when::When;
+
+use crate::holders::{Holder, Holders};
+use crate::resource::replica_ids;
+use devgate_types::{ResourceName, UnitId, escape};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most characters of a name of Kubernetes.
+const MOST_NAME: usize = 253;
+
+/// What a plugin is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// No selector matches a device of this node: nothing to do.
+    Idle,
+    /// Its component is being loaded, or asked for the first time.
+    Loading,
+    /// The last call that keeps it going failed; what was known last still stands. Tried again with growing delays.
+    Failing,
+    /// Its component answers.
+    Serving,
+    /// It has failed for so long (`health.stale-after`) that nothing of it is given to anybody, or it was never loaded. Tried
+    /// again all the same.
+    Quarantined,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Idle,
+        Self::Loading,
+        Self::Failing,
+        Self::Serving,
+        Self::Quarantined,
+    ];
+
+    /// As it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Loading => "loading",
+            Self::Failing => "failing",
+            Self::Serving => "serving",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}
+
+/// One plugin. Everything that a component said is escaped and cut.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PluginStatus {
+    /// The policy's name for it.
+    pub name: String,
+    /// What it is doing.
+    pub state: State,
+    /// Since when.
+    pub since: When,
+    /// Why it fails, if it does.
+    pub reason: Option<String>,
+    /// When it is tried again, if it fails.
+    pub retry_at: Option<When>,
+    /// Its component.
+    pub component: ComponentStatus,
+    /// What it offers, in the order of the names.
+    pub resources: Vec<ResourceStatus>,
+    /// Units that the gate does not let through; at most 32.
+    pub rejected: Vec<RejectedUnit>,
+    /// How many those are altogether.
+    pub rejected_total: u64,
+    /// What was asked for and not given, the latest last; at most 32, each once with the number of times.
+    pub refusals: Vec<Refusal>,
+    /// How many refusals there were of each kind since the host started.
+    pub refused: BTreeMap<RefusalKind, u64>,
+    /// How many allocations had which end since the host started.
+    pub allocations: BTreeMap<AllocationEnd, u64>,
+    /// Its component's calls.
+    pub calls: Vec<CallStatus>,
+    /// How many devices are not given for a while, because calls about them keep failing.
+    #[serde(default)]
+    pub resting: u64,
+    /// How many calls the host gave up on since it started.
+    #[serde(default)]
+    pub given_up: u64,
+    /// How many of them have not returned.
+    #[serde(default)]
+    pub hanging: u64,
+    /// Limits of which a call used more than four fifths within the last hour.
+    pub near: Vec<Edge>,
+    /// What it hears of the kernel's log; nothing where the policy grants it nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_log: Option<KernelLogStatus>,
+    /// What it tells of the node.
+    #[serde(default)]
+    pub labels: LabelStatus,
+}
+
+/// What a plugin hears of the kernel's log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelLogStatus {
+    /// Why it hears nothing, if so.
+    pub off: Option<String>,
+    /// How many times lines were lost before they were read, since the host started.
+    pub gaps: u64,
+}
+
+/// Labels of the node that a plugin tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelStatus {
+    /// Names and values.
+    pub given: BTreeMap<String, String>,
+    /// Those that there are not.
+    pub missing: Vec<MissingLabel>,
+    /// Why Node Feature Discovery is not told of them, if so.
+    pub problem: Option<String>,
+}
+
+/// A label that the policy lets a plugin tell, and that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingLabel {
+    /// Its name, as the policy writes it.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A component's file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComponentStatus {
+    /// As the policy names it: the file, or the artifact's reference.
+    pub file: String,
+    /// The digest of what runs, as `sha256sum` prints it; nothing where nothing is loaded.
+    pub sha256: Option<String>,
+    /// Whether the policy pins it.
+    pub pinned: bool,
+}
+
+/// One resource of one plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceStatus {
+    /// What pods ask for.
+    pub name: String,
+    /// How many ids the kubelet sees of each device.
+    pub replicas: u32,
+    /// Its devices, by id.
+    pub devices: Vec<DeviceStatus>,
+}
+
+/// One device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceStatus {
+    /// Its id, without the replicas' numbers.
+    pub id: String,
+    /// Why it may not be given, if so.
+    pub unhealthy: Option<String>,
+    /// Whether it is about to change: what its component found has not lasted as long as the policy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settling: Option<Settling>,
+    /// Since when it is as healthy or unhealthy as it is; nothing where it has been healthy since the host knows it.
+    pub since: Option<When>,
+    /// The NUMA nodes that it belongs to.
+    pub numa_nodes: BTreeSet<u32>,
+    /// Whether the host counts it as handed out.
+    pub held: bool,
+    /// Whether its component does not list it any more, and it is there only for the pod that holds it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlisted: bool,
+    /// Who has it, as far as that is known.
+    pub holders: Vec<HolderStatus>,
+}
+
+/// What a device is on its way to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Settling {
+    /// It may still be given; something is found wrong with it.
+    Suspect,
+    /// It may not be given yet; it is found healthy again.
+    Recovering,
+}
+
+/// A container that has a device.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HolderStatus {
+    /// The id that it has: one of the replicas, where there are several.
+    pub id: String,
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod's name.
+    pub pod: String,
+    /// The container's name.
+    pub container: String,
+}
+
+impl HolderStatus {
+    /// A container that has this id.
+    #[must_use]
+    pub fn new(id: &str, holder: &Holder) -> Self {
+        let name = |text: &str| escape(text, MOST_NAME);
+        Self {
+            id: id.to_owned(),
+            namespace: name(&holder.namespace),
+            pod: name(&holder.pod),
+            container: name(&holder.container),
+        }
+    }
+}
+
+/// What a component listed and the host does not offer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedUnit {
+    /// Which pool or unit.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// How an allocation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllocationEnd {
+    /// The devices were given.
+    Given,
+    /// An id that there is not.
+    Unknown,
+    /// Refused: unhealthy, in use elsewhere, or the policy or the component does not allow it.
+    Refused,
+    /// Trying again may help.
+    Busy,
+    /// The component broke.
+    Guest,
+    /// The host failed.
+    Host,
+}
+
+impl AllocationEnd {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Given,
+        Self::Unknown,
+        Self::Refused,
+        Self::Busy,
+        Self::Guest,
+        Self::Host,
+    ];
+
+    /// As it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Unknown => "unknown",
+            Self::Refused => "refused",
+            Self::Busy => "busy",
+            Self::Guest => "guest",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl PluginStatus {
+    /// The same with who has what.
+    #[must_use]
+    pub fn with_holders(mut self, holders: &Holders) -> Self {
+        for resource in &mut self.resources {
+            let Ok(name) = ResourceName::try_new(&resource.name) else {
+                continue;
+            };
+            for device in &mut resource.devices {
+                let Ok(unit) = UnitId::try_new(&device.id) else {
+                    continue;
+                };
+                for id in replica_ids(&unit, resource.replicas) {
+                    let offered = (name.clone(), id);
+                    let seen = holders.seen.get(&offered).into_iter().flatten();
+                    device
+                        .holders
+                        .extend(seen.map(|holder| HolderStatus::new(&offered.1, holder)));
+                }
+            }
+        }
+        self
+    }
+
+    /// The same without a word of who has what: what anybody may see.
+    #[must_use]
+    pub fn without_holders(mut self) -> Self {
+        for device in self.resources.iter_mut().flat_map(|resource| &mut resource.devices) {
+            device.holders.clear();
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+//! Where one plugin notes what it does, and what it found.
+
+use super::audit::Pace;
+use super::calls::{CallCounts, CallKind, Used};
+use super::metered::Metered;
+use super::refusals::Refusals;
+use super::{AllocationEnd, CallStatus, Edge, RefusalKind, RejectedUnit, Settling, State, When};
+use crate::component::Component;
+use crate::inventory::Rejection;
+use crate::offer::AllocateError;
+use crate::resource::Snapshot;
+use devgate_policy::Derived;
+use devgate_types::{CallError, ResourceName, UnitId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The most rejections that are shown.
+const MOST_REJECTED: usize = 32;
+/// What the host may be late: a node that pages, a machine that was suspended.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// One plugin's board. Small locks, never held while anything waits.
+pub(crate) struct Board {
+    noted: Mutex<Noted>,
+    calls: Mutex<CallCounts>,
+    /// Calls that the host gave up on, and those of them that have not returned.
+    gave_up: AtomicU64,
+    hang: AtomicU64,
+}
+
+/// What is on it, but for the calls.
+#[derive(Clone)]
+pub(super) struct Noted {
+    pub(super) state: State,
+    pub(super) since: When,
+    pub(super) reason: Option<Arc<str>>,
+    pub(super) retry_at: Option<When>,
+    /// What was published last.
+    pub(super) shown: BTreeMap<ResourceName, Arc<Snapshot>>,
+    /// When the health of these last changed.
+    pub(super) changed: HashMap<UnitId, When>,
+    /// The units whose health is between two states.
+    pub(super) settling: HashMap<UnitId, Settling>,
+    pub(super) rejected: Vec<RejectedUnit>,
+    pub(super) rejected_total: u64,
+    pub(super) refusals: Refusals,
+    pub(super) labels: Arc<Derived>,
+    /// Why they are not in the file, if so.
+    pub(super) labels_problem: Option<Arc<str>>,
+    pub(super) allocations: BTreeMap<AllocationEnd, u64>,
+    pace: Pace,
+    /// When the plugin's task must have come by again.
+    due: Instant,
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self {
+            noted: Mutex::new(Noted {
+                state: State::Loading,
+                since: When::now(),
+                reason: None,
+                retry_at: None,
+                shown: BTreeMap::new(),
+                changed: HashMap::new(),
+                settling: HashMap::new(),
+                rejected: Vec::new(),
+                rejected_total: 0,
+                refusals: Refusals::default(),
+                labels: Arc::default(),
+                labels_problem: None,
+                allocations: BTreeMap::new(),
+                pace: Pace::default(),
+                due: Instant::now() + SLACK,
+            }),
+            calls: Mutex::default(),
+            gave_up: AtomicU64::new(0),
+            hang: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Board {
+    /// The component, with its calls counted here.
+    pub(crate) fn metered(self: &Arc<Self>, component: Arc<dyn Component>) -> Arc<dyn Component> {
+        Arc::new(Metered {
+            component,
+            board: Arc::clone(self),
+        })
+    }
+
+    /// The plugin's task came by, and will again after `pause` at the latest.
+    pub(crate) fn comes_by(&self, pause: Duration) {
+        self.noted().due = Instant::now() + pause.saturating_add(SLACK);
+    }
+
+    /// By how long the plugin's task is late, if it is.
+    pub(super) fn late(&self, now: Instant) -> Option<Duration> {
+        now.checked_duration_since(self.noted().due)
+            .filter(|late| !late.is_zero())
+    }
+
+    /// It is idle, loading or serving.
+    pub(crate) fn is(&self, state: State) {
+        let mut noted = self.noted();
+        if noted.state != state {
+            noted.state = state;
+            noted.since = When::now();
+        }
+        noted.reason = None;
+        noted.retry_at = None;
+    }
+
+    /// It is loading, and this is what it waits for.
+    pub(crate) fn waits_for(&self, what: &str) {
+        let mut noted = self.noted();
+        if noted.state != State::Loading {
+            noted.state = State::Loading;
+            noted.since = When::now();
+        }
+        noted.reason = Some(what.into());
+        noted.retry_at = None;
+    }
+
+    /// It failed, and is being tried again: why it failed stands until that has ended.
+    pub(crate) fn tries_again(&self, failed: &str, what: &str) {
+        let mut noted = self.noted();
+        if noted.state != State::Failing {
+            noted.state = State::Failing;
+            noted.since = When::now();
+        }
+        noted.reason = Some(format!("{failed}\ntried again now: {what}").into());
+        noted.retry_at = None;
+    }
+
+    /// Whether it was idle.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.noted().state == State::Idle
+    }
+
+    /// It fails, and is tried again.
+    pub(crate) fn fails(&self, reason: &str, retry: Duration) {
+        let now = When::now();
+        let mut noted = self.noted();
+        if noted.state != State::Failing {
+            noted.state = State::Failing;
+            noted.since = now;
+        }
+        if noted.reason.as_deref() != Some(reason) {
+            noted.reason = Some(reason.into());
+        }
+        noted.retry_at = now.0.checked_add(retry).map(When);
+    }
+
+    /// What the gate does not let through now.
+    pub(crate) fn rejects<'a>(&self, rejected: impl ExactSizeIterator<Item = &'a Rejection>) {
+        let mut noted = self.noted();
+        noted.rejected_total = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
+        let unit = |rejection: &Rejection| RejectedUnit {
+            what: rejection.what.clone(),
+            why: rejection.why.clone(),
+        };
+        noted.rejected = rejected.take(MOST_REJECTED).map(unit).collect();
+    }
+
+    /// What is offered under this name now.
+    pub(crate) fn shows(&self, resource: &ResourceName, snapshot: Arc<Snapshot>) {
+        self.noted().shown.insert(resource.clone(), snapshot);
+    }
+
+    /// Everything that is offered now, by the resource's name.
+    pub(crate) fn shown(&self) -> Vec<(ResourceName, Arc<Snapshot>)> {
+        let noted = self.noted();
+        let shown = noted.shown.iter();
+        shown
+            .map(|(name, snapshot)| (name.clone(), Arc::clone(snapshot)))
+            .collect()
+    }
+
+    /// Whether the component lists a unit of a resource, as far as it is known.
+    pub(crate) fn lists(&self, resource: &ResourceName, id: &UnitId) -> bool {
+        let noted = self.noted();
+        let shown = noted.shown.get(resource);
+        shown.is_some_and(|snapshot| snapshot.units.contains_key(id) && !snapshot.unlisted.contains(id))
+    }
+
+    /// What is not offered any more is not shown either.
+    pub(crate) fn shows_only(&self, is_offered: impl Fn(&ResourceName) -> bool) {
+        self.noted().shown.retain(|name, _| is_offered(name));
+    }
+
+    /// How many devices of each resource the component lists, of those that are shown; replicas not counted.
+    pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
+        let noted = self.noted();
+        let shown = noted.shown.iter();
+        shown
+            .map(|(name, snapshot)| (name.clone(), snapshot.pool.units.len() - snapshot.unlisted.len()))
+            .collect()
+    }
+
+    /// What its labels of the node are now.
+    pub(crate) fn labelled(&self, labels: Arc<Derived>) {
+        self.noted().labels = labels;
+    }
+
+    /// Why its labels are not told to anybody, if so.
+    pub(crate) fn labels_fail(&self, problem: Option<&str>) {
+        let mut noted = self.noted();
+        if noted.labels_problem.as_deref() != problem {
+            noted.labels_problem = problem.map(Arc::from);
+        }
+    }
+
+    /// Its labels, and why they are not told.
+    #[cfg(test)]
+    pub(crate) fn labels(&self) -> (Arc<Derived>, Option<Arc<str>>) {
+        let noted = self.noted();
+        (Arc::clone(&noted.labels), noted.labels_problem.clone())
+    }
+
+    /// These units are between healthy and not, and no others.
+    pub(crate) fn settles(&self, units: impl Iterator<Item = (UnitId, Settling)>) {
+        self.noted().settling = units.collect();
+    }
+
+    /// The health of these units changed, now where it is not said when; of the units that are gone nothing is kept.
+    pub(crate) fn health_changed<'a>(
+        &self,
+        changed: impl IntoIterator<Item = (&'a UnitId, Option<When>)>,
+        is_there: impl Fn(&UnitId) -> bool,
+    ) {
+        let now = When::now();
+        let mut noted = self.noted();
+        noted.changed.retain(|id, _| is_there(id));
+        let changed = changed.into_iter();
+        let changed = changed.map(|(id, since)| (id.clone(), since.unwrap_or(now)));
+        noted.changed.extend(changed);
+    }
+
+    /// Something was asked for and not given. Whether it is news.
+    pub(crate) fn refuses(&self, kind: RefusalKind, text: &str) -> bool {
+        self.noted().refusals.note(kind, text, When(SystemTime::now()))
+    }
+
+    /// How many refusals of each kind there were.
+    #[cfg(test)]
+    pub(crate) fn refused(&self) -> BTreeMap<RefusalKind, u64> {
+        self.noted().refusals.counts()
+    }
+
+    /// An allocation ended.
+    pub(crate) fn allocated(&self, error: Option<&AllocateError>) -> AllocationEnd {
+        let end = match error {
+            None => AllocationEnd::Given,
+            Some(AllocateError::Unknown(_)) => AllocationEnd::Unknown,
+            Some(AllocateError::Refused(_)) => AllocationEnd::Refused,
+            Some(AllocateError::Busy(_)) => AllocationEnd::Busy,
+            Some(AllocateError::Guest(_)) => AllocationEnd::Guest,
+            Some(AllocateError::Host(_)) => AllocationEnd::Host,
+        };
+        let mut noted = self.noted();
+        *noted.allocations.entry(end).or_default() += 1;
+        if let Some(error) = error {
+            noted
+                .refusals
+                .note(RefusalKind::Allocate, &error.to_string(), When::now());
+        }
+        end
+    }
+
+    /// How many lines were left out before this one, if this one may be written.
+    pub(super) fn line(&self) -> Option<u64> {
+        self.noted().pace.line(Instant::now())
+    }
+
+    /// A call of the component ended.
+    pub(super) fn call_ended(&self, call: CallKind, took: Duration, end: Result<Used, &CallError>) {
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .note(call, took, end);
+    }
+
+    /// The host gave up on a call, which has not returned.
+    pub(crate) fn gave_up(&self) {
+        self.gave_up.fetch_add(1, Ordering::AcqRel);
+        self.hang.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A call that the host gave up on has returned.
+    pub(crate) fn returned(&self) {
+        self.hang.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// How many calls the host gave up on, and how many of them have not returned.
+    pub(crate) fn overdue(&self) -> (u64, u64) {
+        (self.gave_up.load(Ordering::Acquire), self.hang.load(Ordering::Acquire))
+    }
+
+    /// The calls so far, and the limits that they came near.
+    pub(super) fn calls(&self, now: When) -> (Vec<CallStatus>, Vec<Edge>) {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        (calls.status(), calls.near(now))
+    }
+
+    /// What is on it. Every change is made whole before the lock is let go.
+    pub(super) fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,379 @@
+//! What a component's calls took, and how near they came to its limits.
+
+use super::When;
+use crate::component::Answer;
+use devgate_types::{CallError, GuestFault, Limit, Limits};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The upper ends, in microseconds, of the intervals that durations of calls are counted in; the last one has no end.
+pub const BUCKETS: [u64; 9] = [50, 100, 250, 1_000, 5_000, 25_000, 100_000, 500_000, 2_500_000];
+/// How long ago a call may have come near a limit to be worth a word.
+const LATELY: Duration = Duration::from_secs(3_600);
+
+/// What a component is called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallKind {
+    /// Everything that there is.
+    Enumerate,
+    /// Verdicts.
+    Health,
+    /// What a container needs.
+    Allocate,
+    /// Which devices to take.
+    Choose,
+    /// Before a container has a device.
+    Prepare,
+    /// After it.
+    Release,
+}
+
+impl CallKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Enumerate,
+        Self::Health,
+        Self::Allocate,
+        Self::Choose,
+        Self::Prepare,
+        Self::Release,
+    ];
+
+    /// As it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enumerate => "enumerate",
+            Self::Health => "health",
+            Self::Allocate => "allocate",
+            Self::Choose => "choose",
+            Self::Prepare => "prepare",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// The calls of one kind since the host started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallStatus {
+    /// Which calls.
+    pub call: CallKind,
+    /// How many.
+    pub count: u64,
+    /// How many the component answered with an error of its own.
+    pub failed: u64,
+    /// How many ended because it broke: a trap, a limit, an answer outside the contract.
+    pub guest: u64,
+    /// How many the host or the system ended.
+    pub host: u64,
+    /// How long the last one took, in microseconds.
+    pub last_us: u64,
+    /// How long the longest one took.
+    pub longest_us: u64,
+    /// How long all took together.
+    pub total_us: u64,
+    /// The most memory that one used, in bytes.
+    pub memory: u64,
+    /// What each may use.
+    pub memory_limit: u64,
+    /// When the component answered one the last time; nothing where it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<When>,
+    /// How many took as long as each of [`BUCKETS`] says and longer than the one before; then those that took longer than all.
+    pub buckets: Vec<u64>,
+}
+
+/// How near the calls came to one limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    /// The policy's key.
+    pub limit: String,
+    /// The call that did.
+    pub call: CallKind,
+    /// What it used, in the limit's unit: microseconds, bytes, or a count.
+    pub used: u64,
+    /// What it might have used.
+    pub of: u64,
+    /// When.
+    pub at: When,
+}
+
+/// A limit that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watched {
+    Memory,
+    Deadline,
+    HostCalls,
+    Read,
+}
+
+const WATCHED: [(Watched, &str); 4] = [
+    (Watched::Memory, "limits.memory"),
+    (Watched::Deadline, "limits.deadline"),
+    (Watched::HostCalls, "limits.host-calls"),
+    (Watched::Read, "limits.read"),
+];
+
+/// What one call used.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Used {
+    memory: u64,
+    host_calls: u64,
+    read: u64,
+    memory_limit: u64,
+    deadline: u64,
+    host_calls_limit: u64,
+    read_limit: u64,
+}
+
+impl Used {
+    /// What the answer says of it.
+    pub(super) fn of<T>(answer: &Answer<T>) -> Self {
+        let limits: &Limits = answer.host.limits();
+        Self {
+            memory: answer.cost.memory.0,
+            host_calls: answer.cost.host_calls.into(),
+            read: answer.host.bytes_read(),
+            memory_limit: limits.memory.0,
+            deadline: micros(limits.deadline),
+            host_calls_limit: limits.host_calls.into(),
+            read_limit: limits.read.0,
+        }
+    }
+
+    fn share(&self, watched: Watched, took: u64) -> (u64, u64) {
+        match watched {
+            Watched::Memory => (self.memory, self.memory_limit),
+            Watched::Deadline => (took, self.deadline),
+            Watched::HostCalls => (self.host_calls, self.host_calls_limit),
+            Watched::Read => (self.read, self.read_limit),
+        }
+    }
+}
+
+/// All calls of one component.
+#[derive(Debug, Default)]
+pub(super) struct CallCounts {
+    kinds: [Counts; CallKind::ALL.len()],
+    edges: Vec<Edge>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Counts {
+    count: u64,
+    failed: u64,
+    guest: u64,
+    host: u64,
+    last: u64,
+    longest: u64,
+    total: u64,
+    memory: u64,
+    memory_limit: u64,
+    answered: Option<When>,
+    buckets: [u64; BUCKETS.len() + 1],
+}
+
+impl CallCounts {
+    /// Notes a call that ended.
+    pub(super) fn note(&mut self, call: CallKind, took: Duration, end: Result<Used, &CallError>) {
+        let took = micros(took);
+        let Some(counts) = CallKind::ALL
+            .iter()
+            .position(|kind| *kind == call)
+            .and_then(|n| self.kinds.get_mut(n))
+        else {
+            return;
+        };
+        counts.count += 1;
+        counts.last = took;
+        counts.longest = counts.longest.max(took);
+        counts.total = counts.total.saturating_add(took);
+        let bucket = BUCKETS.iter().position(|most| took <= *most).unwrap_or(BUCKETS.len());
+        if let Some(bucket) = counts.buckets.get_mut(bucket) {
+            *bucket += 1;
+        }
+        match end {
+            Ok(used) => {
+                counts.answered = Some(When::now());
+                counts.memory = counts.memory.max(used.memory);
+                counts.memory_limit = used.memory_limit;
+                for (watched, limit) in WATCHED {
+                    let (used, of) = used.share(watched, took);
+                    if is_near(used, of) {
+                        self.edge(limit, call, used, of);
+                    }
+                }
+            }
+            Err(CallError::Failed(_)) => counts.failed += 1,
+            Err(CallError::Guest(fault)) => {
+                counts.guest += 1;
+                if let GuestFault::Limit(limit) = fault
+                    && let Some(key) = limit.key()
+                {
+                    let all = whole(limit);
+                    self.edge(key, call, all, all);
+                }
+            }
+            Err(CallError::Host(_)) => counts.host += 1,
+        }
+    }
+
+    fn edge(&mut self, limit: &str, call: CallKind, used: u64, of: u64) {
+        let edge = Edge {
+            limit: limit.to_owned(),
+            call,
+            used,
+            of,
+            at: When::now(),
+        };
+        // One for each limit and call: bounded by what there is.
+        let known = self
+            .edges
+            .iter_mut()
+            .find(|known| known.limit == limit && known.call == call);
+        match known {
+            Some(known) => *known = edge,
+            None => self.edges.push(edge),
+        }
+    }
+
+    /// The calls of every kind that there were.
+    pub(super) fn status(&self) -> Vec<CallStatus> {
+        let kinds = CallKind::ALL.into_iter().zip(&self.kinds);
+        let status = |(call, counts): (CallKind, &Counts)| CallStatus {
+            call,
+            count: counts.count,
+            failed: counts.failed,
+            guest: counts.guest,
+            host: counts.host,
+            last_us: counts.last,
+            longest_us: counts.longest,
+            total_us: counts.total,
+            memory: counts.memory,
+            memory_limit: counts.memory_limit,
+            answered: counts.answered,
+            buckets: counts.buckets.to_vec(),
+        };
+        kinds.filter(|(_, counts)| counts.count > 0).map(status).collect()
+    }
+
+    /// The limits that a call came near within the last hour.
+    pub(super) fn near(&self, now: When) -> Vec<Edge> {
+        let mut near: Vec<_> = self
+            .edges
+            .iter()
+            .filter(|edge| edge.at.ago(now) < LATELY)
+            .cloned()
+            .collect();
+        near.sort_by(|a, b| (&a.limit, a.call).cmp(&(&b.limit, b.call)));
+        near
+    }
+}
+
+/// Whether more than four fifths are used.
+fn is_near(used: u64, of: u64) -> bool {
+    used.saturating_mul(5) > of.saturating_mul(4)
+}
+
+fn whole(limit: &Limit) -> u64 {
+    match limit {
+        Limit::Cpu(time) | Limit::Deadline(time) => micros(*time),
+        Limit::Memory(size) | Limit::Stack(size) | Limit::Transfer(size) | Limit::Read(size) => size.0,
+        Limit::TableElements(n) | Limit::Handles(n) | Limit::HostCalls(n) => (*n).into(),
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use devgate_types::{ByteSize, Failure, FailureKind, HostFault};
+
+    fn used(memory: u64) -> Used {
+        Used {
+            memory,
+            host_calls: 1,
+            read: 1,
+            memory_limit: 1_000,
+            deadline: 1_000_000,
+            host_calls_limit: 100,
+            read_limit: 100,
+        }
+    }
+
+    #[test]
+    fn every_end_of_a_call_is_counted_by_its_family() {
+        let mut counts = CallCounts::default();
+        let time = Duration::from_micros;
+        counts.note(CallKind::Health, time(60), Ok(used(500)));
+        let failure = CallError::Failed(Failure::new(FailureKind::Other, "no"));
+        counts.note(CallKind::Health, time(10), Err(&failure));
+        let trap = CallError::Guest(GuestFault::contract("no"));
+        counts.note(CallKind::Health, time(9_999_999), Err(&trap));
+        counts.note(
+            CallKind::Health,
+            time(20),
+            Err(&CallError::Host(HostFault("no".into()))),
+        );
+        let status = counts.status();
+        assert_eq!(status.len(), 1, "only what there was");
+        let health = &status[0];
+        assert_eq!(
+            (health.count, health.failed, health.guest, health.host),
+            (4, 1, 1, 1),
+            "{health:?}"
+        );
+        assert_eq!(
+            (health.last_us, health.longest_us, health.total_us),
+            (20, 9_999_999, 10_000_089)
+        );
+        assert_eq!((health.memory, health.memory_limit), (500, 1_000));
+        assert_eq!(health.buckets, [2, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert!(health.answered <= Some(When::now()) && health.answered.is_some());
+        assert_eq!(counts.near(When::now()), []);
+    }
+
+    #[test]
+    fn a_call_that_fails_was_not_answered() {
+        let mut counts = CallCounts::default();
+        let trap = CallError::Guest(GuestFault::contract("no"));
+        counts.note(CallKind::Enumerate, Duration::from_micros(1), Err(&trap));
+        assert_eq!(counts.status()[0].answered, None);
+    }
+
+    #[test]
+    fn a_call_near_a_limit_is_told_for_an_hour() {
+        let mut counts = CallCounts::default();
+        counts.note(CallKind::Enumerate, Duration::from_micros(1), Ok(used(800)));
+        assert_eq!(counts.near(When::now()), [], "four fifths are no more than that");
+        counts.note(CallKind::Enumerate, Duration::from_micros(1), Ok(used(801)));
+        let deadline = CallError::Guest(GuestFault::Limit(Limit::Deadline(Duration::from_millis(5))));
+        counts.note(CallKind::Allocate, Duration::from_millis(6), Err(&deadline));
+        let near = counts.near(When::now());
+        let seen: Vec<_> = near.iter().map(|e| (e.limit.as_str(), e.call, e.used, e.of)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("limits.deadline", CallKind::Allocate, 5_000, 5_000),
+                ("limits.memory", CallKind::Enumerate, 801, 1_000)
+            ]
+        );
+        let later = When(std::time::SystemTime::now() + LATELY + Duration::from_secs(1));
+        assert_eq!(counts.near(later), []);
+    }
+
+    #[test]
+    fn edges_are_bounded_by_limits_and_kinds() {
+        let mut counts = CallCounts::default();
+        for n in 0..1_000 {
+            counts.note(CallKind::Health, Duration::from_micros(n), Ok(used(900)));
+            let limit = CallError::Guest(GuestFault::Limit(Limit::Memory(ByteSize(n))));
+            counts.note(CallKind::Health, Duration::from_micros(n), Err(&limit));
+        }
+        assert_eq!(counts.edges.len(), 1);
+    }
+}

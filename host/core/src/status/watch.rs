@@ -1,0 +1,160 @@
+//! Looks at all plugins, whatever they are doing.
+
+use super::board::Noted;
+use super::{ComponentStatus, DeviceStatus, LabelStatus, MissingLabel, PluginStatus, ResourceStatus, State, When};
+use crate::resource::{Core, Snapshot};
+use devgate_policy::{ComponentSource, NoLabel};
+use devgate_types::{PluginName, ResourceName, UnitId};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Looks at all plugins of a host. Cheap to clone; keeps no plugin alive.
+#[derive(Clone, Default)]
+pub struct Watch(Arc<Mutex<Vec<Weak<Core>>>>);
+
+impl Watch {
+    /// One more plugin, behind the others.
+    pub(crate) fn add(&self, core: &Arc<Core>) {
+        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.retain(|plugin| plugin.strong_count() > 0);
+        plugins.push(Arc::downgrade(core));
+    }
+
+    /// One plugin less: nobody waits for it any more.
+    pub(crate) fn forget(&self, core: &Arc<Core>) {
+        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.retain(|plugin| !std::ptr::eq(plugin.as_ptr(), Arc::as_ptr(core)));
+    }
+
+    /// The policy's order of plugins, from now on; one that is not in it and not forgotten yet is last.
+    pub(crate) fn arrange(&self, order: &[PluginName]) {
+        let rank = |plugin: &Weak<Core>| {
+            let core = plugin.upgrade()?;
+            order.iter().position(|name| name.as_str() == core.name())
+        };
+        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.sort_by_cached_key(|plugin| rank(plugin).unwrap_or(usize::MAX));
+    }
+
+    /// What is known about every plugin now, in the policy's order.
+    #[must_use]
+    pub fn status(&self) -> Vec<PluginStatus> {
+        let now = When::now();
+        self.cores().iter().map(|core| of(core, now)).collect()
+    }
+
+    /// The plugins whose tasks have not come by when they should have, and by how much they are late: the host hangs.
+    #[must_use]
+    pub fn late(&self) -> Vec<(String, Duration)> {
+        let now = Instant::now();
+        let late = |core: &Arc<Core>| Some((core.name().to_owned(), core.board.late(now)?));
+        self.cores().iter().filter_map(late).collect()
+    }
+
+    fn cores(&self) -> Vec<Arc<Core>> {
+        let plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+fn of(core: &Core, now: When) -> PluginStatus {
+    let calls = core.calls();
+    let policy = &calls.grants.policy;
+    let held = core.ledger.held(core.place);
+    let component = calls.component();
+    let (counted, near) = core.board.calls(now);
+    let (given_up, hanging) = core.board.overdue();
+    let problems = core.breaker.problems(Instant::now());
+    let (file, pinned) = match &policy.component {
+        ComponentSource::File { path, sha256 } => (path.clone(), sha256.is_some()),
+        ComponentSource::Oci(reference) => (reference.to_string(), true),
+    };
+    // Taken along quickly: an allocation waits for the same lock.
+    let noted = core.board.noted().clone();
+    let stale = noted.since.ago(now) >= policy.health.stale_after;
+    let state = match noted.state {
+        // Without a component there is nothing that could stand.
+        State::Failing if stale || component.is_none() => State::Quarantined,
+        state => state,
+    };
+    let shown = noted.shown.values().flat_map(|snapshot| snapshot.units.keys());
+    let resting = shown.filter(|id| problems.get(id).is_some()).count();
+    let resting = u64::try_from(resting).unwrap_or(u64::MAX);
+    let resources = noted
+        .shown
+        .iter()
+        .map(|(name, snapshot)| resource(name, snapshot, policy.replicas, &noted, &held));
+    PluginStatus {
+        name: policy.name.to_string(),
+        state,
+        since: noted.since,
+        reason: noted.reason.as_deref().map(str::to_owned),
+        retry_at: noted.retry_at,
+        component: ComponentStatus {
+            file,
+            sha256: component.and_then(|component| component.profile().sha256.as_ref().map(hex)),
+            pinned,
+        },
+        resources: resources.collect(),
+        rejected: noted.rejected.clone(),
+        rejected_total: noted.rejected_total,
+        refusals: noted.refusals.last(),
+        refused: noted.refusals.counts(),
+        allocations: noted.allocations.clone(),
+        calls: counted,
+        resting,
+        given_up,
+        hanging,
+        near,
+        kernel_log: calls.means.captures.status(),
+        labels: LabelStatus {
+            given: noted.labels.labels.clone(),
+            missing: noted.labels.missing.iter().map(missing).collect(),
+            problem: noted.labels_problem.as_deref().map(str::to_owned),
+        },
+    }
+}
+
+fn missing(missing: &NoLabel) -> MissingLabel {
+    MissingLabel {
+        name: missing.name.clone(),
+        why: missing.why.clone(),
+    }
+}
+
+fn resource(
+    name: &ResourceName,
+    snapshot: &Snapshot,
+    replicas: u32,
+    noted: &Noted,
+    held: &BTreeSet<UnitId>,
+) -> ResourceStatus {
+    let device = |unit: &Arc<crate::inventory::UnitRecord>| DeviceStatus {
+        id: unit.id.to_string(),
+        unhealthy: snapshot
+            .units
+            .get(&unit.id)
+            .and_then(|(_, why)| why.as_deref().map(str::to_owned)),
+        settling: noted.settling.get(&unit.id).copied(),
+        since: noted.changed.get(&unit.id).copied(),
+        numa_nodes: unit.numa_nodes.clone(),
+        held: held.contains(&unit.id),
+        unlisted: snapshot.unlisted.contains(&unit.id),
+        holders: Vec::new(),
+    };
+    ResourceStatus {
+        name: name.to_string(),
+        replicas,
+        devices: snapshot.pool.units.iter().map(device).collect(),
+    }
+}
+
+/// As `sha256sum` prints it.
+fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,377 @@
+//! From one pod to the next: which units pods have or may have, and what must be done before somebody else gets them.
+//!
+//! ```text
+//!            allocate (noted on disk, prepare)              seen in nobody's hands twice, and a look more
+//!   clean ───────────────────────────────────► handed out ───────────────────────────────────────► release ──► clean
+//!                                                   │                                                 │
+//!                                                   └── allocated again: release first                └── failed: unhealthy,
+//!                                                                                                         tried again
+//! ```
+//!
+//! A unit that was handed out stays so until it is known to be free, whatever else happens: the API has no call for the end of
+//! an allocation, and what is taken for free by mistake is taken from under a running pod.
+
+mod free;
+mod orphans;
+mod sweep;
+mod work;
+
+pub(crate) use orphans::forget_orphans;
+pub(crate) use sweep::sweep;
+pub(crate) use work::Work;
+
+use crate::holders::Holders;
+use crate::inventory::{Inventory, PoolRecord, UnitRecord};
+use crate::memory::Memory;
+use crate::resource::Snapshot;
+use crate::turns::Turns;
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use devgate_types::{ResourceName, UnitId};
+use free::{is_free, is_seen};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// How long after an allocation its pod is looked for.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// Looks in a row that must not see a unit.
+const ABSENT: u32 = 2;
+/// How long a look may take that is the last word before something is taken for free.
+const LAST_LOOK: Duration = Duration::from_secs(20);
+/// The longest wait before something that failed is tried again.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+
+/// The units of one plugin that pods have or may have.
+pub(crate) struct Tenancy {
+    tenants: Mutex<BTreeMap<UnitId, Tenant>>,
+    /// Counts what is done to any of them: a unit that is clean and is handed out again never has a version that it had.
+    versions: AtomicU64,
+    pub(crate) turns: Turns,
+    memory: Memory,
+    /// Told when there is another time to do something.
+    news: Notify,
+}
+
+/// A unit that was handed out.
+#[derive(Clone)]
+struct Tenant {
+    resource: ResourceName,
+    /// The component's own name of the resource.
+    asked: ResourceName,
+    unit: Arc<UnitRecord>,
+    /// When it was handed out last; when that became known, if it was before.
+    since: Instant,
+    /// When something was done to it last, so that who looked at it before notices.
+    version: u64,
+    /// Allocations of it since it was clean: more than one where a container hands it on to the next.
+    answers: u32,
+    /// Which process of the source of holders has seen somebody have it since then, if any.
+    seen_by: Option<u64>,
+    /// Looks in a row that saw nobody have it.
+    absent: u32,
+    /// Whether it is made of something else than when it was handed out: then nobody knows what to release.
+    elsewhere: bool,
+    trouble: Option<Trouble>,
+}
+
+/// Something that failed, and is tried again.
+#[derive(Clone)]
+struct Trouble {
+    what: Failed,
+    reason: Arc<str>,
+    again: Instant,
+    backoff: Arc<Mutex<ExponentialBackoff>>,
+}
+
+/// What failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failed {
+    /// It may still have what its last container left.
+    Release,
+    /// It was not made ready, and nobody has it.
+    Prepare,
+    /// It was not made ready for a container that has it; whoever starts the container tries again.
+    Start,
+}
+
+/// A unit that may be free, at one of its versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) id: UnitId,
+    version: u64,
+}
+
+impl Tenancy {
+    pub(crate) fn new(memory: Memory) -> Self {
+        Self {
+            tenants: Mutex::default(),
+            versions: AtomicU64::new(0),
+            turns: Turns::default(),
+            memory,
+            news: Notify::new(),
+        }
+    }
+
+    /// Takes note of units that were handed out before the host started: nobody knows yet whether a pod still has them.
+    pub(crate) fn meet(&self, inventory: &Inventory) {
+        if self.memory.is_empty() {
+            return;
+        }
+        let mut tenants = self.lock();
+        for (resource, pool) in &inventory.pools {
+            for unit in &pool.units {
+                if tenants.contains_key(&unit.id) {
+                    continue;
+                }
+                let Some(same) = self.memory.claim(resource, unit) else {
+                    continue;
+                };
+                let tenant = Tenant {
+                    answers: ABSENT,
+                    elsewhere: !same,
+                    ..Tenant::new(resource, pool, unit, self.version())
+                };
+                tenants.insert(unit.id.clone(), tenant);
+            }
+        }
+    }
+
+    /// Takes note that these units are handed out from now on. `anew` if what was before is over.
+    pub(crate) fn given(&self, resource: &ResourceName, pool: &PoolRecord, units: &[Arc<UnitRecord>], anew: bool) {
+        let mut tenants = self.lock();
+        for unit in units {
+            let new = Tenant::new(resource, pool, unit, self.version());
+            let tenant = match tenants.get(&unit.id) {
+                Some(before) => Tenant {
+                    answers: if anew { 1 } else { before.answers.saturating_add(1) },
+                    ..new
+                },
+                None => new,
+            };
+            tenants.insert(unit.id.clone(), tenant);
+        }
+        drop(tenants);
+        self.news.notify_one();
+    }
+
+    /// Takes note of units that a look shows with a pod and nobody knew to be handed out: the memory was lost, or the look that
+    /// took them for free did not see everybody.
+    /// Returns them.
+    fn adopt(&self, resource: &ResourceName, snapshot: &Snapshot, holders: &Holders) -> Vec<Arc<UnitRecord>> {
+        let (mut tenants, mut adopted) = (self.lock(), Vec::new());
+        for unit in &snapshot.pool.units {
+            if tenants.contains_key(&unit.id) || !is_seen(resource, unit.id.as_str(), holders) {
+                continue;
+            }
+            let tenant = Tenant {
+                answers: ABSENT,
+                ..Tenant::new(resource, &snapshot.pool, unit, self.version())
+            };
+            tenants.insert(unit.id.clone(), tenant);
+            adopted.push(Arc::clone(unit));
+        }
+        adopted
+    }
+
+    /// The next version of a unit.
+    fn version(&self) -> u64 {
+        self.versions.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// When to look for who got what was handed out after `since`, if anything was: a pod that runs for seconds must be seen
+    /// once, so that its end is.
+    fn next_first_look(&self, since: Instant) -> Option<Instant> {
+        let tenants = self.lock();
+        let unseen = tenants
+            .values()
+            .filter(|tenant| tenant.seen_by.is_none() && tenant.since > since);
+        unseen.map(|tenant| tenant.since + FIRST_LOOK).min()
+    }
+
+    /// Whether nobody has anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Whether a unit was handed out and has not been released since.
+    pub(crate) fn has(&self, id: &UnitId) -> bool {
+        self.lock().contains_key(id)
+    }
+
+    /// Whether a unit was handed out once since it was clean.
+    pub(crate) fn is_first(&self, id: &UnitId) -> bool {
+        self.lock().get(id).is_some_and(|tenant| tenant.answers == 1)
+    }
+
+    /// Takes note that nobody has these any more.
+    pub(crate) fn clean(&self, ids: &[UnitId]) {
+        let mut tenants = self.lock();
+        for id in ids {
+            tenants.remove(id);
+        }
+    }
+
+    /// Takes note that something failed; the reason is complete text for people.
+    pub(crate) fn fail(&self, ids: &[UnitId], what: Failed, reason: &Arc<str>) {
+        let mut tenants = self.lock();
+        for id in ids {
+            let Some(tenant) = tenants.get_mut(id) else { continue };
+            let before = tenant.trouble.take().filter(|trouble| trouble.what == what);
+            let backoff = before.map_or_else(|| Arc::new(Mutex::new(backoff())), |trouble| trouble.backoff);
+            let wait = backoff.lock().unwrap_or_else(PoisonError::into_inner).next();
+            tenant.version = self.version();
+            tenant.trouble = Some(Trouble {
+                what,
+                reason: Arc::clone(reason),
+                again: Instant::now() + wait.unwrap_or(LONGEST_BACKOFF),
+                backoff,
+            });
+        }
+        drop(tenants);
+        self.news.notify_one();
+    }
+
+    /// Takes note that these are ready after all. Whether that is news.
+    pub(crate) fn succeed(&self, ids: &[UnitId]) -> bool {
+        let (mut tenants, mut news) = (self.lock(), false);
+        for id in ids {
+            if let Some(tenant) = tenants.get_mut(id) {
+                news |= tenant.trouble.take().is_some();
+            }
+        }
+        news
+    }
+
+    /// Whether the last start of a container with it failed, and nothing else did.
+    pub(crate) fn failed_to_start(&self, id: &UnitId) -> bool {
+        let tenants = self.lock();
+        let trouble = tenants.get(id).and_then(|tenant| tenant.trouble.as_ref());
+        trouble.is_some_and(|trouble| trouble.what == Failed::Start)
+    }
+
+    /// Why units may not be handed out, if something failed.
+    pub(crate) fn problems(&self) -> HashMap<UnitId, Arc<str>> {
+        let tenants = self.lock();
+        let of = |(id, tenant): (&UnitId, &Tenant)| Some((id.clone(), Arc::clone(&tenant.trouble.as_ref()?.reason)));
+        tenants.iter().filter_map(of).collect()
+    }
+
+    /// Counts another look. Returns what has been seen with nobody often enough, and was not handed out within `grace`.
+    /// With `lifecycle`, not what is made of something else by now.
+    fn count(&self, holders: &Holders, grace: Duration, lifecycle: bool) -> Vec<Due> {
+        let mut tenants = self.lock();
+        let mut due = Vec::new();
+        for (id, tenant) in tenants.iter_mut() {
+            // A look that began before shows the pod before.
+            if holders.begun > tenant.since && tenant.is_seen(id, holders) {
+                tenant.seen_by = Some(holders.process);
+            }
+            if !tenant.is_free(id, holders) || tenant.since.elapsed() < grace {
+                tenant.absent = 0;
+                continue;
+            }
+            tenant.absent += 1;
+            // What failed has its own time.
+            if tenant.absent >= ABSENT
+                && !(tenant.elsewhere && lifecycle)
+                && tenant.trouble.as_ref().is_none_or(|t| t.what == Failed::Start)
+            {
+                due.push(Due {
+                    id: id.clone(),
+                    version: tenant.version,
+                });
+            }
+        }
+        due
+    }
+
+    /// The unit, if nothing was done to it meanwhile and this later look sees it with nobody, too.
+    fn still_free(&self, due: &Due, holders: &Holders) -> Option<Tenant> {
+        let tenants = self.lock();
+        let tenant = tenants.get(&due.id).filter(|tenant| tenant.version == due.version)?;
+        (tenant.since < holders.begun && tenant.is_free(&due.id, holders)).then(|| tenant.clone())
+    }
+
+    /// What failed, belongs to nobody, and may be tried again now; and when the next such time is.
+    fn to_try_again(&self, now: Instant) -> (Vec<Due>, Option<Instant>) {
+        let tenants = self.lock();
+        let (mut due, mut next) = (Vec::new(), None::<Instant>);
+        for (id, tenant) in tenants.iter() {
+            let Some(trouble) = tenant.trouble.as_ref().filter(|t| t.what != Failed::Start) else {
+                continue;
+            };
+            if trouble.again <= now {
+                due.push(Due {
+                    id: id.clone(),
+                    version: tenant.version,
+                });
+            } else {
+                next = Some(next.map_or(trouble.again, |next| next.min(trouble.again)));
+            }
+        }
+        (due, next)
+    }
+
+    /// The unit and what failed, if nothing was done to it meanwhile.
+    fn still_troubled(&self, due: &Due) -> Option<(Tenant, Failed)> {
+        let tenants = self.lock();
+        let tenant = tenants.get(&due.id).filter(|tenant| tenant.version == due.version)?;
+        let what = tenant.trouble.as_ref()?.what;
+        (what != Failed::Start).then(|| (tenant.clone(), what))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<UnitId, Tenant>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Tenancy {
+    /// Who had these knows nothing of them any more: they are looked after as what no plugin lists.
+    fn drop(&mut self) {
+        let tenants = std::mem::take(self.tenants.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for (id, tenant) in tenants {
+            self.memory.disclaim(&tenant.resource, &id);
+        }
+    }
+}
+
+impl Tenant {
+    fn new(resource: &ResourceName, pool: &PoolRecord, unit: &Arc<UnitRecord>, version: u64) -> Self {
+        Self {
+            resource: resource.clone(),
+            asked: pool.asked(resource).clone(),
+            unit: Arc::clone(unit),
+            since: Instant::now(),
+            version,
+            answers: 1,
+            seen_by: None,
+            absent: 0,
+            elsewhere: false,
+            trouble: None,
+        }
+    }
+
+    fn is_seen(&self, id: &UnitId, holders: &Holders) -> bool {
+        is_seen(&self.resource, id.as_str(), holders)
+    }
+
+    /// Whether nobody has it by this look. One that was never seen with anybody may be with somebody whom the look does not
+    /// show: then only the source's own records can say that it is free.
+    fn is_free(&self, id: &UnitId, holders: &Holders) -> bool {
+        is_free(
+            &self.resource,
+            id.as_str(),
+            holders,
+            self.seen_by == Some(holders.process),
+        )
+    }
+}
+
+fn backoff() -> ExponentialBackoff {
+    let builder = ExponentialBuilder::new()
+        .with_min_delay(Duration::from_secs(1))
+        .with_max_delay(LONGEST_BACKOFF);
+    builder.with_jitter().without_max_times().build()
+}

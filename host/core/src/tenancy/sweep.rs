@@ -1,0 +1,134 @@
+//! In the background: what no pod has any more is released, what failed is tried again.
+
+use crate::calls::Calls;
+use crate::holders::{Holders, HoldersFeed};
+use crate::inventory::UnitRecord;
+use crate::resource::{Core, Snapshot};
+use crate::tenancy::{Due, FIRST_LOOK, LAST_LOOK};
+use crate::watcher::Asked;
+use devgate_types::ResourceName;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// When to try again what somebody else has just now.
+const TAKEN: Duration = Duration::from_secs(1);
+/// How long nothing happens where nothing is to be tried again.
+const IDLE: Duration = Duration::from_secs(3_600);
+
+/// Units that are released before they are settled: whoever wants one of them waits for the others.
+const RELEASED_TOGETHER: usize = 4;
+/// The same where nothing is released.
+const FREED_TOGETHER: usize = 1_024;
+
+/// Runs until it is dropped.
+pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
+    let (mut newest, mut forgotten) = (feed.subscribe(), core.memory.forgotten());
+    let (mut more_looks, mut looked_for) = (true, Instant::now());
+    loop {
+        let (due, mut next) = core.tenancy.to_try_again(Instant::now());
+        for due in due {
+            let ids = [due.id.clone()];
+            let Some(_turn) = core.tenancy.turns.try_turn(&ids) else {
+                let again = Instant::now() + TAKEN;
+                next = Some(next.map_or(again, |next| next.min(again)));
+                continue;
+            };
+            if let Some((tenant, failed)) = core.tenancy.still_troubled(&due)
+                && core.release(&tenant, Some(failed)).await
+            {
+                core.free(&tenant.resource, &ids);
+            }
+        }
+        let mut first = core.tenancy.next_first_look(looked_for);
+        if let Some(at) = first.filter(|at| *at <= Instant::now()) {
+            feed.ask();
+            looked_for = at - FIRST_LOOK;
+            first = core.tenancy.next_first_look(looked_for);
+        }
+        let idle = Instant::now() + IDLE;
+        let next = next.unwrap_or(idle).min(first.unwrap_or(idle));
+        tokio::select! {
+            changed = newest.changed(), if more_looks => {
+                more_looks = changed.is_ok();
+                let holders = newest.borrow_and_update().clone();
+                if let Some(holders) = holders {
+                    core.free_what_is_free(&feed, &holders).await;
+                }
+            }
+            // Some other unit may be what it was again.
+            _ = forgotten.changed() => core.wake.ask(Asked::HEALTH),
+            () = core.tenancy.news.notified() => {}
+            () = tokio::time::sleep_until(next.into()) => {}
+        }
+    }
+}
+
+impl Core {
+    /// Lets go of what this look and the one before saw with nobody, after another look that began later.
+    async fn free_what_is_free(&self, feed: &HoldersFeed, holders: &Holders) {
+        let calls = self.calls();
+        let lifecycle = calls.has_lifecycle();
+        for (resource, snapshot) in &self.board.shown() {
+            let adopted = self.tenancy.adopt(resource, snapshot, holders);
+            self.keep(&calls, resource, snapshot, &adopted);
+        }
+        let due = self.tenancy.count(holders, feed.grace(), lifecycle);
+        if due.is_empty() {
+            return;
+        }
+        let Some(last) = feed.look(LAST_LOOK).await else {
+            return;
+        };
+        let (plugin, mut freed) = (self.name(), 0_usize);
+        // Where there is nothing to release, many are settled at once.
+        let together = if lifecycle { RELEASED_TOGETHER } else { FREED_TOGETHER };
+        for due in due.chunks(together) {
+            freed += self.free_together(due, &last).await;
+        }
+        if freed > 0 {
+            tracing::info!(
+                plugin,
+                freed,
+                "plugin {plugin}: {freed} devices that no pod has any more are free again"
+            );
+        }
+    }
+
+    /// Pods have these, whoever gave them: nobody else gets them, now and after a restart.
+    fn keep(&self, calls: &Calls, resource: &ResourceName, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) {
+        if units.is_empty() {
+            return;
+        }
+        let policy = &calls.grants.policy;
+        for unit in units {
+            // Where somebody else has its hardware, that is said with the device.
+            drop(self.ledger.hold(self.place, vec![unit.claim(&snapshot.pool, policy)]));
+        }
+        let shared = &snapshot.pool.shared_nodes;
+        self.memory.note(resource, shared, units, policy, calls.has_lifecycle());
+        self.memory.save_soon();
+    }
+
+    /// How many of these are free now.
+    async fn free_together(&self, due: &[Due], last: &Holders) -> usize {
+        let (mut turns, mut free) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
+        for due in due {
+            // Whoever has the turn hands it out.
+            let Some(turn) = self.tenancy.turns.try_turn(std::slice::from_ref(&due.id)) else {
+                continue;
+            };
+            // Nothing was handed out since the look began: that is what the version says, and the turn keeps it so.
+            if let Some(tenant) = self.tenancy.still_free(due, last)
+                && self.release(&tenant, None).await
+            {
+                free.entry(tenant.resource).or_default().push(due.id.clone());
+                turns.push(turn);
+            }
+        }
+        for (resource, ids) in &free {
+            self.free(resource, ids);
+        }
+        free.values().map(Vec::len).sum()
+    }
+}

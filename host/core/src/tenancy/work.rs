@@ -1,0 +1,152 @@
+//! What a component does before a unit is given, and after.
+
+use super::{Failed, Tenant};
+use crate::call::Moment;
+use crate::calls::{self, Calls};
+use crate::inventory::UnitRecord;
+use crate::resource::{Core, LOOK_PATIENCE, problem_of};
+use crate::watcher::Asked;
+use devgate_types::{CallError, HostFault, ResourceName, UnitId};
+use std::sync::Arc;
+
+/// One of the two calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Before a container gets units that nobody has.
+    Prepare,
+    /// Before a container starts that has the units.
+    Start,
+    /// After everybody.
+    Release,
+}
+
+impl Calls {
+    /// Whether the component wants to be told of the beginning and the end of an allocation.
+    pub(crate) fn has_lifecycle(&self) -> bool {
+        self.component().is_some_and(|component| component.profile().lifecycle)
+    }
+
+    /// Has the component work on units; nothing where it has no life cycle.
+    pub(crate) async fn work(
+        &self,
+        work: Work,
+        resource: &ResourceName,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<(), CallError> {
+        let Some(component) = self.component() else {
+            return Err(CallError::Host(HostFault("the component is not loaded".into())));
+        };
+        if !component.profile().lifecycle || units.is_empty() {
+            return Ok(());
+        }
+        // What is released may note what it found; no other call that may is under way meanwhile.
+        let turn = match work {
+            Work::Release => Some(self.means.blob.turn().await?),
+            Work::Prepare | Work::Start => None,
+        };
+        let moment = match (work, &turn) {
+            (Work::Release, Some(turn)) => Moment::Release(turn.ticket()),
+            (Work::Start, _) => Moment::Start,
+            (Work::Prepare | Work::Release, _) => Moment::Prepare,
+        };
+        let (lent, resource) = (units.to_vec(), resource.clone());
+        let called = self.call(component, move |component, mut host| {
+            host.during(moment);
+            let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
+            let answer = match work {
+                Work::Prepare | Work::Start => component.prepare(host, resource.as_str(), &units)?,
+                Work::Release => component.release(host, resource.as_str(), &units)?,
+            };
+            calls::open(answer).map(|_| ())
+        });
+        let done = called.await;
+        drop(turn);
+        done
+    }
+}
+
+impl Core {
+    /// Releases one unit that nobody has, under its turn; `prepare` first if that is what failed. Whether it worked, and the
+    /// unit is free.
+    pub(super) async fn release(&self, tenant: &Tenant, failed: Option<Failed>) -> bool {
+        let (calls, units) = (self.calls(), [Arc::clone(&tenant.unit)]);
+        let (mut what, mut done) = (Failed::Release, Ok(()));
+        if failed == Some(Failed::Prepare) {
+            (what, done) = (Failed::Prepare, calls.work(Work::Prepare, &tenant.asked, &units).await);
+        }
+        let released = self.work_release(&calls, &tenant.resource, &tenant.asked, &units).await;
+        if let Err(error) = released {
+            (what, done) = (Failed::Release, Err(error));
+        }
+        match done {
+            Ok(()) => true,
+            Err(error) => {
+                self.not_ready(std::slice::from_ref(&tenant.unit.id), what, &error);
+                false
+            }
+        }
+    }
+
+    /// Has the component release units of one resource, under their turn, and takes note of those that were away at any moment of
+    /// it: a component says then that there is nothing to do, so that they are released again before anybody gets them. Whether
+    /// all were there.
+    pub(crate) async fn work_release(
+        &self,
+        calls: &Calls,
+        resource: &ResourceName,
+        asked: &ResourceName,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<bool, CallError> {
+        if units.is_empty() || !calls.has_lifecycle() {
+            return calls.work(Work::Release, asked, units).await.map(|()| true);
+        }
+        let watching = self.wake.away.watch(units);
+        self.look_for(calls, resource, units).await;
+        calls.work(Work::Release, asked, units).await?;
+        self.look_for(calls, resource, units).await;
+        let (there, away) = watching.end();
+        self.memory.released(self.name(), &there, true);
+        self.memory.released(self.name(), &away, false);
+        Ok(away.is_empty())
+    }
+
+    /// Looks whether units are there, for who watches them. What cannot be said counts as no.
+    async fn look_for(&self, calls: &Calls, resource: &ResourceName, units: &[Arc<UnitRecord>]) {
+        let unlisted = |unit: &&Arc<UnitRecord>| !self.board.lists(resource, &unit.id);
+        self.wake.away.seen(units.iter().filter(unlisted).map(|unit| &unit.id));
+        let (grants, looked_for) = (Arc::clone(&calls.grants), units.to_vec());
+        let patience = grants.policy.limits.deadline.max(LOOK_PATIENCE);
+        let look = move || {
+            let is_away = |unit: &Arc<UnitRecord>| problem_of(&grants, &[], std::slice::from_ref(unit)).is_some();
+            looked_for.iter().map(is_away).collect::<Vec<_>>()
+        };
+        let away = calls
+            .block(patience, look)
+            .await
+            .unwrap_or_else(|_| vec![true; units.len()]);
+        let away = units.iter().zip(away).filter(|(_, away)| *away);
+        self.wake.away.seen(away.map(|(unit, _)| &unit.id));
+    }
+
+    /// Nobody has these any more, and nothing is left to do.
+    pub(crate) fn free(&self, resource: &ResourceName, ids: &[UnitId]) {
+        self.tenancy.clean(ids);
+        // Before the memory, which tells that there is something to settle anew.
+        self.ledger.free(self.place, ids);
+        self.memory.forget(resource, ids);
+        self.wake.ask(Asked::HEALTH);
+    }
+
+    /// Notes why units are not given to anybody.
+    pub(crate) fn not_ready(&self, ids: &[UnitId], what: Failed, error: &CallError) -> Arc<str> {
+        let plugin = self.name();
+        let call = match what {
+            Failed::Release => "release",
+            Failed::Prepare | Failed::Start => "prepare",
+        };
+        let reason: Arc<str> = format!("plugin {plugin}: {call} {error}").into();
+        self.tenancy.fail(ids, what, &reason);
+        self.wake.ask(Asked::HEALTH);
+        reason
+    }
+}

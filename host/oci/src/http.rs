@@ -1,0 +1,439 @@
+//! Speaking to one registry: the OCI distribution specification's requests, with a limit on everything that comes back.
+
+mod authorize;
+
+use crate::credentials::{self, Credentials};
+use crate::error::{Error, Failure, chain};
+use crate::tls;
+use authorize::Challenge;
+use devgate_types::{Repository, escape};
+use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use serde::Deserialize;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long to wait for a connection, and for each next byte.
+const CONNECT: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(30);
+/// How often a request is tried, and how long is waited in between at the most.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Redirects of one request.
+const REDIRECTS: usize = 5;
+/// The most that is read of what explains an error, and of a token.
+const MOST_ERROR: u64 = 16 * 1024;
+const MOST_TOKEN: u64 = 64 * 1024;
+
+/// How registries are spoken to.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// A `config.json` with credentials, read anew each time.
+    pub config: Option<PathBuf>,
+    /// Files with certificate authorities besides the system's.
+    pub authorities: Vec<PathBuf>,
+    /// Whether registries on a loopback address are spoken to without TLS. Others never are.
+    pub plain_loopback: bool,
+}
+
+/// All registries.
+#[derive(Debug, Clone, Default)]
+pub struct Registries {
+    pub(crate) settings: Settings,
+}
+
+impl Registries {
+    /// Nothing is read or asked yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings }
+    }
+
+    pub(crate) fn session(&self, repository: &Repository, push: bool) -> Result<Session, Error> {
+        let plain = self.settings.plain_loopback;
+        let redirects = reqwest::redirect::Policy::custom(move |attempt| {
+            if attempt.previous().len() > REDIRECTS {
+                attempt.error("too many redirects")
+            } else if is_safe(attempt.url(), plain) {
+                attempt.follow()
+            } else {
+                attempt.error("it redirects to something else than HTTPS")
+            }
+        });
+        let registry = repository.registry.as_str();
+        // Docker's own registry is elsewhere than its name says.
+        let host = if registry == "docker.io" {
+            "registry-1.docker.io"
+        } else {
+            registry
+        };
+        let scheme = |scheme: &str| Url::parse(&format!("{scheme}://{host}/v2/{}/", repository.name));
+        let base = match scheme("http") {
+            Ok(url) if is_safe(&url, plain) => Ok(url),
+            _ => scheme("https"),
+        };
+        let base = base.map_err(|_| Error::Host(format!("{registry}: is no host")))?;
+        let tls = tls::config(&self.settings.authorities, base.scheme() == "https")?;
+        let client = |redirects| {
+            let builder = Client::builder()
+                .tls_backend_preconfigured(tls.clone())
+                .connect_timeout(CONNECT)
+                .read_timeout(IDLE)
+                .redirect(redirects)
+                .referer(false)
+                .user_agent(concat!("devgate/", env!("CARGO_PKG_VERSION")));
+            // What is not encrypted does not leave this machine: another machine's loopback is not meant.
+            let builder = if base.scheme() == "http" {
+                builder.no_proxy()
+            } else {
+                builder
+            };
+            let built = builder.build();
+            built.map_err(|error| Error::Host(format!("HTTP client: {}", chain(&error))))
+        };
+        Ok(Session {
+            client: client(redirects)?,
+            direct: client(reqwest::redirect::Policy::none())?,
+            base,
+            plain,
+            credentials: credentials::of(self.settings.config.as_deref(), repository)?,
+            repository: repository.clone(),
+            scope: if push { "pull,push" } else { "pull" },
+            authorization: None,
+            answered: None,
+        })
+    }
+}
+
+/// Whether what is sent there cannot be read or changed on the way.
+fn is_safe(url: &Url, plain_loopback: bool) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let loopback = bare == "localhost"
+        || bare.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        || bare.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
+    url.scheme() == "https" || (url.scheme() == "http" && plain_loopback && loopback)
+}
+
+/// One pull or push, with what it has shown of itself.
+pub(crate) struct Session {
+    client: Client,
+    /// Follows nothing: for what has credentials in its body, which a redirect would take along.
+    direct: Client,
+    base: Url,
+    plain: bool,
+    credentials: Credentials,
+    repository: Repository,
+    scope: &'static str,
+    authorization: Option<HeaderValue>,
+    /// What was answered to the last request, if anything was.
+    pub(crate) answered: Option<Answered>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    /// Whether it is the registry's own, and not of somebody that it led to.
+    pub(crate) own: bool,
+}
+
+impl Session {
+    /// A path of the repository, such as `manifests/latest`.
+    pub(crate) fn url(&self, path: &str) -> Result<Url, Error> {
+        self.base
+            .join(path)
+            .map_err(|_| self.host("has an address that is none"))
+    }
+
+    /// An address that the registry gave: absolute, or its own path.
+    pub(crate) fn given(&self, location: &str) -> Result<Url, Error> {
+        let url = self.base.join(location).ok().filter(|url| is_safe(url, self.plain));
+        url.ok_or_else(|| self.host("its registry gave an address to push to that is not HTTPS"))
+    }
+
+    /// A message about what is asked for.
+    pub(crate) fn host(&self, what: &str) -> Error {
+        Error::Host(format!("{}: {what}", self.repository))
+    }
+
+    /// Sends a request until there is an answer that more of them would not change.
+    pub(crate) async fn send(&mut self, build: impl Fn(&Client) -> RequestBuilder) -> Result<Response, Error> {
+        let mut pause = PAUSE;
+        for _ in 1..ATTEMPTS {
+            match self.attempt(&build).await {
+                Err(Failure::Passing(why, at_least)) => {
+                    let wait = pause.max(at_least).min(LONGEST_PAUSE);
+                    tracing::info!("{why}; tried again after {wait:?}");
+                    tokio::time::sleep(wait).await;
+                    pause *= 4;
+                }
+                answer => return answer.map_err(Error::from),
+            }
+        }
+        self.attempt(&build).await.map_err(Error::from)
+    }
+
+    pub(crate) async fn attempt(&mut self, build: &impl Fn(&Client) -> RequestBuilder) -> Result<Response, Failure> {
+        self.answered = None;
+        let response = self.once(build).await?;
+        // What a registry redirects to gets no credentials, whatever it asks for.
+        let own = response.url().origin() == self.base.origin();
+        let response = if response.status() == StatusCode::UNAUTHORIZED && own {
+            let challenges: Vec<String> = response
+                .headers()
+                .get_all(WWW_AUTHENTICATE)
+                .iter()
+                .filter_map(|value| Some(value.to_str().ok()?.to_owned()))
+                .collect();
+            drop(response);
+            self.authorize(&challenges).await?;
+            self.once(build).await?
+        } else {
+            response
+        };
+        self.answered = Some(Answered {
+            status: response.status(),
+            own: response.url().origin() == self.base.origin(),
+        });
+        self.judge(response).await
+    }
+
+    async fn once(&self, build: &impl Fn(&Client) -> RequestBuilder) -> Result<Response, Failure> {
+        let request = build(&self.client).build().map_err(|error| self.host(&chain(&error)))?;
+        let (mut request, own) = (request, self.base.origin());
+        if let Some(authorization) = self.authorization.as_ref().filter(|_| request.url().origin() == own) {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
+        self.client.execute(request).await.map_err(|error| {
+            let text = format!("{}: {}", self.repository, network(error));
+            Failure::Passing(text, Duration::ZERO)
+        })
+    }
+
+    /// Passes on what is an answer, and says what is wrong otherwise.
+    async fn judge(&self, response: Response) -> Result<Response, Failure> {
+        let status = response.status();
+        if status.is_success() || status == StatusCode::NOT_FOUND {
+            return Ok(response);
+        }
+        let after = response
+            .headers()
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        let repository = &self.repository;
+        let said = said(response).await;
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let who = match &self.credentials {
+                    Credentials::Nobody => "without credentials; give it some (--registry-config)".to_owned(),
+                    Credentials::Password { user, .. } => {
+                        format!(
+                            "as {}; check the password and what this user may do (--registry-config)",
+                            escape(user, 64)
+                        )
+                    }
+                    _ => "with this token; check it and what it may do (--registry-config)".to_owned(),
+                };
+                let what = if self.scope == "pull" { "pulling" } else { "pushing" };
+                Err(self.host(&format!("its registry refuses {what} {who}{said}")).into())
+            }
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
+                let wait = Duration::from_secs(after.unwrap_or(1));
+                Err(Failure::Passing(
+                    format!("{repository}: its registry has had too many requests ({status}){said}"),
+                    wait,
+                ))
+            }
+            status if status.is_server_error() => {
+                let wait = Duration::from_secs(after.unwrap_or(0));
+                Err(Failure::Passing(
+                    format!("{repository}: its registry answered {status}{said}"),
+                    wait,
+                ))
+            }
+            status => Err(self.host(&format!("its registry answered {status}{said}")).into()),
+        }
+    }
+
+    /// Gets what a registry asks for.
+    async fn authorize(&mut self, challenges: &[String]) -> Result<(), Failure> {
+        let challenge = challenges.iter().find_map(|text| Challenge::read(text));
+        let challenge =
+            challenge.ok_or_else(|| self.host("its registry asks for credentials in a way that is not known here"))?;
+        let text = match challenge {
+            Challenge::Basic => match &self.credentials {
+                Credentials::Password { user, password } => authorize::basic(user, password),
+                // What it says of that is the better message.
+                _ => return Ok(()),
+            },
+            Challenge::Bearer { realm, service } => match &self.credentials {
+                Credentials::Bearer(token) => format!("Bearer {token}"),
+                _ => format!("Bearer {}", self.token(&realm, &service).await?),
+            },
+        };
+        let mut value = HeaderValue::from_str(&text)
+            .map_err(|_| self.host("its registry gave a token that is none, or the credentials are none"))?;
+        value.set_sensitive(true);
+        self.authorization = Some(value);
+        Ok(())
+    }
+
+    /// A token for this repository (the distribution project's "Token Authentication Specification").
+    async fn token(&self, realm: &str, service: &str) -> Result<String, Failure> {
+        let realm = Url::parse(realm).ok().filter(|url| is_safe(url, self.plain));
+        let mut url =
+            realm.ok_or_else(|| self.host("its registry asks to show credentials somewhere else than over HTTPS"))?;
+        let scope = format!("repository:{}:{}", self.repository.name, self.scope);
+        let request = if let Credentials::Identity(token) = &self.credentials {
+            let form = [
+                ("grant_type", "refresh_token"),
+                ("service", service),
+                ("client_id", "devgate"),
+                ("scope", &scope),
+                ("refresh_token", token),
+            ];
+            let body = authorize::form(&form);
+            self.direct
+                .post(url)
+                .header("Content-Type", "application/x-www-form-urlencoded")
+                .body(body)
+        } else {
+            url.query_pairs_mut()
+                .append_pair("service", service)
+                .append_pair("scope", &scope);
+            let request = self.client.get(url);
+            match &self.credentials {
+                Credentials::Password { user, password } => request.basic_auth(user, Some(password)),
+                _ => request,
+            }
+        };
+        let answer = request.send().await.map_err(|error| {
+            let text = format!("{}: token: {}", self.repository, network(error));
+            Failure::Passing(text, Duration::ZERO)
+        })?;
+        if answer.status() == StatusCode::BAD_REQUEST {
+            let said = said(answer).await;
+            return Err(self.host(&format!("its registry gives no token{said}")).into());
+        }
+        let answer = self.judge(answer).await?;
+        let bytes = self.body(answer, MOST_TOKEN, |_| {}).await?;
+        let token =
+            authorize::token(&bytes).ok_or_else(|| self.host("its registry gave a token that cannot be read"))?;
+        Ok(token)
+    }
+
+    /// A body of at most `most` bytes.
+    pub(crate) async fn body(
+        &self,
+        mut response: Response,
+        most: u64,
+        heard: impl Fn(usize),
+    ) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.host(&network(error)))? {
+            let length = u64::try_from(bytes.len().saturating_add(chunk.len())).unwrap_or(u64::MAX);
+            if length > most {
+                return Err(self.host(&format!(
+                    "its registry sent more than the {most} bytes that are expected"
+                )));
+            }
+            heard(chunk.len());
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
+    }
+}
+
+/// Why there is no answer: what lies behind the words of the client's layers.
+fn network(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(next) = cause.source() {
+        let said = cause.to_string();
+        if !said.starts_with("error sending request") && !said.starts_with("client error") {
+            break;
+        }
+        cause = next;
+    }
+    let text = chain(cause);
+    // As rustls writes it.
+    if text.contains("UnknownIssuer") {
+        return format!("{text}; if its authority is your own, name the authority's certificate (--registry-ca)");
+    }
+    text
+}
+
+/// What a registry says of an error: ` (UNAUTHORIZED: authentication required)`.
+async fn said(mut response: Response) -> String {
+    #[derive(Deserialize)]
+    struct Said {
+        errors: Vec<One>,
+    }
+    #[derive(Deserialize)]
+    struct One {
+        code: String,
+        #[serde(default)]
+        message: String,
+    }
+    let mut bytes = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        if bytes.len() + chunk.len() > usize::try_from(MOST_ERROR).unwrap_or(0) {
+            break;
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    let said: Option<Said> = serde_json::from_slice(&bytes).ok();
+    let Some(one) = said.and_then(|said| said.errors.into_iter().next()) else {
+        return String::new();
+    };
+    format!(" ({}: {})", escape(&one.code, 40), escape(&one.message, 160))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_is_spoken_to_without_tls_and_only_where_that_is_said() {
+        let safe = |url: &str, plain: bool| is_safe(&Url::parse(url).unwrap(), plain);
+        for url in [
+            "http://localhost:5000/",
+            "http://127.0.0.1/",
+            "http://127.9.9.9/",
+            "http://[::1]:5000/",
+        ] {
+            assert!(safe(url, true) && !safe(url, false), "{url}");
+        }
+        for url in [
+            "http://registry.example.com/",
+            "http://10.0.0.1/",
+            "http://localhost.example.com/",
+            "ftp://localhost/",
+        ] {
+            assert!(!safe(url, true), "{url}");
+        }
+        assert!(safe("https://registry.example.com/", false));
+    }
+
+    #[test]
+    fn an_address_that_a_registry_gives_is_its_own_or_https() {
+        let repository: devgate_types::Reference = "registry.example.com/a".parse().unwrap();
+        let registries = Registries::new(Settings {
+            plain_loopback: true,
+            ..Settings::default()
+        });
+        // A machine without certificate authorities says so; that is another test's.
+        let Ok(session) = registries.session(&repository.repository, true) else {
+            return;
+        };
+        assert_eq!(
+            session.given("/v2/a/uploads/1?x=y").unwrap().as_str(),
+            "https://registry.example.com/v2/a/uploads/1?x=y"
+        );
+        assert!(session.given("https://store.example.com/1").is_ok());
+        assert!(session.given("http://store.example.com/1").is_err());
+    }
+}
