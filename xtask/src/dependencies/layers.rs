@@ -1,5 +1,5 @@
-//! The order of this workspace's crates: model ← policy, node ← plugin ← sandbox, kubelet ← devgate, and never back; the registry
-//! is beside them, on the model alone.
+//! The order of this workspace's crates: types ← policy, node ← core ← sandbox, kubelet ← devgate, and never back; oci is beside
+//! them, on the types alone.
 
 use cargo_metadata::{Metadata, Package};
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(of("devgate", "wasmtime-wasi", "=48.0.8"), [expected]);
         let expected = "devgate-sandbox: must not depend on tonic; only devgate-kubelet, devgate-tests may";
         assert_eq!(of("devgate-sandbox", "tonic", "^0.14"), [expected]);
-        let expected = "devgate: must not depend on rustls-native-certs; only devgate-registry may";
+        let expected = "devgate: must not depend on rustls-native-certs; only devgate-oci may";
         assert_eq!(of("devgate", "rustls-native-certs", "^0.8"), [expected]);
         assert_eq!(of("devgate-oci", "reqwest", "^0.13"), Vec::<String>::new());
         let expected = "devgate-sandbox: must not depend on cranelift-codegen; no crate may";
