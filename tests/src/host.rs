@@ -183,7 +183,13 @@ impl Host {
     /// When it cannot be started.
     pub fn spawn(&mut self) -> anyhow::Result<()> {
         let root = self.dir.path();
-        let mut child = Command::new(crate::devgate()?)
+        // A recorded node is played by the program that has them, with the host's own library.
+        let program = if self.node_root.is_file() {
+            crate::devgatectl()?
+        } else {
+            crate::devgate()?
+        };
+        let mut child = Command::new(program)
             .arg("run")
             .args([Path::new("--policy"), &root.join("policy.yaml")])
             .args([

@@ -11,6 +11,6 @@ pub mod process;
 mod recording;
 
 pub use host::{Host, Line, Setup};
-pub use place::{components, devgate};
+pub use place::{components, devgate, devgatectl, program};
 pub use port::Port;
 pub use recording::{Kind, generic_policy, recording};

@@ -1,7 +1,8 @@
 //! Where cargo and `cargo xtask components` put things.
 
 use anyhow::{Context, bail};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 /// The target directory's folder for this profile: this program lies in it or one below.
 fn built() -> anyhow::Result<PathBuf> {
@@ -35,6 +36,41 @@ pub fn devgate() -> anyhow::Result<PathBuf> {
         );
     }
     Ok(program)
+}
+
+/// The `devgatectl` program, beside [`devgate`].
+///
+/// # Errors
+/// As [`devgate`].
+pub fn devgatectl() -> anyhow::Result<PathBuf> {
+    let program = devgate()?.with_file_name("devgatectl");
+    if !program.is_file() {
+        bail!(
+            "{} is not there: run `cargo build --workspace` first",
+            program.display()
+        );
+    }
+    Ok(program)
+}
+
+/// Commands that `devgate` does not have.
+const WORKSHOP: [&str; 8] = [
+    "conform", "demo", "inspect", "new", "pack", "push", "record", "simulate",
+];
+
+/// The program for these arguments: `devgatectl` for what only it has and for recorded nodes, `devgate` for all else.
+///
+/// # Errors
+/// As [`devgate`].
+pub fn program<A: AsRef<OsStr>>(args: &[A]) -> anyhow::Result<PathBuf> {
+    let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
+    let workshop = args
+        .first()
+        .is_some_and(|first| WORKSHOP.iter().any(|name| first == name));
+    let recorded = args
+        .iter()
+        .any(|arg| Path::new(arg).extension().is_some_and(|end| end == "umockdev"));
+    if workshop || recorded { devgatectl() } else { devgate() }
 }
 
 /// The folder of the components, built by `cargo xtask components`.

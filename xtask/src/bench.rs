@@ -10,7 +10,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building the benchmark (minutes the first time) …");
     // The program, too, which it starts.
-    let programs = ["--bin", "devgate", "--bin", "bench"];
+    let programs = ["--bin", "devgate", "--bin", "devgatectl", "--bin", "bench"];
     process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
     let mut bench = Command::new(target()?.join("debug/bench"));
     bench.args(arguments);

@@ -6,18 +6,18 @@ use anyhow::{Result, anyhow};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-/// Builds the host and the components, and becomes `devgate demo`.
+/// Builds the host and the components, and becomes `devgatectl demo`.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building devgate (minutes the first time: it contains a compiler) …");
-    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgate"]))?;
-    let mut devgate = Command::new(target()?.join("debug/devgate"));
-    devgate
+    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgatectl"]))?;
+    let mut devgatectl = Command::new(target()?.join("debug/devgatectl"));
+    devgatectl
         .arg("demo")
         .arg("--components")
         .arg(components::folder()?)
         .args(arguments);
-    become_it(&mut devgate)
+    become_it(&mut devgatectl)
 }
 
 /// Goes on as another program, so that signals and the exit status are its own. Returns only if it cannot be started.

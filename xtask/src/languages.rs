@@ -20,7 +20,7 @@ use std::path::Path;
 pub(crate) enum Language {
     /// By clang, with Debian's library for WASI
     C,
-    /// By Go's own compiler, from PyPI, and `devgate pack`
+    /// By Go's own compiler, from PyPI, and `devgatectl pack`
     Go,
     /// By componentize-py, from PyPI
     Python,

@@ -87,7 +87,7 @@ enum Command {
     /// In namespaces of its own, as root; everything is taken down at the end. Kubernetes' programs come from the folder that
     /// `KUBERNETES` names; docs/cluster.md says how to get them. Prints a table of seconds.
     Cluster(cluster::Options),
-    /// Builds devgate and its components, and runs `devgate demo`
+    /// Builds devgate and its components, and runs `devgatectl demo`
     ///
     /// Arguments after `--` go to it: `cargo xtask demo -- --help`.
     Demo(Passed),

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building the harness (minutes the first time) …");
-    let programs = ["--bin", "devgate", "--bin", "soak"];
+    let programs = ["--bin", "devgate", "--bin", "devgatectl", "--bin", "soak"];
     process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
     let mut soak = Command::new(target()?.join("debug/soak"));
     soak.args(arguments);

@@ -1,4 +1,4 @@
-//! A component that does everything right, but for the one fault that its configuration names. For tests of `devgate conform`,
+//! A component that does everything right, but for the one fault that its configuration names. For tests of `devgatectl conform`,
 //! each check of which must be seen to fail; never deploy it.
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, reason = "faults are what it is for")]

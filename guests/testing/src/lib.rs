@@ -90,7 +90,7 @@
 //!
 //! A panic of the component is the test's, with its message: a host would see a trap.
 //!
-//! For a whole host with a kubelet, pods and restarts, over the finished `.wasm`, see `devgate simulate`.
+//! For a whole host with a kubelet, pods and restarts, over the finished `.wasm`, see `devgatectl simulate`.
 #![forbid(unsafe_code)]
 #![cfg(not(target_family = "wasm"))]
 #![allow(clippy::panic, reason = "this crate is for tests, where what is wrong is a panic")]

@@ -1,24 +1,14 @@
-//! The command line.
+//! The command line: the commands of the host, and options that other programs of devgate share.
 
 mod cleanup;
-mod conform;
 mod look;
-mod new;
-mod pack;
-mod record;
 mod registry;
-mod simulate;
 mod watch;
 
-pub(crate) use cleanup::CleanupArgs;
-pub(crate) use conform::ConformArgs;
-pub(crate) use look::{CheckArgs, ExplainArgs, InspectArgs, InspectOutput, Output, PlaceArgs};
-pub(crate) use new::{Lang, NewArgs};
-pub(crate) use pack::{AboutArgs, PackArgs};
-pub(crate) use record::RecordArgs;
-pub(crate) use registry::{PullArgs, PushArgs, RegistryArgs};
-pub(crate) use simulate::SimulateArgs;
-pub(crate) use watch::{ReloadArgs, StatusArgs, WatchArgs};
+pub use cleanup::CleanupArgs;
+pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
+pub use registry::{PullArgs, RegistryArgs};
+pub use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
 use crate::exit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -36,14 +26,15 @@ all of them. Pods ask for `vendor.com/device: 1`, as with any device plugin.";
 /// What was asked for.
 #[derive(Debug, Parser)]
 #[command(name = "devgate", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP)]
-pub(crate) struct Cli {
+pub struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    /// Which of them.
+    pub command: Command,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub enum Command {
     /// Serve a node: run the policy's components and offer their devices to the kubelet
     ///
     /// Runs until SIGTERM or SIGINT. Waits for a kubelet that is not there yet and registers again whenever it
@@ -51,23 +42,6 @@ pub(crate) enum Command {
     /// a policy that is wrong starts nothing.
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
-
-    /// Show on this machine, in seconds and without a cluster, what devgate does
-    ///
-    /// Runs the real `devgate run` against a kubelet stand-in over real sockets in a temporary directory, with this
-    /// machine's own devices: what a policy grants, registration, a pod's allocation, a device that fails, a component
-    /// that asks for too much, a kubelet restart. Changes nothing of the machine, but that it renames one node that
-    /// nobody should miss away for a moment if it may. Ends with 0 when all of it happened.
-    #[command(after_help = DEMO_HELP)]
-    Demo(DemoArgs),
-
-    /// Play scenarios: a component and its policy on a recorded node, with a kubelet stand-in, and expectations
-    ///
-    /// Runs the real `devgate run` for each scenario, in a temporary directory of its own: devices are unplugged, attributes
-    /// change, the kernel says something, pods start and stop, kubelet and host restart; what the kubelet sees and what
-    /// containers get must be as the scenario says. Needs no hardware, no cluster and no root. Changes nothing of the machine.
-    #[command(after_help = simulate::HELP)]
-    Simulate(SimulateArgs),
 
     /// Show what a policy means on this node: what it grants and matches, what is wrong, what is dangerous
     ///
@@ -77,58 +51,11 @@ pub(crate) enum Command {
     #[command(after_help = look::CHECK_HELP)]
     Check(CheckArgs),
 
-    /// Write a project to start a component from: in Rust, C, Python, JavaScript or Go
-    ///
-    /// It builds as it is, and comes with a recorded node, a policy, scenarios, a workflow for CI, and a README with the commands.
-    #[command(after_help = new::NEW_HELP)]
-    New(NewArgs),
-
-    /// Show what a component imports, exports and needs, and a policy to start from
-    ///
-    /// Reads the file and nothing else: no policy, no node, and nothing of it is compiled or run. Shows imports with the
-    /// policy's key that each needs, exports, what it was made with, its size and digest, and how much of what it has
-    /// against the limits. A file that is no component is named for what it is.
-    #[command(after_help = look::INSPECT_HELP)]
-    Inspect(InspectArgs),
-
-    /// Record hardware of this node as text, with which devgate and umockdev play it elsewhere
-    ///
-    /// Copies what the policy's plugins are granted, or what is named: devices with their attributes, links and nodes, what is
-    /// beneath them, and of those above what they are. Reads what a component could be let read and no more, and wakes no device that sleeps.
-    /// Serial numbers, addresses and ids of this very node are replaced by made-up ones of the same form, equal ones by
-    /// equal ones. Changes nothing of the node.
-    #[command(after_help = record::RECORD_HELP)]
-    Record(RecordArgs),
-
-    /// Make a component of a core module, for this host, and write into it what describes it
-    ///
-    /// Linkers for C, Go and others make a core module. Its world is in it, where the bindings' generator put it there, or is
-    /// given. WASI preview 1 is put in between only where the module imports it. Of a component, only what describes it is
-    /// changed. Shows size, digest and imports with the policy's key that each needs. The same input makes the same bytes. What
-    /// this host could not run is not written.
-    #[command(after_help = pack::PACK_HELP)]
-    Pack(PackArgs),
-
     /// Get a component out of a registry, checked against its digest, into a file
     ///
     /// Prints the digest to write into a policy. With --cosign-key it must have been signed by that key. Does not change what runs.
     #[command(after_help = registry::PULL_HELP)]
     Pull(PullArgs),
-
-    /// Put a component into a registry, and print the digest to write into a policy
-    ///
-    /// As an artifact in the layout that the CNCF has for components. What this host could not run is not pushed, and a tag that is
-    /// given to something else is not taken away from it without --replace.
-    #[command(after_help = registry::PUSH_HELP)]
-    Push(PushArgs),
-
-    /// Test a component against everything that a node may do to it, and show a scorecard
-    ///
-    /// Runs the component in its sandbox and behind the real gate on a recorded node, and changes that: devices that go away in the
-    /// middle of a call, attributes that are missing, unreadable or garbage, units in another order, limits cut in half. Says for
-    /// each failure what was done, what was seen and what to do. Needs no hardware and no cluster.
-    #[command(after_help = conform::CONFORM_HELP)]
-    Conform(ConformArgs),
 
     /// Say why a device, node or resource is offered to the kubelet, or is not
     ///
@@ -161,23 +88,6 @@ pub(crate) enum Command {
     Cleanup(CleanupArgs),
 }
 
-const DEMO_HELP: &str = "\
-Examples:
-  cargo xtask demo                  build everything, then run the demo
-  devgate demo --components target/components";
-
-/// Options of `devgate demo`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct DemoArgs {
-    /// Where generic.wasm and overreach.wasm are; `cargo xtask components` makes them
-    #[arg(long, value_name = "DIR", required = true)]
-    pub(crate) components: PathBuf,
-
-    /// The node's root, with sys and dev in it; or a recorded node's file
-    #[arg(long, value_name = "PATH", default_value = "/")]
-    pub(crate) node_root: PathBuf,
-}
-
 const RUN_HELP: &str = "\
 Examples:
   devgate run --policy /etc/devgate/policy.yaml
@@ -189,7 +99,7 @@ root, so run needs uid 0. It needs no capability.";
 
 /// Options of `devgate run`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct RunArgs {
+pub struct RunArgs {
     /// The policy: a YAML file, or a directory of them; may be given several times
     #[arg(long, value_name = "PATH", required = true)]
     pub(crate) policy: Vec<PathBuf>,
@@ -244,7 +154,7 @@ pub(crate) struct RunArgs {
 
 /// How to log.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct LogArgs {
+pub struct LogArgs {
     /// What to log: error, warn, info, debug, trace; or a filter such as info,component=debug
     #[arg(long, value_name = "FILTER", env = "DEVGATE_LOG", default_value = "info")]
     pub(crate) log: String,
@@ -264,7 +174,7 @@ pub(crate) struct LogArgs {
 
 /// Forms of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
+pub enum LogFormat {
     /// Text on a terminal, JSON otherwise
     Auto,
     /// One line of text for each event

@@ -17,24 +17,24 @@ const MOST_KEY: u64 = 16 * 1024;
 
 /// Where components come from.
 #[derive(Clone)]
-pub(crate) struct Components {
+pub struct Components {
     dir: Option<PathBuf>,
     store: Arc<Store>,
 }
 
 impl Components {
     /// Files in `dir`, or beside the policy file that names them; and what is in registries.
-    pub(crate) fn new(dir: Option<PathBuf>, store: Arc<Store>) -> Self {
+    pub fn new(dir: Option<PathBuf>, store: Arc<Store>) -> Self {
         Self { dir, store }
     }
 
     /// For a command that pulls only where it is told to.
-    pub(crate) fn looking(dir: Option<&PathBuf>, registry: &RegistryArgs, pull: bool) -> Self {
+    pub fn looking(dir: Option<&PathBuf>, registry: &RegistryArgs, pull: bool) -> Self {
         Self::new(dir.cloned(), Arc::new(registry.store(None, pull)))
     }
 
     /// The cache and the registries.
-    pub(crate) fn store(&self) -> &Arc<Store> {
+    pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
@@ -44,7 +44,7 @@ impl Components {
     }
 
     /// A plugin's component, for people.
-    pub(crate) fn shown(&self, policy: &PluginPolicy) -> String {
+    pub fn shown(&self, policy: &PluginPolicy) -> String {
         match &policy.component {
             ComponentSource::File { path, .. } => self.dir(policy).join(path).display().to_string(),
             ComponentSource::Oci(reference) => reference.to_string(),
@@ -52,7 +52,7 @@ impl Components {
     }
 
     /// The files that a plugin's component consists of, with those that say who must have signed it.
-    pub(crate) fn files(&self, policy: &PluginPolicy) -> Vec<PathBuf> {
+    pub fn files(&self, policy: &PluginPolicy) -> Vec<PathBuf> {
         let mut files = Vec::new();
         if let ComponentSource::File { path, .. } = &policy.component {
             files.push(self.dir(policy).join(path));
@@ -69,7 +69,7 @@ impl Components {
     }
 
     /// What is waited for while a component is read: a pull.
-    pub(crate) fn progress(&self, policy: &PluginPolicy) -> Option<String> {
+    pub fn progress(&self, policy: &PluginPolicy) -> Option<String> {
         let ComponentSource::Oci(reference) = &policy.component else {
             return None;
         };
@@ -77,7 +77,7 @@ impl Components {
     }
 
     /// Whether a component is in the cache or needs no cache.
-    pub(crate) fn is_here(&self, policy: &PluginPolicy) -> bool {
+    pub fn is_here(&self, policy: &PluginPolicy) -> bool {
         let ComponentSource::Oci(reference) = &policy.component else {
             return true;
         };
@@ -93,7 +93,7 @@ impl Components {
     }
 
     /// What a policy names stays in the cache, and so does what the one before it named where that is still in force.
-    pub(crate) fn keep<'a>(&self, policies: impl IntoIterator<Item = &'a Policy>) {
+    pub fn keep<'a>(&self, policies: impl IntoIterator<Item = &'a Policy>) {
         let plugins = policies.into_iter().flat_map(|policy| policy.plugins.values());
         let digest = |plugin: &PluginPolicy| match &plugin.component {
             ComponentSource::Oci(reference) => Some(reference.digest),
@@ -104,7 +104,7 @@ impl Components {
 
     /// Reads a plugin's component, no more of it than the policy lets it have and one byte, and checks who has signed it. Blocks, and
     /// pulls what is not in the cache.
-    pub(crate) fn read(&self, policy: &PluginPolicy) -> Result<Vec<u8>, LoadFailure> {
+    pub fn read(&self, policy: &PluginPolicy) -> Result<Vec<u8>, LoadFailure> {
         let keys = self.keys(policy)?;
         match &policy.component {
             ComponentSource::Oci(reference) => {
@@ -162,7 +162,7 @@ impl Components {
     }
 
     /// The keys of which one must have signed a plugin's component, read anew; nothing where no signature is asked for.
-    pub(crate) fn keys(&self, policy: &PluginPolicy) -> Result<Option<Vec<PublicKey>>, LoadFailure> {
+    pub fn keys(&self, policy: &PluginPolicy) -> Result<Option<Vec<PublicKey>>, LoadFailure> {
         let Some(files) = &policy.cosign_keys else {
             return Ok(None);
         };

@@ -3,23 +3,23 @@
 use std::process::ExitCode;
 
 /// All went well.
-pub(crate) const OK: u8 = 0;
+pub const OK: u8 = 0;
 /// Something failed at run time.
-pub(crate) const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// The command line is wrong; clap ends with it, too.
-pub(crate) const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 /// The policy is wrong; nothing was started.
-pub(crate) const POLICY: u8 = 3;
+pub const POLICY: u8 = 3;
 /// This node is not as expected: a directory is missing or may not be used.
-pub(crate) const NODE: u8 = 4;
+pub const NODE: u8 = 4;
 /// What was looked at has errors; what the command shows says which.
-pub(crate) const FOUND: u8 = 5;
+pub const FOUND: u8 = 5;
 
 /// A call of a component does not end, and cannot be ended; a restart is the cure.
-pub(crate) const STUCK: u8 = 6;
+pub const STUCK: u8 = 6;
 
 /// What `--help` says about them.
-pub(crate) const HELP: &str = "\
+pub const HELP: &str = "\
 Exit codes:
   0  all went well; `run` was asked to stop, and did
   1  something failed at run time; the message says what
@@ -33,13 +33,15 @@ Exit codes:
 /// An error with the exit code that belongs to it.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct Coded {
-    pub(crate) code: u8,
-    pub(crate) message: String,
+pub struct Coded {
+    /// One of the constants here.
+    pub code: u8,
+    /// What happened, and what to do.
+    pub message: String,
 }
 
 /// An error that ends the command with `code`.
-pub(crate) fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
+pub fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
     Coded {
         code,
         message: message.into(),
@@ -48,14 +50,14 @@ pub(crate) fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
 }
 
 /// Says on standard error what went wrong, with every cause, and goes on.
-pub(crate) fn say(error: &anyhow::Error) {
+pub fn say(error: &anyhow::Error) {
     use std::io::Write;
     // Nobody is left to tell if even this cannot be written.
     let _ = writeln!(std::io::stderr(), "devgate: {error:#}");
 }
 
 /// Says on standard error what went wrong, with every cause.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+pub fn report(error: &anyhow::Error) -> ExitCode {
     let code = error.downcast_ref::<Coded>().map_or(FAILED, |coded| coded.code);
     say(error);
     ExitCode::from(code)

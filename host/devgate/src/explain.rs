@@ -6,7 +6,7 @@ mod summary;
 mod text;
 mod unit;
 
-pub(crate) use find::named;
+pub use find::named;
 
 use crate::cli::{ExplainArgs, Output, PlaceArgs};
 use crate::components::Components;

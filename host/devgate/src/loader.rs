@@ -10,14 +10,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Loads components from files and registries.
-pub(crate) struct SandboxLoader {
+pub struct SandboxLoader {
     engine: Engine,
     components: Components,
 }
 
 impl SandboxLoader {
     /// A loader for these components.
-    pub(crate) fn new(engine: Engine, components: Components) -> Self {
+    pub fn new(engine: Engine, components: Components) -> Self {
         Self { engine, components }
     }
 }
@@ -68,7 +68,7 @@ impl Loader for SandboxLoader {
 }
 
 /// The policy's answer in the sandbox's words.
-pub(crate) fn import_grant(grant: Grant) -> ImportGrant {
+pub fn import_grant(grant: Grant) -> ImportGrant {
     match grant {
         Grant::Always => ImportGrant::Always,
         Grant::Granted => ImportGrant::Granted,

@@ -1,62 +1,24 @@
-//! The `devgate` command: reads the command line, wires the crates together, and turns errors into exit codes.
+//! The `devgate` program: what a node runs.
 #![forbid(unsafe_code)]
 
-mod audit;
-mod check;
-mod cleanup;
-mod cli;
-mod components;
-mod conform;
-mod demo;
-mod exit;
-mod explain;
-mod inspect;
-mod junit;
-mod loader;
-mod logging;
-#[cfg(test)]
-mod manual;
-mod new;
-mod output;
-mod pack;
-mod policy;
-mod progress;
-mod record;
-mod recorded;
-mod reload;
-mod run;
-mod said;
-mod service;
-mod simulate;
-mod stage;
-mod status;
-mod transfer;
-mod watching;
-
 use clap::Parser;
+use devgate::{cli::Cli, exit};
 use std::process::ExitCode;
 
+/// Commands that were devgate's in 0.1 and are those of vendors and testers.
+const MOVED: [&str; 8] = [
+    "conform", "demo", "inspect", "new", "pack", "push", "record", "simulate",
+];
+
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    let done = |()| exit::OK;
-    let result = match cli.command {
-        cli::Command::Run(args) => run::run(&args).map(done),
-        cli::Command::Demo(args) => demo::demo(&args).map(done),
-        cli::Command::Simulate(args) => simulate::simulate(&args),
-        cli::Command::Check(args) => check::check(&args),
-        cli::Command::New(args) => new::new(&args).map(done),
-        cli::Command::Inspect(args) => inspect::inspect(&args),
-        cli::Command::Record(args) => record::record(&args),
-        cli::Command::Pack(args) => pack::pack(&args),
-        cli::Command::Pull(args) => transfer::pull(&args),
-        cli::Command::Push(args) => transfer::push(&args),
-        cli::Command::Conform(args) => conform::conform(&args),
-        cli::Command::Explain(args) => explain::explain(&args),
-        cli::Command::Status(args) => status::status(&args),
-        cli::Command::Reload(args) => reload::command(&args),
-        cli::Command::Cleanup(args) => cleanup::cleanup(&args),
-    };
-    match result {
+    if let Some(name) = std::env::args_os().nth(1)
+        && let Some(name) = MOVED.into_iter().find(|moved| name == *moved)
+    {
+        let text =
+            format!("{name}: is not a command of devgate any more; run `devgatectl {name}` with the same options");
+        return exit::report(&exit::with_code(exit::USAGE, text));
+    }
+    match devgate::run(&Cli::parse().command) {
         Ok(code) => code.into(),
         Err(error) => exit::report(&error),
     }

@@ -2,9 +2,10 @@
 
 use anyhow::Context;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 /// Writes all of it. A reader that has seen enough, such as `head`, is no error: the exit code still says what was found.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -13,18 +14,33 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// One JSON value and the end of its line, indented for those who look at it all the same.
-pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value).context("write JSON")?;
     print(&format!("{text}\n"))
 }
 
+/// Writes all of a file or nothing: a host that reads components when they change must not see half of one.
+pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let named = || path.display().to_string();
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    anyhow::ensure!(!path.is_dir(), "{}: is a directory", named());
+    let mut file = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .tempfile_in(directory)
+        .with_context(named)?;
+    file.write_all(bytes).with_context(named)?;
+    file.persist(path).map_err(|error| error.error).with_context(named)?;
+    Ok(())
+}
+
 /// So many of something: `1 device`, `2 devices`.
-pub(crate) fn count(n: usize, what: &str) -> String {
+pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Rows with their columns beneath each other, two spaces apart, `indent` spaces in. The last column is as long as it is.
-pub(crate) fn columns<const N: usize>(indent: usize, rows: &[[String; N]]) -> String {
+pub fn columns<const N: usize>(indent: usize, rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads and parses the policy from files and directories. What is wrong is told of all of them, those that can be read.
-pub(crate) fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
+pub fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
     let (mut texts, mut unread) = (Vec::new(), Vec::new());
     for path in paths {
         match files(path) {
@@ -40,7 +40,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
 }
 
 /// The file itself, or the YAML files of a directory in the order of their names.
-pub(crate) fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let wrong = |why: String| exit::with_code(exit::POLICY, format!("policy {}: {why}", path.display()));
     let metadata = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?;
     if metadata.is_file() {

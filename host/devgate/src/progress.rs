@@ -12,7 +12,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Says after a second what is waited for, unless it is over by then. Dropping it ends it.
-pub(crate) struct Progress {
+pub struct Progress {
     _over: Sender<()>,
 }
 
@@ -21,7 +21,7 @@ const PACE: Duration = Duration::from_secs(3);
 
 impl Progress {
     /// The same, saying from time to time how far it is, where that is known.
-    pub(crate) fn following(what: String, how_far: impl Fn() -> Option<String> + Send + 'static) -> Self {
+    pub fn following(what: String, how_far: impl Fn() -> Option<String> + Send + 'static) -> Self {
         let (over, waiting) = channel::<()>();
         std::thread::spawn(move || {
             let (mut patience, mut said) = (PATIENCE, String::new());
@@ -38,7 +38,7 @@ impl Progress {
     }
 
     /// Begins something, to be named as in `devgate: loading vendor.wasm …`.
-    pub(crate) fn begin(what: String) -> Self {
+    pub fn begin(what: String) -> Self {
         let (over, waiting) = channel::<()>();
         std::thread::spawn(move || {
             if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
@@ -51,7 +51,7 @@ impl Progress {
 }
 
 /// A loader that says what it loads where that takes a while: compiling a language's whole runtime takes seconds.
-pub(crate) struct Telling<L>(pub(crate) Arc<L>);
+pub struct Telling<L>(pub Arc<L>);
 
 impl<L: Loader> Loader for Telling<L> {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {

@@ -1,6 +1,6 @@
 //! `devgate status`: asks the host that runs here what it does.
 
-pub(crate) mod ask;
+pub mod ask;
 mod text;
 
 use crate::cli::{Output, StatusArgs};

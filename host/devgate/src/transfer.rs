@@ -1,37 +1,40 @@
-//! `devgate pull` and `devgate push`: components out of a registry and into one.
+//! `devgate pull`: a component out of a registry; and what `devgatectl` shares with it.
 
-use crate::cli::{Output, PullArgs, PushArgs, RegistryArgs};
+use crate::cli::{Output, PullArgs, RegistryArgs};
 use crate::progress::Progress;
-use crate::{exit, inspect, output, pack};
+use crate::{exit, output};
 use anyhow::Context;
-use devgate_oci::{About, Artifact, Error, PublicKey, Wanted};
+use devgate_oci::{Error, PublicKey, Wanted};
 use devgate_sandbox::hex;
 use devgate_types::{ByteSize, PinnedReference, Reference, escape};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The largest component that a policy can allow, as `limits.component-size`.
+pub const LARGEST: ByteSize = ByteSize::mib(64);
+
 /// What is shown; its names are those of the JSON form.
 #[derive(Debug, Serialize)]
-struct Transferred {
+pub struct Transferred {
     /// The artifact with its digest, ready for a policy.
-    oci: String,
+    pub oci: String,
     /// The component's file.
-    file: String,
+    pub file: String,
     /// Its bytes.
-    size: usize,
+    pub size: usize,
     /// Its digest, as `sha256sum` prints it.
-    sha256: String,
+    pub sha256: String,
     /// Whether a key was asked for, and has signed it; for a pull.
     #[serde(skip_serializing_if = "Option::is_none")]
-    signed: Option<bool>,
+    pub signed: Option<bool>,
     /// Whether the tag was given to this very artifact before; for a push.
     #[serde(skip_serializing_if = "Option::is_none")]
-    was_there: Option<bool>,
+    pub was_there: Option<bool>,
 }
 
-fn coded(error: Error) -> anyhow::Error {
+/// An error of the registry with its exit code.
+pub fn coded(error: Error) -> anyhow::Error {
     match error {
         Error::Refused(text) => exit::with_code(exit::FOUND, text),
         Error::Host(text) => anyhow::anyhow!(text),
@@ -39,7 +42,7 @@ fn coded(error: Error) -> anyhow::Error {
 }
 
 /// Runs `devgate pull`.
-pub(crate) fn pull(args: &PullArgs) -> anyhow::Result<u8> {
+pub fn pull(args: &PullArgs) -> anyhow::Result<u8> {
     let keys = args
         .cosign_key
         .iter()
@@ -48,7 +51,7 @@ pub(crate) fn pull(args: &PullArgs) -> anyhow::Result<u8> {
     let keys = (!keys.is_empty()).then_some(keys);
     let (pinned, bytes) = get_from(&args.reference, &args.registry, keys.as_deref())?;
     let out = args.out.clone().unwrap_or_else(|| file_name(&args.reference));
-    pack::write(&out, &bytes)?;
+    output::write_file(&out, &bytes)?;
     show(
         args.output,
         &Transferred {
@@ -64,7 +67,7 @@ pub(crate) fn pull(args: &PullArgs) -> anyhow::Result<u8> {
 }
 
 /// A component from the cache or its registry, by a reference that may have a tag alone.
-pub(crate) fn get(
+pub fn get(
     reference: &str,
     registry: &RegistryArgs,
     keys: Option<&[PublicKey]>,
@@ -81,10 +84,7 @@ fn get_from(
 ) -> anyhow::Result<(PinnedReference, Vec<u8>)> {
     let store = Arc::new(registry.store(None, true));
     let pinned = store.registries().resolve(reference).map_err(coded)?;
-    let wanted = Wanted {
-        most: ByteSize(inspect::most()?),
-        keys,
-    };
+    let wanted = Wanted { most: LARGEST, keys };
     let (asked, digest) = (Arc::clone(&store), pinned.digest);
     let _progress = Progress::following(format!("pulling {pinned}"), move || asked.progress(digest));
     let bytes = store.get(&pinned, wanted).map_err(coded)?;
@@ -103,62 +103,11 @@ fn key(file: &Path) -> anyhow::Result<PublicKey> {
     PublicKey::from_pem(&text).map_err(|why| anyhow::anyhow!("{}: {why} (--cosign-key)", file.display()))
 }
 
-/// Runs `devgate push`.
-pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
-    let bytes = inspect::read(&args.file, inspect::most()?)?;
-    let report = inspect::of(&args.file, &bytes)?;
-    if !report.runs() {
-        let problems = report.problems().join("\n  ");
-        let message = format!(
-            "{}: this host could not run it; nothing was pushed:\n  {problems}",
-            args.file.display()
-        );
-        return Err(exit::with_code(exit::FOUND, message));
-    }
-    let about = about(&report, &args.annotation);
-    let (size, sha256) = (bytes.len(), hex(&devgate_sandbox::digest(&bytes)));
-    let artifact = Artifact::new(bytes, &about).map_err(coded)?;
-    let store = args.registry.store(None, true);
-    let progress = devgate_oci::Progress::default();
-    let pushed = {
-        let _progress = Progress::begin(format!("pushing {} to {}", args.file.display(), args.reference));
-        let pushed = store
-            .registries()
-            .push(&artifact, &args.reference, args.replace, &progress);
-        pushed.map_err(coded)?
-    };
-    show(
-        args.output,
-        &Transferred {
-            oci: pushed.reference.to_string(),
-            file: escape(&args.file.to_string_lossy(), 1024),
-            size,
-            sha256,
-            signed: None,
-            was_there: Some(pushed.was_there),
-        },
-    )?;
-    Ok(exit::OK)
-}
-
-/// What the component says of itself, in the words of OCI's annotations.
-fn about(report: &inspect::Report, more: &[(String, String)]) -> About {
-    let said = report.words();
-    let mut annotations: BTreeMap<String, String> = said
-        .annotations
-        .into_iter()
-        .filter_map(|(name, value)| Some((format!("org.opencontainers.image.{name}"), value?)))
-        .collect();
-    annotations.extend(more.iter().cloned());
-    About {
-        imports: said.imports,
-        exports: said.exports,
-        author: said.author,
-        annotations,
-    }
-}
-
-fn show(form: Output, what: &Transferred) -> anyhow::Result<()> {
+/// Shows what was pulled or pushed.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn show(form: Output, what: &Transferred) -> anyhow::Result<()> {
     if form == Output::Json {
         return output::print_json(what);
     }

@@ -33,7 +33,7 @@ pub(crate) struct Watching {
 
 /// A host at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Report {
+pub struct Report {
     /// Of the host.
     pub(crate) version: String,
     /// When the host started.
@@ -48,7 +48,7 @@ pub(crate) struct Report {
     /// Whether it is known who has which device. Never, where this was not asked for on the node itself.
     pub(crate) holders_known: bool,
     /// The plugins, in the policy's order.
-    pub(crate) plugins: Vec<PluginStatus>,
+    pub plugins: Vec<PluginStatus>,
     /// The resources that the kubelet was told of, or will be.
     pub(crate) kubelet: Vec<RegistrationStatus>,
     /// What came from registries, and what is kept of it.

@@ -30,7 +30,7 @@ fn only_file(archive: impl Read, most: ByteSize) -> Result<Vec<u8>, NotUsable> {
     };
     let several = || {
         NotUsable(
-            "is an image with something else in it than one file; push the component with `devgate push`".to_owned(),
+            "is an image with something else in it than one file; push the component with `devgatectl push`".to_owned(),
         )
     };
     let mut archive = tar::Archive::new(archive);

@@ -131,7 +131,7 @@ impl Manifest {
             (Some(layers), None) => match <[_; 1]>::try_from(layers) {
                 Ok([layer]) => Self::of_layer(layer, most),
                 Err(several) => refuse(format!(
-                    "has {} layers, and a component is one; push it with `devgate push`",
+                    "has {} layers, and a component is one; push it with `devgatectl push`",
                     several.len()
                 )),
             },
@@ -147,7 +147,7 @@ impl Manifest {
             other => {
                 let shown = escape(other, SHOWN);
                 return Err(NotUsable(format!(
-                    "has a layer of type {shown}, which is no component ({LAYER}); push it with `devgate push`"
+                    "has a layer of type {shown}, which is no component ({LAYER}); push it with `devgatectl push`"
                 )));
             }
         };
@@ -223,8 +223,8 @@ mod tests {
         insta::assert_snapshot!(refused(r#"{"schemaVersion": 1, "layers": []}"#), @"has a manifest of version 1, and only 2 is known");
         insta::assert_snapshot!(refused(r#"{"schemaVersion": 2}"#), @"has a manifest that is neither an artifact's nor an index");
         insta::assert_snapshot!(refused(r#"{"schemaVersion": 2, "layers": [], "manifests": []}"#), @"has a manifest that is neither an artifact's nor an index");
-        insta::assert_snapshot!(refused(&artifact(&[])), @"has 0 layers, and a component is one; push it with `devgate push`");
-        insta::assert_snapshot!(refused(&one("text/plain\\u001b[31m", 1)), @r"has a layer of type text/plain\u{1b}[31m, which is no component (application/wasm); push it with `devgate push`");
+        insta::assert_snapshot!(refused(&artifact(&[])), @"has 0 layers, and a component is one; push it with `devgatectl push`");
+        insta::assert_snapshot!(refused(&one("text/plain\\u001b[31m", 1)), @r"has a layer of type text/plain\u{1b}[31m, which is no component (application/wasm); push it with `devgatectl push`");
         insta::assert_snapshot!(refused(&one(LAYER, 1_025)), @"has 1025 bytes, more than 1KiB (limits.component-size)");
         let other = one(LAYER, 1).replace("sha256:HEX", "sha512:12");
         insta::assert_snapshot!(refused(&other), @"names sha512:12, which is no SHA-256 digest");

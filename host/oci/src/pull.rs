@@ -115,7 +115,7 @@ fn missing(reference: &impl std::fmt::Display) -> Error {
 /// is no such artifact, and the distribution project's own fails with 500.
 fn no_artifact(reference: &PinnedReference) -> Error {
     Error::Host(format!(
-        "{reference}: is the digest of a file, and not of an artifact with it; pin the one that `devgate push` showed, or `devgate pull` \
+        "{reference}: is the digest of a file, and not of an artifact with it; pin the one that `devgatectl push` showed, or `devgate pull` \
          shows of {}:TAG",
         reference.repository
     ))

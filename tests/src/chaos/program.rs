@@ -104,7 +104,7 @@ impl Program {
     /// # Errors
     /// When it cannot be started.
     pub(super) fn start(dir: &Path, blind: bool, log: &Arc<Log>) -> anyhow::Result<Self> {
-        let devgate = crate::devgate()?;
+        let devgate = crate::devgatectl()?;
         let mut command = if blind {
             let mut command = blindly();
             command.arg(devgate);

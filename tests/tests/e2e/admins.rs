@@ -5,7 +5,7 @@
 //! order. `…` stands for any text, and alone in a line for any lines.
 
 use crate::new_project::repository;
-use devgate_tests::{components, devgate};
+use devgate_tests::{components, devgate, devgatectl};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -48,8 +48,12 @@ fn desk() -> anyhow::Result<tempfile::TempDir> {
 /// Runs a command line that begins with `devgate`; its exit code, and the lines that it said.
 fn run(dir: &Path, line: &str) -> anyhow::Result<(Option<i32>, Vec<String>)> {
     let mut words = line.split_whitespace();
-    assert_eq!(words.next(), Some("devgate"), "{line}");
-    let mut command = Command::new(devgate()?);
+    let program = match words.next() {
+        Some("devgate") => devgate()?,
+        Some("devgatectl") => devgatectl()?,
+        _ => panic!("{line}"),
+    };
+    let mut command = Command::new(program);
     let output = command.args(words).current_dir(dir).stdin(Stdio::null()).output()?;
     let said = [output.stdout, output.stderr].concat();
     let lines = String::from_utf8(said)?
@@ -74,7 +78,7 @@ fn check(dir: &Path, page: &str, node: &str, policy: &str) -> anyhow::Result<()>
     // What a reader puts in its place.
     let policy = policy.replace(", sha256: …", "");
     std::fs::write(dir.join("policy.yaml"), format!("{policy}\n"))?;
-    let line = format!("devgate check --policy policy.yaml --components components --node-root {node} --run");
+    let line = format!("devgatectl check --policy policy.yaml --components components --node-root {node} --run");
     let (code, lines) = run(dir, &line)?;
     let all = lines.join("\n");
     assert_eq!(code, Some(0), "{page}: {node}: {all}");

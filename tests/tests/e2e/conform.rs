@@ -1,4 +1,4 @@
-//! `devgate conform`: a component that does everything right has full marks, and each check is seen to fail.
+//! `devgatectl conform`: a component that does everything right has full marks, and each check is seen to fail.
 
 use crate::look::{Said, look};
 use anyhow::Context;

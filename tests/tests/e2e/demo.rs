@@ -1,11 +1,11 @@
 //! The demo's story, as a newcomer reads it.
 
-use devgate_tests::{components, devgate};
+use devgate_tests::{components, devgatectl};
 use std::path::Path;
 use std::process::Command;
 
 fn demo(node_root: &Path) -> anyhow::Result<String> {
-    let output = Command::new(devgate()?)
+    let output = Command::new(devgatectl()?)
         .args([
             Path::new("demo"),
             Path::new("--components"),
@@ -26,7 +26,7 @@ fn demo(node_root: &Path) -> anyhow::Result<String> {
 /// On a recorded node, where everything but the times is the same each time.
 #[test]
 fn the_story_is_told() -> anyhow::Result<()> {
-    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/devgate/src/demo/node.umockdev");
+    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dev/devgatectl/src/demo/node.umockdev");
     let text = demo(&node)?;
     insta::with_settings!({filters => vec![(r"\d+\.\d ms", "[time]"), (r"in \d+\.\d s", "in [time]")]}, {
         insta::assert_snapshot!(text);
@@ -61,7 +61,7 @@ fn the_story_is_told_of_this_machine() -> anyhow::Result<()> {
 #[test]
 fn a_demo_that_cannot_be_told_says_so() -> anyhow::Result<()> {
     let empty = tempfile::tempdir()?;
-    let output = Command::new(devgate()?)
+    let output = Command::new(devgatectl()?)
         .args([
             Path::new("demo"),
             Path::new("--components"),

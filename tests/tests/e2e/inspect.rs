@@ -1,4 +1,4 @@
-//! `devgate inspect`.
+//! `devgatectl inspect`.
 
 use crate::look::{look, unread};
 use devgate_policy::{PolicyFile, parse};

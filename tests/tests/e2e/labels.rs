@@ -154,7 +154,7 @@ async fn without_labels_nothing_is_written() -> anyhow::Result<()> {
 async fn check_and_explain_show_what_labels_would_be() -> anyhow::Result<()> {
     let host = Setup::new(&policy(LABELS)).on(NODE).start().await?;
     let ask = |args: &[&str]| -> anyhow::Result<String> {
-        let output = Command::new(devgate_tests::devgate()?)
+        let output = Command::new(devgate_tests::devgatectl()?)
             .args(args)
             .args([Path::new("--policy"), &host.dir().join("policy.yaml")])
             .args([Path::new("--node-root"), &host.dir().join("node.umockdev")])

@@ -1,6 +1,6 @@
 //! The commands that look and change nothing, run as a shell would.
 
-use devgate_tests::{Host, devgate};
+use devgate_tests::{Host, program};
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
@@ -14,7 +14,8 @@ pub(crate) struct Said {
 
 /// Runs `devgate` with these arguments.
 pub(crate) fn look<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> anyhow::Result<Said> {
-    let output = Command::new(devgate()?).args(args).stdin(Stdio::null()).output()?;
+    let args: Vec<_> = args.into_iter().collect();
+    let output = Command::new(program(&args)?).args(args).stdin(Stdio::null()).output()?;
     Ok(Said {
         code: output.status.code(),
         out: String::from_utf8(output.stdout)?,
@@ -34,7 +35,8 @@ pub(crate) fn status(host: &Host) -> anyhow::Result<serde_json::Value> {
 pub(crate) fn unread<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> anyhow::Result<Said> {
     let (reader, writer) = std::io::pipe()?;
     drop(reader);
-    let output = Command::new(devgate()?)
+    let args: Vec<_> = args.into_iter().collect();
+    let output = Command::new(program(&args)?)
         .args(args)
         .stdin(Stdio::null())
         .stdout(writer)

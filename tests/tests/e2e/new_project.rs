@@ -1,4 +1,4 @@
-//! `devgate new`, as somebody new to it would go on: what its README says, word for word.
+//! `devgatectl new`, as somebody new to it would go on: what its README says, word for word.
 
 use crate::look::look;
 use devgate_tests::{components, devgate};
@@ -169,7 +169,7 @@ fn a_project_in_rust_does_what_its_readme_says() -> anyhow::Result<()> {
         said.contains("test tests::health_is_what_the_status_says ... ok"),
         "{said}"
     );
-    // What cargo would have made of it: `ELSEWHERE` in host/devgate/src/new/lock.rs says what is left out of the components' own.
+    // What cargo would have made of it: `ELSEWHERE` in dev/devgatectl/src/new/lock.rs says what is left out of the components' own.
     assert_eq!(std::fs::read_to_string(folder.join("Cargo.lock"))?, locked);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `devgate pack`.
+//! `devgatectl pack`.
 
 use crate::look::{Said, look};
 use serde_json::Value;
@@ -125,7 +125,7 @@ fn a_module_that_carries_its_world_becomes_a_component_that_says_what_it_is() ->
 Imports
   devgate:plugin/types@0.1.0  every component has it
 
-This host can run it, once the policy grants what it imports (devgate inspect --output policy).
+This host can run it, once the policy grants what it imports (devgatectl inspect --output policy).
 "#);
     });
     let made = std::fs::read(place.out())?;

@@ -1,4 +1,4 @@
-//! `devgate record`: this machine, recorded and played, by devgate and by umockdev.
+//! `devgatectl record`: this machine, recorded and played, by devgate and by umockdev.
 
 use crate::look::{Said, look, unread};
 use devgate_tests::machine::{Alone, alone};

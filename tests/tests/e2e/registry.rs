@@ -176,7 +176,7 @@ auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}
 
     /// Runs `devgate` with them, and with a cache of its own.
     fn devgate(&self, credentials: &str, args: &[&str]) -> anyhow::Result<(Option<i32>, String, String)> {
-        let output = Command::new(devgate_tests::devgate()?)
+        let output = Command::new(devgate_tests::program(args)?)
             .args(args)
             .args(self.options(credentials))
             .args([Path::new("--cache-dir"), &self.path("cache")])
@@ -482,7 +482,7 @@ fn a_key_lets_in_whatever_it_signed_and_a_digest_one_file() -> anyhow::Result<()
         let policy = generic_policy(&KINDS).replacen("{file: generic.wasm}", &component, 1);
         std::fs::write(at.join("policy.yaml"), &policy)?;
         std::fs::write(at.join("node.umockdev"), recording(&KINDS))?;
-        let mut command = Command::new(devgate_tests::devgate()?);
+        let mut command = Command::new(devgate_tests::devgatectl()?);
         let command = command.current_dir(at).args(["check", "--policy", "policy.yaml"]);
         let output = command.args(["--node-root", "node.umockdev"]).output()?;
         let said = [output.stdout, output.stderr].concat();

@@ -4,7 +4,7 @@ mod everything;
 mod failing;
 mod reports;
 
-use devgate_tests::{components, devgate};
+use devgate_tests::{components, devgatectl};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -13,7 +13,7 @@ fn guests() -> PathBuf {
 }
 
 fn simulate(args: &[&Path]) -> anyhow::Result<Output> {
-    let mut command = Command::new(devgate()?);
+    let mut command = Command::new(devgatectl()?);
     command.arg("simulate").args(args);
     Ok(command.arg("--components").arg(components()?).output()?)
 }
@@ -69,7 +69,7 @@ fn the_policies_of_all_components_pass_their_check() -> anyhow::Result<()> {
             if node.extension().is_none_or(|ext| ext != "umockdev") {
                 continue;
             }
-            let output = Command::new(devgate()?)
+            let output = Command::new(devgatectl()?)
                 .args([Path::new("check"), Path::new("--run"), Path::new("--policy"), &policy])
                 .args([
                     Path::new("--node-root"),

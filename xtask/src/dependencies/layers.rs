@@ -19,11 +19,22 @@ const BELOW: &[(&str, &[&str])] = &[
         "devgate-kubelet",
         &["devgate-types", "devgate-policy", "devgate-node", "devgate-core"],
     ),
-    ("devgate", ALL),
+    ("devgate", HOST),
+    ("devgatectl", ALL),
     ("devgate-tests", ALL),
     // It looks at devgate from outside, and is built without it.
     ("devgate-cluster", &[]),
     ("xtask", &[]),
+];
+
+const HOST: &[&str] = &[
+    "devgate-core",
+    "devgate-kubelet",
+    "devgate-node",
+    "devgate-oci",
+    "devgate-policy",
+    "devgate-sandbox",
+    "devgate-types",
 ];
 
 const ALL: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Go, by its own compiler and `devgate pack`.
+//! Go, by its own compiler and `devgatectl pack`.
 
 use super::{needs, tools};
 use crate::process;
@@ -37,8 +37,8 @@ pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
 /// Makes a component of the module.
 fn pack(folder: &Path, module: &Path, file: &Path) -> Result<()> {
     println!("Building devgate, which packs it (minutes the first time: it contains a compiler) …");
-    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgate"]))?;
-    let mut command = Command::new(target()?.join("debug/devgate"));
+    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgatectl"]))?;
+    let mut command = Command::new(target()?.join("debug/devgatectl"));
     command
         .arg("pack")
         .arg(module)

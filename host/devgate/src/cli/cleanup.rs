@@ -24,7 +24,7 @@ Exit codes:
 
 /// Options of `devgate cleanup`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct CleanupArgs {
+pub struct CleanupArgs {
     /// The kubelet's directory of device plugins: devgate's own sockets go, where nobody answers
     #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/device-plugins")]
     pub(crate) kubelet_dir: PathBuf,

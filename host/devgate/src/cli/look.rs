@@ -1,4 +1,4 @@
-//! Options of the commands that look and change nothing: `inspect`, `explain`, `check`.
+//! Options of the commands that look and change nothing: `explain`, `check`.
 
 use super::RegistryArgs;
 use clap::{Args, ValueEnum};
@@ -9,45 +9,6 @@ const POLICY: &str = "/etc/devgate/policy.d";
 
 /// Where image and package have components.
 const COMPONENTS: [&str; 2] = ["/components", "/usr/share/devgate/components"];
-
-/// What `devgate inspect --help` says last.
-pub(super) const INSPECT_HELP: &str = "\
-Examples:
-  devgate inspect vendor.wasm
-  devgate inspect vendor.wasm --output policy > vendor.yaml    a policy to start from
-  devgate inspect oci:registry.example.com/vendor/gpu:1.2
-  devgate inspect vendor.wasm --output json | jq -r '.imports[].name'
-
-Exit codes:
-  0  this host can run it, once the policy grants what it imports
-  1  the file cannot be read
-  5  this host cannot run it; what is shown says why";
-
-/// Options of `devgate inspect`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct InspectArgs {
-    /// The component's file; or oci: and a reference, which is taken from the cache or pulled
-    #[arg(value_name = "COMPONENT")]
-    pub(crate) component: PathBuf,
-
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
-
-    /// How to show it
-    #[arg(long, value_name = "FORM", value_enum, default_value_t = InspectOutput::Text)]
-    pub(crate) output: InspectOutput,
-}
-
-/// Forms of what `devgate inspect` shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InspectOutput {
-    /// For people
-    Text,
-    /// One JSON object; docs/commands.md has its fields
-    Json,
-    /// The least policy that could run it, as YAML to start from
-    Policy,
-}
 
 /// What `devgate explain --help` says last.
 pub(super) const EXPLAIN_HELP: &str = "\
@@ -67,7 +28,7 @@ Exit codes:
 
 /// Options of `devgate explain`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct ExplainArgs {
+pub struct ExplainArgs {
     /// A resource, a kernel device, a node in /dev, or a unit's id
     #[arg(value_name = "WHAT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) what: String,
@@ -82,10 +43,10 @@ pub(crate) struct ExplainArgs {
 
 /// Which policy, on which node.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PlaceArgs {
+pub struct PlaceArgs {
     /// The policy: a YAML file, or a directory of them; may be given several times
     #[arg(long, value_name = "PATH", default_value = POLICY)]
-    pub(crate) policy: Vec<PathBuf>,
+    pub policy: Vec<PathBuf>,
 
     /// Where the components' files are [default: beside the policy that names them; of the default policy where image and package have
     /// them]
@@ -94,19 +55,20 @@ pub(crate) struct PlaceArgs {
 
     /// The node's root, with sys and dev in it; or a recorded node's file
     #[arg(long, value_name = "PATH", default_value = "/")]
-    pub(crate) node_root: PathBuf,
+    pub node_root: PathBuf,
 
     /// Pull components that are not in the cache; without it nobody is asked for them
     #[arg(long, help_heading = "Components from a registry")]
-    pub(crate) pull: bool,
+    pub pull: bool,
 
+    /// Where components come from that are no files.
     #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub registry: RegistryArgs,
 }
 
 impl PlaceArgs {
     /// The directory with the components' files; nothing where each is beside the policy that names it.
-    pub(crate) fn components(&self) -> Option<PathBuf> {
+    pub fn components(&self) -> Option<PathBuf> {
         let is_default = self.policy.iter().all(|policy| policy.as_os_str() == POLICY);
         let usual = || COMPONENTS.into_iter().map(PathBuf::from).find(|dir| dir.is_dir());
         self.components.clone().or_else(|| is_default.then(usual).flatten())
@@ -115,7 +77,7 @@ impl PlaceArgs {
 
 /// Forms of what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
+pub enum Output {
     /// For people
     #[value(alias = "table")]
     Text,
@@ -127,7 +89,7 @@ pub(crate) enum Output {
 pub(super) const CHECK_HELP: &str = "\
 Examples:
   devgate check --policy policy.yaml                                this node
-  devgate check --policy policy.d --node-root recorded.umockdev     a recorded one, anywhere
+  devgatectl check --policy policy.d --node-root recorded.umockdev     a recorded one, anywhere
   devgate check --policy policy.yaml --run                          start each component once, too
   devgate check --policy policy.yaml --strict --output json         in a pipeline
   kubectl -n devgate exec POD -- devgate check                      in a cluster, the policy that came to the node
@@ -141,7 +103,7 @@ Exit codes:
 
 /// Options of `devgate check`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct CheckArgs {
+pub struct CheckArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 

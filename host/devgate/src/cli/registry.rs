@@ -25,24 +25,10 @@ Exit codes:
   1  the registry cannot be asked, has no such component, or the file cannot be written
   5  it is no component, is too large, or is not signed by one of the keys; nothing was written";
 
-/// What `devgate push --help` says last.
-pub(super) const PUSH_HELP: &str = "\
-Examples:
-  devgate push vendor.wasm registry.example.com/vendor/gpu:1.2
-  devgate push vendor.wasm registry.example.com/vendor/gpu:1.2 --annotation org.opencontainers.image.source=https://example.com/gpu
-  devgate push vendor.wasm registry.example.com/vendor/gpu:1.2 --output json | jq -r .oci
-
-The same component makes the same artifact, with the same digest. docs/registry.md says how to sign it.
-
-Exit codes:
-  0  it is in the registry under this tag
-  1  the registry cannot be asked, does not take it, or the file cannot be read
-  5  it is no component that this host could run, or the tag is given to something else; nothing was pushed";
-
 /// How to speak to registries, and where to keep what they give.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Components from a registry")]
-pub(crate) struct RegistryArgs {
+pub struct RegistryArgs {
     /// Where to keep components that were pulled, each checked whenever it is used [default: components in the state directory, that is
     /// /var/lib/devgate/components]
     #[arg(long, value_name = "DIR")]
@@ -80,7 +66,7 @@ impl RegistryArgs {
     }
 
     /// The cache and the registries behind it; of a host with this state directory.
-    pub(crate) fn store(&self, state_dir: Option<&Path>, pull: bool) -> Store {
+    pub fn store(&self, state_dir: Option<&Path>, pull: bool) -> Store {
         let cache = self.cache_dir.clone();
         let cache = cache.or_else(|| state_dir.map(|dir| dir.join("components")));
         Store::new(StoreSettings {
@@ -93,7 +79,7 @@ impl RegistryArgs {
 
     /// The same options, for a `devgate run` that is started. It throws nothing away that is in the cache: what this node's own host needs
     /// may be there.
-    pub(crate) fn passed_on(&self, pull: bool) -> Vec<String> {
+    pub fn passed_on(&self, pull: bool) -> Vec<String> {
         let mut out = Vec::new();
         let mut add = |name: &str, value: &Path| out.extend([name.to_owned(), value.display().to_string()]);
         add("--cache-dir", self.cache_dir.as_deref().unwrap_or(CACHE.as_ref()));
@@ -110,7 +96,7 @@ impl RegistryArgs {
 
 /// Options of `devgate pull`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PullArgs {
+pub struct PullArgs {
     /// The component: registry, name, and tag or digest
     #[arg(value_name = "REFERENCE")]
     pub(crate) reference: Reference,
@@ -129,41 +115,6 @@ pub(crate) struct PullArgs {
     /// How to show what was pulled
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
-}
-
-/// Options of `devgate push`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct PushArgs {
-    /// The component's file
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-
-    /// Where to push it: registry, name and tag
-    #[arg(value_name = "REFERENCE")]
-    pub(crate) reference: Reference,
-
-    /// Take the tag away from what it is given to
-    #[arg(long)]
-    pub(crate) replace: bool,
-
-    /// An annotation of the artifact; may be given several times. Title, version, licence, source and description come from the
-    /// component, where it says them
-    #[arg(long, value_name = "NAME=VALUE", value_parser = annotation)]
-    pub(crate) annotation: Vec<(String, String)>,
-
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
-
-    /// How to show what was pushed
-    #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
-    pub(crate) output: Output,
-}
-
-fn annotation(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("must be a name, = and a value".to_owned()),
-    }
 }
 
 #[cfg(test)]

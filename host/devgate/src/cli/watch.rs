@@ -10,7 +10,7 @@ pub(super) const STATUS_SOCKET: &str = "/run/devgate/status.sock";
 
 /// Where a running host answers questions.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct WatchArgs {
+pub struct WatchArgs {
     /// Answer /metrics, /healthz and /readyz here, such as 0.0.0.0:9464; on a loopback address also the page, at /
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,
@@ -49,7 +49,7 @@ Exit codes:
 
 /// Options of `devgate reload`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct ReloadArgs {
+pub struct ReloadArgs {
     /// The socket of the host to ask
     #[arg(long, value_name = "PATH", default_value = STATUS_SOCKET)]
     pub(crate) status_socket: PathBuf,
@@ -62,7 +62,7 @@ pub(crate) struct ReloadArgs {
 
 /// Options of `devgate status`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct StatusArgs {
+pub struct StatusArgs {
     /// The socket of the host to ask
     #[arg(long, value_name = "PATH", default_value = STATUS_SOCKET)]
     pub(crate) status_socket: PathBuf,

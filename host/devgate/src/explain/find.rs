@@ -49,7 +49,7 @@ pub(super) fn find(world: &World, what: &str) -> Found {
 }
 
 /// The kernel devices that somebody means by a node in `/dev`, a path of sysfs, a subsystem and a name, or a name.
-pub(crate) fn named(node: &Node, what: &str) -> Vec<DevicePath> {
+pub fn named(node: &Node, what: &str) -> Vec<DevicePath> {
     if what.starts_with("/dev/") {
         return behind(node, what, node.node_at(what).ok().as_ref());
     }

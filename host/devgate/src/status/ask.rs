@@ -23,7 +23,7 @@ const MOST: usize = 256 << 20;
 ///
 /// # Errors
 /// Where nobody answers, or says no: what that means and what to do.
-pub(crate) async fn ask(socket: &Path) -> anyhow::Result<Report> {
+pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
     let wrong = |why: String| exit::with_code(exit::NODE, format!("status socket {}: {why}", socket.display()));
     let (status, body) = answered(socket, Method::GET, "/status", PATIENCE).await?;
     if !status.is_success() {
@@ -40,7 +40,7 @@ pub(crate) async fn ask(socket: &Path) -> anyhow::Result<Report> {
 ///
 /// # Errors
 /// As [`ask`].
-pub(crate) async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Result<String, String>> {
+pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Result<String, String>> {
     let path = if forced { "/reload?force" } else { "/reload" };
     let (status, body) = answered(socket, Method::POST, path, RELOAD_PATIENCE).await?;
     let text = escape_lines(&body);

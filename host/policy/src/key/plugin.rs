@@ -189,7 +189,7 @@ pub(crate) const COMPONENT: Section = Section {
             "oci",
             Kind::Text(Some("^[^/@]+/[^@]+@sha256:[0-9a-f]{64}$")),
             Means("none; this or `file` must be there"),
-            "The component as an artifact in a registry, by its digest: `registry.example.com/vendor/gpu:1.2@sha256:…`. `devgate push` and `devgate pull` print it; docs/registry.md says more.",
+            "The component as an artifact in a registry, by its digest: `registry.example.com/vendor/gpu:1.2@sha256:…`. `devgatectl push` and `devgate pull` print it; docs/registry.md says more.",
         ),
         key(
             "signature",

@@ -1,7 +1,7 @@
 //! What a vendor reads: of scenarios that pass and fail, of files that are wrong, in a pipeline, and after Ctrl-C.
 
 use super::{guests, scenario, simulate};
-use devgate_tests::{components, devgate};
+use devgate_tests::{components, devgatectl};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -168,7 +168,7 @@ fn a_component_that_is_not_there_is_told() -> anyhow::Result<()> {
         &file,
         scenario("x", "within: 100ms\nsteps: [{expect: {plugins: {serial: serving}}}]\n"),
     )?;
-    let output = Command::new(devgate()?)
+    let output = Command::new(devgatectl()?)
         .arg("simulate")
         .arg(&file)
         .arg("--components")
@@ -188,7 +188,7 @@ fn who_interrupts_leaves_nothing_behind() -> anyhow::Result<()> {
         std::fs::write(&file, scenario("x", "steps: [{wait: 10m}]\n"))?;
         let temp = dir.path().join("temp");
         std::fs::create_dir(&temp)?;
-        let mut child = Command::new(devgate()?)
+        let mut child = Command::new(devgatectl()?)
             .arg("simulate")
             .arg(&file)
             .arg("--components")

@@ -1,0 +1,110 @@
+//! The command line.
+
+mod conform;
+mod demo;
+mod inspect;
+mod new;
+mod pack;
+mod push;
+mod record;
+mod simulate;
+
+pub(crate) use conform::ConformArgs;
+pub(crate) use demo::DemoArgs;
+pub(crate) use inspect::{InspectArgs, InspectOutput};
+pub(crate) use new::{Lang, NewArgs};
+pub(crate) use pack::{AboutArgs, PackArgs};
+pub(crate) use push::PushArgs;
+pub(crate) use record::RecordArgs;
+pub(crate) use simulate::SimulateArgs;
+
+use clap::{Parser, Subcommand};
+use devgate::exit;
+
+const ABOUT: &str = "The workshop of devgate: write, look into, record, try and publish components";
+
+const LONG_ABOUT: &str = "\
+The workshop of devgate, the host for all device plugins of a Kubernetes node.
+
+Vendors write and publish components with it, testers try them without hardware and without a cluster, and admins look into \
+them and at policies before a node does. It has the commands of `devgate`, too, which understand recorded nodes here. Under \
+the name kubectl-devgate in the PATH it is `kubectl devgate`.";
+
+/// What was asked for.
+#[derive(Debug, Parser)]
+#[command(name = "devgatectl", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show on this machine, in seconds and without a cluster, what devgate does
+    ///
+    /// Runs the real `devgate run` against a kubelet stand-in over real sockets in a temporary directory, with this
+    /// machine's own devices: what a policy grants, registration, a pod's allocation, a device that fails, a component
+    /// that asks for too much, a kubelet restart. Changes nothing of the machine, but that it renames one node that
+    /// nobody should miss away for a moment if it may. Ends with 0 when all of it happened.
+    #[command(after_help = demo::DEMO_HELP)]
+    Demo(DemoArgs),
+
+    /// Play scenarios: a component and its policy on a recorded node, with a kubelet stand-in, and expectations
+    ///
+    /// Runs the real `devgate run` for each scenario, in a temporary directory of its own: devices are unplugged, attributes
+    /// change, the kernel says something, pods start and stop, kubelet and host restart; what the kubelet sees and what
+    /// containers get must be as the scenario says. Needs no hardware, no cluster and no root. Changes nothing of the machine.
+    #[command(after_help = simulate::HELP)]
+    Simulate(SimulateArgs),
+
+    /// Write a project to start a component from: in Rust, C, Python, JavaScript or Go
+    ///
+    /// It builds as it is, and comes with a recorded node, a policy, scenarios, a workflow for CI, and a README with the commands.
+    #[command(after_help = new::NEW_HELP)]
+    New(NewArgs),
+
+    /// Show what a component imports, exports and needs, and a policy to start from
+    ///
+    /// Reads the file and nothing else: no policy, no node, and nothing of it is compiled or run. Shows imports with the
+    /// policy's key that each needs, exports, what it was made with, its size and digest, and how much of what it has
+    /// against the limits. A file that is no component is named for what it is.
+    #[command(after_help = inspect::INSPECT_HELP)]
+    Inspect(InspectArgs),
+
+    /// Record hardware of this node as text, with which devgate and umockdev play it elsewhere
+    ///
+    /// Copies what the policy's plugins are granted, or what is named: devices with their attributes, links and nodes, what is
+    /// beneath them, and of those above what they are. Reads what a component could be let read and no more, and wakes no device that sleeps.
+    /// Serial numbers, addresses and ids of this very node are replaced by made-up ones of the same form, equal ones by
+    /// equal ones. Changes nothing of the node.
+    #[command(after_help = record::RECORD_HELP)]
+    Record(RecordArgs),
+
+    /// Make a component of a core module, for this host, and write into it what describes it
+    ///
+    /// Linkers for C, Go and others make a core module. Its world is in it, where the bindings' generator put it there, or is
+    /// given. WASI preview 1 is put in between only where the module imports it. Of a component, only what describes it is
+    /// changed. Shows size, digest and imports with the policy's key that each needs. The same input makes the same bytes. What
+    /// this host could not run is not written.
+    #[command(after_help = pack::PACK_HELP)]
+    Pack(PackArgs),
+
+    /// Put a component into a registry, and print the digest to write into a policy
+    ///
+    /// As an artifact in the layout that the CNCF has for components. What this host could not run is not pushed, and a tag that is
+    /// given to something else is not taken away from it without --replace.
+    #[command(after_help = push::PUSH_HELP)]
+    Push(PushArgs),
+
+    /// Test a component against everything that a node may do to it, and show a scorecard
+    ///
+    /// Runs the component in its sandbox and behind the real gate on a recorded node, and changes that: devices that go away in the
+    /// middle of a call, attributes that are missing, unreadable or garbage, units in another order, limits cut in half. Says for
+    /// each failure what was done, what was seen and what to do. Needs no hardware and no cluster.
+    #[command(after_help = conform::CONFORM_HELP)]
+    Conform(ConformArgs),
+
+    #[command(flatten)]
+    Host(devgate::cli::Command),
+}

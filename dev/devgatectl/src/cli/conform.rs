@@ -1,0 +1,45 @@
+//! Options of `devgatectl conform`.
+
+use clap::Args;
+use devgate::cli::{Output, PlaceArgs};
+use std::path::PathBuf;
+
+/// What `devgatectl conform --help` says last.
+pub(super) const CONFORM_HELP: &str = "\
+Examples:
+  devgatectl conform --policy policy.yaml --node-root nodes/mi300x.umockdev
+  devgatectl conform --policy policy.yaml --node-root node.umockdev --only garbage             one group
+  devgatectl conform --policy policy.yaml --node-root node.umockdev --only unplug.enumerate    one check
+  devgatectl conform --policy policy.yaml --node-root node.umockdev --junit conform.xml        in a pipeline
+
+docs/conform.md lists every check, why it is made, and what to do about a failure.
+
+Exit codes:
+  0  every check passed, or was skipped for a reason that is shown
+  1  something failed at run time
+  3  the policy is wrong, or has no such plugin
+  4  the node cannot be read, or is not a recorded one
+  5  a check failed";
+
+/// Options of `devgatectl conform`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConformArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// The plugin whose component is tested [default: each of the policy's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) plugin: Option<String>,
+
+    /// Only one group of checks, or one check
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Option<String>,
+
+    /// Write the results there as well, as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// How to show it
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}

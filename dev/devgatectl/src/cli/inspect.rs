@@ -1,0 +1,44 @@
+//! Options of `devgatectl inspect`.
+
+use clap::{Args, ValueEnum};
+use devgate::cli::RegistryArgs;
+use std::path::PathBuf;
+
+/// What `devgatectl inspect --help` says last.
+pub(super) const INSPECT_HELP: &str = "\
+Examples:
+  devgatectl inspect vendor.wasm
+  devgatectl inspect vendor.wasm --output policy > vendor.yaml    a policy to start from
+  devgatectl inspect oci:registry.example.com/vendor/gpu:1.2
+  devgatectl inspect vendor.wasm --output json | jq -r '.imports[].name'
+
+Exit codes:
+  0  this host can run it, once the policy grants what it imports
+  1  the file cannot be read
+  5  this host cannot run it; what is shown says why";
+
+/// Options of `devgatectl inspect`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct InspectArgs {
+    /// The component's file; or oci: and a reference, which is taken from the cache or pulled
+    #[arg(value_name = "COMPONENT")]
+    pub(crate) component: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+
+    /// How to show it
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = InspectOutput::Text)]
+    pub(crate) output: InspectOutput,
+}
+
+/// Forms of what `devgatectl inspect` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InspectOutput {
+    /// For people
+    Text,
+    /// One JSON object; docs/commands.md has its fields
+    Json,
+    /// The least policy that could run it, as YAML to start from
+    Policy,
+}

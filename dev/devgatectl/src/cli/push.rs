@@ -1,0 +1,55 @@
+//! Options of `devgatectl push`.
+
+use clap::Args;
+use devgate::cli::{Output, RegistryArgs};
+use devgate_types::Reference;
+use std::path::PathBuf;
+
+/// What `devgatectl push --help` says last.
+pub(super) const PUSH_HELP: &str = "\
+Examples:
+  devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2
+  devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --annotation org.opencontainers.image.source=https://example.com/gpu
+  devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --output json | jq -r .oci
+
+The same component makes the same artifact, with the same digest. docs/registry.md says how to sign it.
+
+Exit codes:
+  0  it is in the registry under this tag
+  1  the registry cannot be asked, does not take it, or the file cannot be read
+  5  it is no component that this host could run, or the tag is given to something else; nothing was pushed";
+
+/// Options of `devgatectl push`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PushArgs {
+    /// The component's file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Where to push it: registry, name and tag
+    #[arg(value_name = "REFERENCE")]
+    pub(crate) reference: Reference,
+
+    /// Take the tag away from what it is given to
+    #[arg(long)]
+    pub(crate) replace: bool,
+
+    /// An annotation of the artifact; may be given several times. Title, version, licence, source and description come from the
+    /// component, where it says them
+    #[arg(long, value_name = "NAME=VALUE", value_parser = annotation)]
+    pub(crate) annotation: Vec<(String, String)>,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+
+    /// How to show what was pushed
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+fn annotation(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("must be a name, = and a value".to_owned()),
+    }
+}

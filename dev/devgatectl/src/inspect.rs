@@ -1,0 +1,313 @@
+//! `devgatectl inspect`: what a component is and needs, from its file alone.
+
+mod counts;
+mod skeleton;
+mod text;
+
+use crate::cli::{InspectArgs, InspectOutput};
+use anyhow::Context;
+use devgate::loader::import_grant;
+use devgate::{exit, output, transfer};
+use devgate_policy::{PluginPolicy, PolicyFile};
+use devgate_sandbox::{Contents, Described, Inspection, Need, Role};
+use devgate_types::{ByteSize, escape};
+use serde::Serialize;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Grants nothing, and sets every limit on what a component may be as high as a policy can.
+const WIDEST: &str = "\
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  any:
+    component: {file: any.wasm}
+    resources: [example.com/any]
+    limits: {component-size: 64MiB, memory: 1GiB, functions: 1000000, function-size: 16MiB, instances: 1000, memories: 64, \
+tables: 1000, table-elements: 10000000}
+";
+
+/// What is shown; its names are those of the JSON form.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    file: String,
+    size: usize,
+    sha256: String,
+    /// Whether this host can run it, once the policy grants what it imports.
+    runs: bool,
+    /// Why not.
+    problems: Vec<String>,
+    contract: Option<String>,
+    /// What it says of itself.
+    metadata: Metadata,
+    languages: Vec<Producer>,
+    tools: Vec<Producer>,
+    sdks: Vec<Producer>,
+    imports: Vec<Import>,
+    exports: Vec<String>,
+    counts: Vec<counts::Count>,
+    /// A policy to start from; nothing for what is no component.
+    policy: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Metadata {
+    name: Option<String>,
+    version: Option<String>,
+    licences: Option<String>,
+    source: Option<String>,
+    revision: Option<String>,
+    homepage: Option<String>,
+    description: Option<String>,
+    authors: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Producer {
+    name: String,
+    version: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Import {
+    name: String,
+    /// `nothing`, `key` or `never`.
+    need: &'static str,
+    /// The policy's key that grants it.
+    key: Option<&'static str>,
+    /// Why nothing does.
+    reason: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<u8> {
+    let report = report(args)?;
+    match (args.output, &report.policy) {
+        (InspectOutput::Text, _) => output::print(&text::of(&report))?,
+        (InspectOutput::Json, _) => output::print_json(&report)?,
+        (InspectOutput::Policy, Some(policy)) => output::print(policy)?,
+        (InspectOutput::Policy, None) => {
+            let problems = report.problems.join("; ");
+            anyhow::bail!(exit::with_code(exit::FOUND, format!("{}: {problems}", report.file)))
+        }
+    }
+    Ok(if report.runs { exit::OK } else { exit::FOUND })
+}
+
+fn report(args: &InspectArgs) -> anyhow::Result<Report> {
+    let path = &args.component;
+    let Some(reference) = path.to_str().and_then(|text| text.strip_prefix("oci:")) else {
+        return of(path, &read(path, transfer::LARGEST.0)?);
+    };
+    let (pinned, bytes) = transfer::get(reference, &args.registry, None)?;
+    let mut report = of(Path::new(&pinned.to_string()), &bytes)?;
+    if report.policy.is_some() {
+        report.policy = Some(skeleton::pulled(&pinned, &report));
+    }
+    Ok(report)
+}
+
+/// What a component says of itself, for whoever pushes it.
+pub(crate) struct Words {
+    pub(crate) imports: Vec<String>,
+    pub(crate) exports: Vec<String>,
+    pub(crate) author: Option<String>,
+    /// Names of OCI's annotations, without their common beginning.
+    pub(crate) annotations: [(&'static str, Option<String>); 7],
+}
+
+/// What a component's bytes are, that are in a file of this name or will be.
+pub(crate) fn of(path: &Path, bytes: &[u8]) -> anyhow::Result<Report> {
+    let widest = widest()?;
+    let grants = |interface: &str| import_grant(widest.grants(interface));
+    let inspection = devgate_sandbox::inspect(bytes, &widest.limits, &grants);
+    Ok(Report::new(path, bytes, inspection))
+}
+
+/// What it is, and what it needs: the part of it that is not about limits.
+pub(crate) fn facts(report: &Report) -> String {
+    text::facts(report)
+}
+
+fn widest() -> anyhow::Result<PluginPolicy> {
+    let file = PolicyFile {
+        name: "built in",
+        text: WIDEST,
+    };
+    let policy = devgate_policy::parse(&[file]).map_err(|errors| anyhow::anyhow!("{errors}"))?;
+    policy.plugins.into_values().next().context("a policy without a plugin")
+}
+
+/// A regular file's bytes, if they are no more than a component may have at most.
+pub(crate) fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
+    // Looked at before it is opened: opening a pipe would wait for its other end.
+    let named = || path.display().to_string();
+    let metadata = std::fs::metadata(path).with_context(named)?;
+    anyhow::ensure!(metadata.is_file(), "{}: is not a regular file", named());
+    let mut bytes = Vec::new();
+    let opened = File::open(path).with_context(named)?;
+    opened
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .with_context(named)?;
+    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if size > most {
+        let message = format!(
+            "{}: is larger than {}, the most that a component may have",
+            path.display(),
+            ByteSize(most)
+        );
+        return Err(exit::with_code(exit::FOUND, message));
+    }
+    Ok(bytes)
+}
+
+impl Metadata {
+    fn of(said: Described) -> Self {
+        let text = |text: Option<devgate_types::GuestText>| text.map(|text| text.to_string());
+        Self {
+            name: text(said.name),
+            version: text(said.version),
+            licences: text(said.licences),
+            source: text(said.source),
+            revision: text(said.revision),
+            homepage: text(said.homepage),
+            description: text(said.description),
+            authors: text(said.authors),
+        }
+    }
+}
+
+impl Report {
+    /// The file's name, escaped.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Whether this host can run it, once the policy grants what it imports.
+    pub(crate) fn runs(&self) -> bool {
+        self.runs
+    }
+
+    /// What it says of itself.
+    pub(crate) fn words(&self) -> Words {
+        let said = &self.metadata;
+        Words {
+            imports: self.imports.iter().map(|import| import.name.clone()).collect(),
+            exports: self.exports.clone(),
+            author: said.authors.clone(),
+            annotations: [
+                ("title", said.name.clone()),
+                ("version", said.version.clone()),
+                ("licenses", said.licences.clone()),
+                ("source", said.source.clone()),
+                ("revision", said.revision.clone()),
+                ("url", said.homepage.clone()),
+                ("description", said.description.clone()),
+            ],
+        }
+    }
+
+    /// Why not.
+    pub(crate) fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    fn new(path: &Path, bytes: &[u8], inspection: Inspection) -> Self {
+        let name = path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        let mut report = Self {
+            file: escape(&path.to_string_lossy(), 1024),
+            size: bytes.len(),
+            sha256: devgate_sandbox::hex(&inspection.sha256),
+            runs: false,
+            problems: Vec::new(),
+            contract: None,
+            metadata: Metadata::default(),
+            languages: Vec::new(),
+            tools: Vec::new(),
+            sdks: Vec::new(),
+            imports: Vec::new(),
+            exports: Vec::new(),
+            counts: Vec::new(),
+            policy: None,
+        };
+        match inspection.contents {
+            Ok(contents) => report.fill(&name, contents),
+            Err(refusal) => report.problems.push(refusal.to_string()),
+        }
+        report.runs = report.problems.is_empty();
+        report
+    }
+
+    fn fill(&mut self, name: &str, contents: Contents) {
+        let imports = contents.imports.iter().map(|import| {
+            let (need, key, reason) = match &import.need {
+                Need::Nothing | Need::Granted => ("nothing", None, None),
+                Need::Key(key) => ("key", Some(*key), None),
+                Need::Never(reason) => ("never", None, Some(reason.clone())),
+            };
+            Import {
+                name: import.name.to_string(),
+                need,
+                key,
+                reason,
+            }
+        });
+        self.imports = imports.collect();
+        let never = |import: &Import| Some(format!("import {} {}", import.name, import.reason.as_deref()?));
+        self.problems = self.imports.iter().filter_map(never).collect();
+        if let Err(refusal) = contents.profile {
+            self.problems.push(refusal.to_string());
+        }
+        for producer in contents.producers {
+            let list = match producer.role {
+                Role::Language => &mut self.languages,
+                Role::Tool => &mut self.tools,
+                Role::Sdk => &mut self.sdks,
+            };
+            list.push(Producer {
+                name: producer.name,
+                version: producer.version,
+            });
+        }
+        self.metadata = Metadata::of(contents.described);
+        self.contract = contents.contract.map(|version| version.to_string());
+        self.exports = contents.exports.iter().map(ToString::to_string).collect();
+        // Tools write them in an order that differs from build to build.
+        self.exports.sort();
+        self.counts = counts::of(self.size, &contents.counts);
+        self.policy = Some(skeleton::of(name, self));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As high as a policy can: one more of anything is refused.
+    #[test]
+    fn the_widest_limits_are_the_widest() {
+        let widest = widest().unwrap();
+        assert!(widest.hardware.is_empty() && widest.host_nodes.is_empty());
+        for (most, more) in [
+            ("64MiB", "65MiB"),
+            ("1GiB", "2GiB"),
+            ("1000000,", "1000001,"),
+            ("16MiB", "17MiB"),
+            ("instances: 1000", "instances: 1001"),
+            ("memories: 64", "memories: 65"),
+            ("tables: 1000", "tables: 1001"),
+            ("10000000", "10000001"),
+        ] {
+            let text = WIDEST.replacen(most, more, 1);
+            assert_ne!(text, WIDEST, "{most}");
+            let file = PolicyFile { name: "x", text: &text };
+            assert!(devgate_policy::parse(&[file]).is_err(), "{more}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `devgatectl`: the program of vendors, testers and admins. What it has of the host is the host's own library.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod conform;
+mod demo;
+mod inspect;
+mod junit;
+mod new;
+mod pack;
+mod push;
+mod record;
+mod simulate;
+mod stage;
+
+use clap::Parser;
+use cli::Command;
+use devgate::exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let done = |()| exit::OK;
+    let result = match cli::Cli::parse().command {
+        Command::Demo(args) => demo::demo(&args).map(done),
+        Command::Simulate(args) => simulate::simulate(&args),
+        Command::New(args) => new::new(&args).map(done),
+        Command::Inspect(args) => inspect::inspect(&args),
+        Command::Record(args) => record::record(&args),
+        Command::Pack(args) => pack::pack(&args),
+        Command::Push(args) => push::push(&args),
+        Command::Conform(args) => conform::conform(&args),
+        Command::Host(command) => devgate::run(&command),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(error) => exit::report(&error),
+    }
+}

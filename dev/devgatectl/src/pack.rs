@@ -1,0 +1,57 @@
+//! `devgatectl pack`: a core module in, a component out that this host can run, with what describes it.
+
+mod about;
+mod encode;
+mod text;
+
+use crate::cli::PackArgs;
+use crate::inspect::{self, Report};
+use devgate::cli::Output;
+use devgate::transfer::LARGEST;
+use devgate::{exit, output};
+use serde::Serialize;
+
+/// What is shown; its names are those of the JSON form.
+#[derive(Debug, Serialize)]
+struct Packed {
+    /// The file that it was made of.
+    from: String,
+    /// Whether that was a `module` or a `component`.
+    kind: &'static str,
+    /// Whether WASI preview 1 was put between the module and the host.
+    adapter: bool,
+    /// What somebody should know who did not mean it.
+    notes: Vec<String>,
+    component: Report,
+}
+
+/// Runs the command.
+pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
+    let from = args.input.display().to_string();
+    // What is larger than any component may be becomes none.
+    let bytes = inspect::read(&args.input, LARGEST.0)?;
+    let refused = |error: anyhow::Error| match error.downcast_ref::<exit::Coded>() {
+        Some(_) => error,
+        None => exit::with_code(exit::FOUND, format!("{from}: {error:#}")),
+    };
+    let encoded = encode::component(&bytes, args.wit.as_deref(), args.world.as_deref()).map_err(refused)?;
+    let component = about::describe(&args.about, &encoded.bytes).map_err(refused)?;
+    let packed = Packed {
+        kind: encoded.kind,
+        adapter: encoded.adapter,
+        notes: encoded.notes,
+        component: inspect::of(&args.out, &component)?,
+        from: devgate_types::escape(&from, 1024),
+    };
+    if !packed.component.runs() {
+        let problems = packed.component.problems().join("\n  ");
+        let message = format!("{from}: this host could not run what it makes; nothing was written:\n  {problems}");
+        return Err(exit::with_code(exit::FOUND, message));
+    }
+    output::write_file(&args.out, &component)?;
+    match args.output {
+        Output::Text => output::print(&text::of(&packed))?,
+        Output::Json => output::print_json(&packed)?,
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,184 @@
+//! `devgatectl simulate`: scenarios of a recorded node, its kubelet and its pods, played with the real `devgate run`.
+
+mod check;
+mod hardware;
+mod json;
+mod keep;
+mod outcome;
+mod patch;
+mod play;
+mod scenario;
+mod text;
+mod timeline;
+
+use crate::cli::SimulateArgs;
+use crate::junit::{self, Case, Suite};
+use anyhow::{Context, bail};
+use devgate::cli::Output;
+use devgate::progress::Progress;
+use devgate::{exit, output};
+use outcome::Outcome;
+use play::Prepared;
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinSet;
+
+/// Runs the command.
+pub(crate) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
+    let prepared = prepare(args)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let runtime = runtime.context("start the runtime")?;
+    let begun = Instant::now();
+    let outcomes = runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        // The hosts are ended and their directories removed when `play` is dropped.
+        tokio::select! {
+            result = play(args, prepared) => result,
+            _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+            _ = terminate.recv() => bail!("terminated"),
+        }
+    });
+    drop(runtime);
+    let (outcomes, took) = (outcomes?, begun.elapsed());
+    if let Some(file) = &args.junit {
+        let suite = junit(&outcomes);
+        std::fs::write(file, junit::xml("devgatectl simulate", &[suite]))
+            .with_context(|| file.display().to_string())?;
+    }
+    match args.output {
+        Output::Text => output::print(&text::summary(&outcomes, took))?,
+        Output::Json => output::print_json(&json::results(&outcomes, took))?,
+    }
+    let passed = outcomes.iter().all(Outcome::passed);
+    Ok(if passed { exit::OK } else { exit::FOUND })
+}
+
+/// Plays them, so many at a time; shows each in its turn.
+async fn play(args: &SimulateArgs, prepared: Vec<Prepared>) -> anyhow::Result<Vec<Outcome>> {
+    let room = Arc::new(Semaphore::new(args.jobs.into()));
+    // Dropped, it ends them all.
+    let mut playing = JoinSet::new();
+    let mut results = Vec::new();
+    for scenario in prepared {
+        let (room, keep) = (Arc::clone(&room), args.keep.clone());
+        let (result, receive) = oneshot::channel();
+        playing.spawn(async move {
+            // Never closed.
+            let Ok(_place) = room.acquire().await else { return };
+            // In a pipeline the results say as much.
+            let watched = std::io::stderr().is_terminal();
+            let what = || format!("playing {}", scenario.scenario.file.display());
+            let _progress = watched.then(|| Progress::begin(what()));
+            // Nobody waits any more where this cannot be sent.
+            let _ = result.send(scenario.play(keep.as_deref()).await);
+        });
+        results.push(receive);
+    }
+    let mut outcomes = Vec::new();
+    for result in results {
+        let outcome = result.await.context("a scenario could not be played to its end")?;
+        if args.output == Output::Text {
+            output::print(&text::scenario(&outcome, args.verbose))?;
+            if args.trace {
+                output::print(&format!("  what happened when:\n{}", timeline::timeline(&outcome)))?;
+            }
+        }
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+/// One case for each scenario.
+fn junit(outcomes: &[Outcome]) -> Suite {
+    let case = |outcome: &Outcome| {
+        let first = match (&outcome.broken, outcome.failure()) {
+            (Some(broken), _) => broken.lines().next().map(str::to_owned),
+            (None, Some(step)) => step.failure.as_ref().map(|failure| {
+                let (number, line, what) = (step.number, step.line, failure.line());
+                format!("step {number}, line {line}: {}: {what}", step.summary)
+            }),
+            (None, None) => None,
+        };
+        let all = || format!("{}{}", text::steps(outcome), text::last_words(outcome));
+        Case {
+            class: outcome.file.display().to_string(),
+            name: text::title(outcome),
+            took: Some(outcome.took),
+            failure: first.map(|first| (first, all())),
+            skipped: None,
+            output: if outcome.passed() {
+                text::steps(outcome)
+            } else {
+                String::new()
+            },
+        }
+    };
+    Suite {
+        name: "scenarios".to_owned(),
+        cases: outcomes.iter().map(case).collect(),
+    }
+}
+
+/// All scenarios, with what they name; what is wrong is told of all of them.
+fn prepare(args: &SimulateArgs) -> anyhow::Result<Vec<Prepared>> {
+    let mut files = BTreeSet::new();
+    for path in &args.scenarios {
+        find(path, &mut files)?;
+    }
+    let (mut prepared, mut wrong) = (Vec::new(), Vec::new());
+    for file in &files {
+        let scenario = scenario::open(file).and_then(|scenario| {
+            play::prepare(scenario, args.components.as_deref(), args.registry.passed_on(args.pull))
+        });
+        match scenario {
+            Ok(scenario) => prepared.push(scenario),
+            Err(error) => wrong.push(error),
+        }
+    }
+    match wrong.first() {
+        None => Ok(prepared),
+        Some(first) => {
+            let code = first
+                .downcast_ref::<exit::Coded>()
+                .map_or(exit::FAILED, |coded| coded.code);
+            let all: Vec<_> = wrong.iter().map(|error| format!("{error:#}")).collect();
+            Err(exit::with_code(code, all.join("\n")))
+        }
+    }
+}
+
+/// The file itself, or all YAML files in a folder and beneath it.
+fn find(path: &Path, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
+    let wrong = |why: String| exit::with_code(exit::USAGE, format!("scenario {}: {why}", path.display()));
+    let metadata = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+    if !metadata.is_dir() {
+        files.insert(path.to_owned());
+        return Ok(());
+    }
+    let before = files.len();
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).map_err(|error| wrong(error.to_string()))? {
+            let entry = entry.map_err(|error| wrong(error.to_string()))?;
+            let file = entry.path();
+            // Links to folders could go in circles.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(file);
+            } else if file.extension().is_some_and(|ext| ext == "yaml" || ext == "yml") {
+                files.insert(file);
+            }
+        }
+    }
+    if files.len() == before {
+        return Err(wrong("the folder has no .yaml or .yml file".to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! The host of a node and what looks at it: the commands of `devgate`, which `devgatectl` has, too.
+//!
+//! Reads the command line, wires the crates together, and turns errors into exit codes.
+#![forbid(unsafe_code)]
+
+mod audit;
+mod check;
+mod cleanup;
+pub mod cli;
+pub mod components;
+pub mod exit;
+pub mod explain;
+pub mod loader;
+mod logging;
+#[cfg(test)]
+mod manual;
+pub mod output;
+pub mod policy;
+pub mod progress;
+mod recorded;
+mod reload;
+mod run;
+mod said;
+mod service;
+pub mod status;
+pub mod transfer;
+pub mod watching;
+
+use cli::Command;
+
+/// Runs a command of the host, and says with which exit code it ends.
+///
+/// # Errors
+/// As the command's `--help` says; [`exit::report`] shows them and has their codes.
+pub fn run(command: &Command) -> anyhow::Result<u8> {
+    match command {
+        Command::Run(args) => run::run(args).map(|()| exit::OK),
+        Command::Check(args) => check::check(args),
+        Command::Pull(args) => transfer::pull(args),
+        Command::Explain(args) => explain::explain(args),
+        Command::Status(args) => status::status(args),
+        Command::Reload(args) => reload::command(args),
+        Command::Cleanup(args) => cleanup::cleanup(args),
+    }
+}
