@@ -85,8 +85,11 @@ fn command(options: &Options) -> Result<Command> {
         (Some(image), Some(program)) => (std::path::absolute(image)?, std::path::absolute(program)?),
         _ => {
             image::needs_buildah()?;
-            let program = static_binary::for_tests()?;
-            (image::build(std::slice::from_ref(&program), &out)?, program)
+            let program = static_binary::for_tests(static_binary::Program::Devgate)?;
+            (
+                image::build(static_binary::Program::Devgate, std::slice::from_ref(&program), &out)?,
+                program,
+            )
         }
     };
     command.arg("--image").arg(image).arg("--program").arg(program);

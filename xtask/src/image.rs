@@ -1,11 +1,11 @@
-//! The image: the static binary and nothing else, as an archive that podman, docker, skopeo and containerd read.
+//! The images: of each program its static binary and nothing else, as an archive that podman, docker, skopeo and containerd read.
 //!
-//! By buildah, which needs no daemon and writes what it is told and no more. The last stage of deploy/image/Dockerfile is built,
-//! with a program from here in place of the stage that builds one.
+//! By buildah, which needs no daemon and writes what it is told and no more. A stage of deploy/image/Dockerfile is built,
+//! with a program from here in place of the stage that builds it.
 
 use crate::dist::{self, Out};
 use crate::process;
-use crate::static_binary::{self, Machine, Profile};
+use crate::static_binary::{self, Machine, Profile, Program};
 use crate::workspace::{root, target};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -14,9 +14,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What the image is called in its archive, without the version: as the chart and the kustomization name it when they are told nothing
-/// else. The name is reserved for examples, so that nothing can be pulled in its place.
-const REPOSITORY: &str = "registry.example.com/devgate";
+/// Where the images are in their archives, with a program's name: as the chart names devgate's when it is told nothing else. The
+/// name is reserved for examples, so that nothing can be pulled in its place.
+const REGISTRY: &str = "registry.example.com";
 
 /// Where an index has the name that containerd gives to what it imports. Without it the name is the date's, and no pod can name it.
 const CONTAINERD: &str = "io.containerd.image.name";
@@ -27,6 +27,9 @@ const NAME: &str = "org.opencontainers.image.ref.name";
 /// What to make.
 #[derive(clap::Args)]
 pub(crate) struct Options {
+    /// Which program
+    #[arg(long, value_enum, default_value_t = Program::Devgate)]
+    program: Program,
     /// A program that `cargo xtask static` built; given for two kinds of machines, one image for both [default: build it]
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
     binary: Vec<PathBuf>,
@@ -41,11 +44,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let folder = options.out.folder()?;
     needs_buildah()?;
     if !options.binary.is_empty() {
-        build(&options.binary, &folder)?;
+        build(options.program, &options.binary, &folder)?;
         return Ok(ExitCode::SUCCESS);
     }
     let machine = Machine::or_here(options.target)?;
-    build(&[static_binary::build(machine, Profile::Release, &folder)?], &folder)?;
+    let built = static_binary::build(options.program, machine, Profile::Release, &folder)?;
+    build(options.program, &[built], &folder)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -61,9 +65,9 @@ pub(crate) fn needs_buildah() -> Result<()> {
 ///
 /// # Errors
 /// When two are for the same machines, and when buildah or tar fails.
-pub(crate) fn build(binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
+pub(crate) fn build(program: Program, binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     let epoch = dist::epoch()?;
-    let reference = format!("devgate:{}", dist::version()?);
+    let reference = format!("{}:{}", program.name(), dist::version()?);
     let work = tempfile::Builder::new().prefix("image-").tempdir_in(target()?)?;
     let mut machines = Vec::new();
     for binary in binaries {
@@ -72,11 +76,17 @@ pub(crate) fn build(binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
             bail!("{}: there is another one for {}", binary.display(), machine.oci());
         }
         machines.push(machine);
-        one(binary, machine, &format!("{reference}-{}", machine.oci()), work.path())?;
+        one(
+            program,
+            binary,
+            machine,
+            &format!("{reference}-{}", machine.oci()),
+            work.path(),
+        )?;
     }
 
     let layout = work.path().join("layout");
-    let destination = format!("oci:{}:{REPOSITORY}:{}", layout.display(), dist::version()?);
+    let destination = format!("oci:{}:{REGISTRY}/{reference}", layout.display());
     let of = |machine: &Machine| format!("localhost/{reference}-{}", machine.oci());
     let name = if let [machine] = machines.as_slice() {
         let push = ["push", "--quiet", "--format=oci", &of(machine), &destination];
@@ -93,7 +103,7 @@ pub(crate) fn build(binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
         "image".to_owned()
     };
     name_for_containerd(&layout.join("index.json"))?;
-    let archive = folder.join(format!("devgate-{}-{name}.tar", dist::version()?));
+    let archive = folder.join(format!("{}-{}-{name}.tar", program.name(), dist::version()?));
     dist::tar(&layout, &archive, epoch)?;
     dist::announce(&archive)?;
     Ok(archive)
@@ -114,12 +124,12 @@ fn name_for_containerd(index: &Path) -> Result<()> {
 }
 
 /// Builds the image of one program into the store of a folder.
-fn one(binary: &Path, machine: Machine, tag: &str, work: &Path) -> Result<()> {
+fn one(program: Program, binary: &Path, machine: Machine, tag: &str, work: &Path) -> Result<()> {
     let context = work.join(machine.oci());
     std::fs::create_dir(&context)?;
-    let program = context.join("devgate");
-    std::fs::copy(binary, &program).with_context(|| format!("read {}", binary.display()))?;
-    std::fs::set_permissions(&program, Permissions::from_mode(0o755))?;
+    let inside = context.join(program.name());
+    std::fs::copy(binary, &inside).with_context(|| format!("read {}", binary.display()))?;
+    std::fs::set_permissions(&inside, Permissions::from_mode(0o755))?;
 
     let mut build = buildah(work);
     build.args([
@@ -133,7 +143,11 @@ fn one(binary: &Path, machine: Machine, tag: &str, work: &Path) -> Result<()> {
     build.arg(format!("--platform=linux/{}", machine.oci()));
     build.args(["--build-arg", &format!("VERSION={}", dist::version()?)]);
     build.args(["--build-arg", &format!("REVISION={}", dist::revision())]);
-    build.args(["--build-context", &format!("build={}", context.display())]);
+    build.args(["--target", program.name()]);
+    build.args([
+        "--build-context",
+        &format!("build-{}={}", program.name(), context.display()),
+    ]);
     build.arg("--file").arg(root().join("deploy/image/Dockerfile"));
     // As the context of the other stage, of which nothing is used.
     process::read(build.args(["--tag", tag]).arg(&context))?;
@@ -157,7 +171,7 @@ mod tests {
     fn containerd_is_told_the_name_that_others_go_by() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("index.json");
-        let name = format!("{REPOSITORY}:1.2.3");
+        let name = format!("{REGISTRY}/devgate:1.2.3");
         let index = json!({"schemaVersion": 2, "manifests": [{"digest": "sha256:0", "annotations": {NAME: name}}]});
         std::fs::write(&file, index.to_string()).unwrap();
         name_for_containerd(&file).unwrap();

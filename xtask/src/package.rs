@@ -3,7 +3,7 @@
 //! By cargo-deb, from `[package.metadata.deb]` in host/devgate/Cargo.toml. What is built is put where that says `target/release`.
 
 use crate::dist::{self, Out};
-use crate::static_binary::{self, Machine, Profile};
+use crate::static_binary::{self, Machine, Profile, Program};
 use crate::workspace::{cargo, guests, root, target};
 use crate::{components, process, shipped, tools};
 use anyhow::{Context, Result};
@@ -33,7 +33,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let folder = options.out.folder()?;
     let binary = match &options.binary {
         Some(file) => file.clone(),
-        None => static_binary::build(Machine::or_here(options.target)?, Profile::Release, &folder)?,
+        None => static_binary::build(
+            Program::Devgate,
+            Machine::or_here(options.target)?,
+            Profile::Release,
+            &folder,
+        )?,
     };
     components::build()?;
     build(&binary, &folder)?;

@@ -7,7 +7,7 @@ mod sbom;
 mod sums;
 
 use crate::dist;
-use crate::static_binary::{self, Machine, Profile};
+use crate::static_binary::{self, Machine, Profile, Program};
 use crate::workspace::target;
 use crate::{chart, components, image, manifests, package};
 use anyhow::{Context, Result, bail};
@@ -83,22 +83,30 @@ fn make(options: &Options, version: &str, notes: &str, place: &Path) -> Result<(
         &options.targets
     };
     let mut programs = Vec::new();
+    for file in &options.binary {
+        let own = Program::of_file(file).file_name(Machine::of_program(file)?, Profile::Release)?;
+        let own = folder.join(own);
+        std::fs::copy(file, &own).with_context(|| format!("read {}", file.display()))?;
+        programs.push(own);
+    }
     if options.binary.is_empty() {
-        for machine in machines {
-            step("program");
-            programs.push(static_binary::build(*machine, Profile::Release, &folder)?);
-        }
-    } else {
-        for file in &options.binary {
-            let machine = Machine::of_program(file)?;
-            let own = folder.join(static_binary::name(machine, Profile::Release)?);
-            std::fs::copy(file, &own).with_context(|| format!("read {}", file.display()))?;
-            programs.push(own);
+        // One build for each: cargo unites what two of one build ask of a dependency.
+        for program in [Program::Devgate, Program::Devgatectl] {
+            for machine in machines {
+                step(program.name());
+                programs.push(static_binary::build(program, *machine, Profile::Release, &folder)?);
+            }
         }
     }
-    step("image");
-    image::build(&programs, &folder)?;
-    for program in &programs {
+    let (workshop, host): (Vec<_>, Vec<_>) = programs
+        .into_iter()
+        .partition(|file| Program::of_file(file) == Program::Devgatectl);
+    step("images");
+    image::build(Program::Devgate, &host, &folder)?;
+    if !workshop.is_empty() {
+        image::build(Program::Devgatectl, &workshop, &folder)?;
+    }
+    for program in &host {
         step("package");
         package::build(program, &folder)?;
     }

@@ -23,11 +23,10 @@ pub const HELP: &str = "\
 Exit codes:
   0  all went well; `run` was asked to stop, and did
   1  something failed at run time; the message says what
-  2  the command line or a scenario is wrong
+  2  the command line is wrong
   3  the policy is wrong; nothing was started
   4  a directory or file of this node is missing or may not be used
-  5  what was looked at has errors, is not well or is refused, which is shown (check, cleanup, conform, explain, inspect,
-     pack, simulate, status, reload)
+  5  what was looked at has errors, is not well or is refused, which is shown
   6  a call of a component went on computing after it was given up on, or too many hang; start it again (run)";
 
 /// An error with the exit code that belongs to it.

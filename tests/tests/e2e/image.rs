@@ -63,6 +63,20 @@ fn read(command: &mut Command) -> anyhow::Result<String> {
     Ok(out.into_owned())
 }
 
+/// Podman with a store in a folder, without what only some machines have: a daemon, systemd, an overlay file system.
+fn podman(root: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    let mut podman = Command::new("podman");
+    podman.args(["--log-level=error", "--storage-driver=vfs", "--cgroup-manager=cgroupfs"]);
+    // Crun does without neither version of control groups where both are mounted.
+    if Command::new("runc").arg("--version").output().is_ok() {
+        podman.arg("--runtime=runc");
+    }
+    podman.arg("--root").arg(root.join("store"));
+    podman.arg("--runroot").arg(root.join("run"));
+    podman.arg("--tmpdir").arg(root.join("tmp"));
+    read(podman.args(arguments))
+}
+
 /// A container engine with a store of its own, the node's folders, and the kubelet.
 struct Node {
     kubelet: StandIn,
@@ -102,19 +116,8 @@ impl Node {
         name()
     }
 
-    /// Podman without what only some machines have: a daemon, systemd, an overlay file system.
     fn podman(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let root = self.dir.path();
-        let mut podman = Command::new("podman");
-        podman.args(["--log-level=error", "--storage-driver=vfs", "--cgroup-manager=cgroupfs"]);
-        // Crun does without neither version of control groups where both are mounted.
-        if Command::new("runc").arg("--version").output().is_ok() {
-            podman.arg("--runtime=runc");
-        }
-        podman.arg("--root").arg(root.join("store"));
-        podman.arg("--runroot").arg(root.join("run"));
-        podman.arg("--tmpdir").arg(root.join("tmp"));
-        read(podman.args(arguments))
+        podman(self.dir.path(), arguments)
     }
 
     fn folder(&self, name: &str, place: &str) -> String {
@@ -317,5 +320,49 @@ fn the_image_has_nothing_but_the_program() -> anyhow::Result<()> {
         revision == "unknown" || (revision.len() == 40 && revision.bytes().all(|byte| byte.is_ascii_hexdigit())),
         "{revision}"
     );
+    Ok(())
+}
+
+/// As a vendor's CI uses it: a folder of the checkout mounted as the work directory.
+#[test]
+fn the_workshop_s_image_plays_scenarios_and_scores_a_component() -> anyhow::Result<()> {
+    let Some(archive) = std::env::var_os("DEVGATECTL_IMAGE").map(PathBuf::from) else {
+        println!(
+            "skipped: DEVGATECTL_IMAGE names no image; `cargo xtask test --only static --only image` makes and tests one"
+        );
+        return Ok(());
+    };
+    let store = tempfile::Builder::new().prefix("dg-").tempdir()?;
+    podman(store.path(), &["load", "--input", archive.to_str().context("a path")?])?;
+    let image = format!("registry.example.com/devgatectl:{}", env!("CARGO_PKG_VERSION"));
+    let work = tempfile::tempdir()?;
+    let generic = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/generic");
+    read(Command::new("cp").arg("-r").arg(&generic).arg(work.path()))?;
+    std::fs::copy(components()?.join("generic.wasm"), work.path().join("generic.wasm"))?;
+    let mount = format!("{}:/work:ro", work.path().display());
+    let ask = |args: &[&str]| {
+        let run = [
+            "run",
+            "--rm",
+            "--network=none",
+            "--read-only",
+            "--volume",
+            &mount,
+            &image,
+        ];
+        podman(store.path(), &[&run, args].concat())
+    };
+    let said = ask(&["simulate", "generic/scenarios", "--components", "."])?;
+    assert!(said.contains("4 passed, 0 failed"), "{said}");
+    let node = [
+        "--policy",
+        "generic/policy.yaml",
+        "--node-root",
+        "generic/nodes/edge.umockdev",
+        "--components",
+        ".",
+    ];
+    let said = ask(&[&["check"], &node[..]].concat())?;
+    assert!(said.contains("0 errors"), "{said}");
     Ok(())
 }

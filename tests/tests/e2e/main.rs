@@ -37,6 +37,7 @@ mod nvidia;
 mod offers;
 mod pack;
 mod page;
+mod programs;
 mod prometheus;
 mod record;
 mod registry;

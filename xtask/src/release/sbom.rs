@@ -5,7 +5,7 @@
 
 use crate::components;
 use crate::components::digest;
-use crate::static_binary::{self, Machine, Profile};
+use crate::static_binary::{Machine, Profile, Program};
 use crate::workspace::{WASM, root};
 use crate::{dist, process, tools};
 use anyhow::{Context, Result};
@@ -37,7 +37,7 @@ pub(super) fn write(machines: &[Machine], folder: &Path) -> Result<()> {
     };
     for machine in machines {
         describe(&copy.join("host/devgate/Cargo.toml"), machine.musl())?;
-        let name = static_binary::name(*machine, Profile::Release)?;
+        let name = Program::Devgate.file_name(*machine, Profile::Release)?;
         let bill = copy.join("host/devgate/devgate_bin.cdx.json");
         finish(
             &bill,

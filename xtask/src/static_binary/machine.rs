@@ -10,10 +10,10 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Machine {
     /// Intel's and AMD's
-    #[value(name = "x86_64-unknown-linux-musl")]
+    #[value(name = "x86_64-unknown-linux-musl", alias = "amd64")]
     Amd64,
     /// Arm's
-    #[value(name = "aarch64-unknown-linux-musl")]
+    #[value(name = "aarch64-unknown-linux-musl", alias = "arm64")]
     Arm64,
 }
 

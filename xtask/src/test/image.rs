@@ -1,9 +1,9 @@
-//! The static binary and the image of it.
+//! The static binaries and the images of them.
 
 use super::Outcome;
 use super::stages::host_cargo;
 use crate::dist::Out;
-use crate::static_binary;
+use crate::static_binary::{self, Program};
 use crate::workspace::{WHOLE, cargo, target};
 use crate::{components, image, process};
 use anyhow::{Context, Result, bail};
@@ -12,7 +12,8 @@ use std::process::Command;
 
 /// What is built here is built once: later stages find it done.
 pub(super) fn program() -> Result<Outcome> {
-    static_binary::for_tests()?;
+    static_binary::for_tests(Program::Devgate)?;
+    static_binary::for_tests(Program::Devgatectl)?;
     Ok(Outcome::Passed)
 }
 
@@ -23,16 +24,19 @@ pub(super) fn check() -> Result<Outcome> {
         Err(error) if std::env::var_os("CI").is_none() => return Ok(Outcome::Skipped(format!("{error:#}"))),
         Err(error) => return Err(error),
     }
-    let binary = static_binary::for_tests()?;
-    let archive = image::build(std::slice::from_ref(&binary), &Out::default().folder()?)?;
+    let folder = Out::default().folder()?;
+    let binary = static_binary::for_tests(Program::Devgate)?;
+    let archive = image::build(Program::Devgate, std::slice::from_ref(&binary), &folder)?;
     let again = tempfile::tempdir_in(target()?)?;
-    same(&archive, &image::build(&[binary], again.path())?)?;
+    same(&archive, &image::build(Program::Devgate, &[binary], again.path())?)?;
+    let workshop = static_binary::for_tests(Program::Devgatectl)?;
+    let workshop = image::build(Program::Devgatectl, &[workshop], &folder)?;
 
     components::build()?;
     host_cargo(&["build", WHOLE, "--locked"])?;
     let mut tests = cargo();
     tests.args(["test", WHOLE, "--locked", "--test", "e2e", "--", "image::"]);
-    process::run(tests.env("DEVGATE_IMAGE", &archive))?;
+    process::run(tests.env("DEVGATE_IMAGE", &archive).env("DEVGATECTL_IMAGE", &workshop))?;
     Ok(Outcome::Passed)
 }
 

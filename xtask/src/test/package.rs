@@ -26,7 +26,7 @@ pub(super) fn check() -> Result<Outcome> {
     // For who has one at hand: building takes minutes.
     let binary = match std::env::var_os("DEVGATE_BINARY") {
         Some(file) => PathBuf::from(file),
-        None => static_binary::for_tests()?,
+        None => static_binary::for_tests(static_binary::Program::Devgate)?,
     };
     components::build()?;
     let file = package::build(&binary, &Out::default().folder()?)?;
