@@ -193,8 +193,9 @@ mod tests {
     fn what_is_imported_is_what_the_manifests_name() {
         let text = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
         let values: Value = serde_saphyr::from_str(&text("deploy/helm/devgate/values.yaml")).unwrap();
-        assert_eq!(values["image"]["repository"], REPOSITORY);
-        let named = format!("image: {REPOSITORY}:{}\n", dist::version().unwrap());
+        let repository = format!("{REGISTRY}/{}", Program::Devgate.name());
+        assert_eq!(values["image"]["repository"], repository.as_str());
+        let named = format!("image: {repository}:{}\n", dist::version().unwrap());
         for (file, times) in [("base", 1), ("cleanup", 2)] {
             let manifest = text(&format!("deploy/kustomize/{file}/daemonset.yaml"));
             assert_eq!(manifest.matches(&named).count(), times, "{file}");

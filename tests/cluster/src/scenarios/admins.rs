@@ -58,6 +58,10 @@ const STEPS: &[(&str, Step)] = &[
         "devgate ",
         Step::Elsewhere("the end-to-end test `admins` says what it answers"),
     ),
+    (
+        "devgatectl ",
+        Step::Elsewhere("the end-to-end test `admins` says what it answers"),
+    ),
 ];
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
