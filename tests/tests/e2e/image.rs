@@ -345,6 +345,9 @@ fn the_workshop_s_image_plays_scenarios_and_scores_a_component() -> anyhow::Resu
             "run",
             "--rm",
             "--network=none",
+            // Engines ask for more than this, which a machine may not grant.
+            "--ulimit=nofile=4096:4096",
+            "--ulimit=nproc=4096:4096",
             "--read-only",
             "--volume",
             &mount,
