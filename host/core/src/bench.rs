@@ -4,6 +4,7 @@
 //! Handles never leave it: what a call is about is named by what an earlier [`Bench::enumerate`] listed, on this bench or on
 //! another one of the same plugin.
 
+use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
 use crate::calls;
 use crate::claims::{Ledger, Place};
@@ -11,7 +12,6 @@ use crate::component::Component;
 use crate::grants::{GrantedNode, Grants, Heard, Line};
 use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
 use crate::means::Means;
-use crate::memory::Memory;
 use crate::offer::Reply;
 use crate::plugin::{matched, verdicts};
 use crate::reply;

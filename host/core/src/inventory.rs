@@ -4,12 +4,12 @@ mod gate;
 mod unread;
 mod values;
 
+use crate::allocations::Memory;
 use crate::call::CallHost;
 use crate::calls;
 use crate::claims::{Claim, MOST_PART_NODES, Part, Role};
 use crate::component::Component;
 use crate::grants::GrantedNode;
-use crate::memory::Memory;
 use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
 use devgate_types::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};

@@ -20,6 +20,7 @@ mod overdue;
 pub mod status;
 
 mod ailments;
+mod allocations;
 mod blob;
 mod breaker;
 mod call;
@@ -37,7 +38,6 @@ mod inventory;
 mod lane;
 mod lock;
 mod means;
-mod memory;
 mod plugin;
 mod plugins;
 mod registry;
@@ -49,6 +49,7 @@ mod tenancy;
 mod turns;
 mod watcher;
 
+pub use allocations::{Memory, MemoryError};
 pub use grants::{
     FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, SelectorAnswer, Sight,
     Withheld,
@@ -56,7 +57,6 @@ pub use grants::{
 pub use hold::{Hold, NotAlone};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
 pub use inventory::Rejection;
-pub use memory::{Memory, MemoryError};
 pub use overdue::MOST_THREADS;
 pub use plugin::{LoadFailure, Loader};
 pub use plugins::{Failures, Fewer, MustEnd, NotReloaded, Plugins, Reloaded, Surroundings};

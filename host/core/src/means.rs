@@ -1,9 +1,9 @@
 //! What a plugin's calls reach besides what its policy grants on the node. Lasts as long as the plugin, whatever is reloaded.
 
+use crate::allocations::Memory;
 use crate::blob::Blob;
 use crate::captures::Captures;
 use crate::claims::{Ledger, Place};
-use crate::memory::Memory;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::sync::{Arc, OnceLock};

@@ -4,13 +4,13 @@ mod failures;
 mod reload;
 
 use crate::ailments::Ailments;
+use crate::allocations::{self, Memory};
 use crate::calls::{Calls, Threads};
 use crate::claims::{Ledger, Place};
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
 use crate::labels::{self, Desk};
 use crate::means::Means;
-use crate::memory::{self, Memory};
 use crate::offer::Offers;
 use crate::overdue::Bounds;
 use crate::plugin::{Command, Loader, Plugin};
@@ -106,7 +106,7 @@ impl Plugins {
                 let mut plugins = policy.plugins.values();
                 plugins.any(|plugin| plugin.grants_resource(resource))
             };
-            memory::learn(memory, feed, node, is_ours)
+            allocations::learn(memory, feed, node, is_ours)
         };
         let mut plugins = Self {
             failures: Failures::new(threads.overdue.clone()),

@@ -6,6 +6,7 @@ mod telling;
 
 pub(crate) use replica::{REPLICA, replica_id, replica_ids, split_replica};
 
+use crate::allocations::Memory;
 use crate::breaker::Breaker;
 use crate::call::Moment;
 use crate::calls::{self, Calls};
@@ -13,7 +14,6 @@ use crate::choose::{Layout, Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
 use crate::grants::{GrantedNode, Grants};
 use crate::inventory::{PoolRecord, UnitRecord};
-use crate::memory::Memory;
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
 use crate::reply;
 use crate::status::{Board, audit};

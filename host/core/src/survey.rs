@@ -3,6 +3,7 @@
 //! The same steps as a running plugin's, through the same gate and the same ledger, once and in the policy's order. Nothing is
 //! remembered, handed out or told to anybody.
 
+use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
 use crate::claims::{Ledger, Place};
 use crate::component::Component;
@@ -11,7 +12,6 @@ use crate::health::UnitHealth;
 use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
 use crate::labels;
 use crate::means::Means;
-use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader, matched, verdicts};
 use crate::resource::replica_ids;
 use devgate_node::{DevicePath, Node};

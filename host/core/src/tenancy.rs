@@ -20,9 +20,9 @@ pub(crate) use orphans::forget_orphans;
 pub(crate) use sweep::sweep;
 pub(crate) use work::Work;
 
+use crate::allocations::Memory;
 use crate::holders::Holders;
 use crate::inventory::{Inventory, PoolRecord, UnitRecord};
-use crate::memory::Memory;
 use crate::resource::Snapshot;
 use crate::turns::Turns;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};

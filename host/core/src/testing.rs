@@ -1,11 +1,11 @@
 //! What this crate's tests share: a small recorded node, policies for it, and a component that is a closure.
 
+use crate::allocations::Memory;
 use crate::call::CallHost;
 use crate::component::{Answer, Capabilities, Component, Cost, Profile};
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
 use crate::means::Means;
-use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader};
 use crate::plugins::Surroundings;
 use devgate_node::Node;

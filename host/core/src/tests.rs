@@ -1,5 +1,6 @@
 //! The plugin layer as a whole, over a recorded node and components that are closures.
 
+mod allocations;
 mod control;
 mod events;
 mod files;
@@ -9,7 +10,6 @@ mod here;
 mod kept;
 mod life;
 mod look;
-mod memory;
 mod mounts;
 mod nodes;
 mod offers;
@@ -24,7 +24,7 @@ mod threads;
 mod values;
 mod vfio;
 
-use crate::memory::Memory;
+use crate::allocations::Memory;
 use crate::offer::{DeviceList, Offer};
 use crate::plugins::Plugins;
 use crate::testing::*;

@@ -115,8 +115,8 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
+    use crate::allocations::Memory;
     use crate::component::Profile;
-    use crate::memory::Memory;
     use crate::offer::Offer;
     use crate::plugins::Plugins;
     use crate::testing::*;

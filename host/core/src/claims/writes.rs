@@ -1,8 +1,8 @@
 //! Writing to hardware that others may be touched by: never while one of them is held, and none is handed out meanwhile.
 
 use super::{Ledger, Place};
+use crate::allocations::Memory;
 use crate::call::Waited;
-use crate::memory::Memory;
 use devgate_node::DevicePath;
 use devgate_types::{UnitId, escape};
 use std::collections::BTreeSet;

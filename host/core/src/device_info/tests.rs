@@ -1,5 +1,5 @@
 use super::*;
-use crate::memory::Memory;
+use crate::allocations::Memory;
 use crate::offer::AllocateError;
 use crate::plugins::Plugins;
 use crate::testing::*;

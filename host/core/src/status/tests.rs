@@ -1,7 +1,7 @@
 use super::{AllocationEnd, CallKind, PluginStatus, RefusalKind, State, Watch};
+use crate::allocations::Memory;
 use crate::component::Component;
 use crate::holders::{Holder, Holders};
-use crate::memory::Memory;
 use crate::offer::{AllocateError, Offer};
 use crate::plugins::Plugins;
 use crate::testing::*;

@@ -3,8 +3,8 @@
 
 use super::free::{is_free, is_seen};
 use super::{ABSENT, LAST_LOOK};
+use crate::allocations::Memory;
 use crate::holders::{Holders, HoldersFeed};
-use crate::memory::Memory;
 use devgate_types::ResourceName;
 use std::collections::HashMap;
 use std::time::Instant;

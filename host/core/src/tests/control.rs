@@ -1,11 +1,11 @@
 //! Writing attributes: what the policy names, of what the call is about, and of nothing that somebody else has.
 
+use crate::allocations::Memory;
 use crate::call::{CallHost, Moment, Waited, Waits};
 use crate::claims::{Claim, Intent, Ledger, NotHeld, NotWritten, Place, Writing};
 use crate::component::{Answered, Capabilities, Denied};
 use crate::grants::Grants;
 use crate::means::Means;
-use crate::memory::Memory;
 use crate::status::RefusalKind;
 use crate::testing::*;
 use devgate_node::{DevicePath, Node};

@@ -1,10 +1,10 @@
 //! The kernel's log and the blob, as a call is served them.
 
+use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
 use crate::component::{Answered, Capabilities, Denied};
 use crate::grants::Grants;
 use crate::means::Means;
-use crate::memory::Memory;
 use crate::testing::*;
 use devgate_node::KernelLine;
 use devgate_types::{CallError, Failure, FailureKind, GuestFault, Limit};

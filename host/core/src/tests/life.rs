@@ -1,7 +1,7 @@
 //! What happens over time: hardware that comes and goes, components that fail and recover.
 
 use super::{World, all_healthy, start, strings, wait};
-use crate::memory::Memory;
+use crate::allocations::Memory;
 use crate::plugins::Plugins;
 use crate::status::When;
 use crate::testing::*;

@@ -1,8 +1,8 @@
 //! The policy's order matters between plugins that may offer the same, and between no others.
 
 use super::{PATIENCE, World, settled};
+use crate::allocations::Memory;
 use crate::component::Component;
-use crate::memory::Memory;
 use crate::plugin::{LoadFailure, Loader};
 use crate::plugins::Plugins;
 use crate::testing::*;

@@ -1,8 +1,8 @@
 //! Devices whose calls keep failing.
 
 use super::{World, all_healthy, start, strings, wait};
+use crate::allocations::Memory;
 use crate::component::Profile;
-use crate::memory::Memory;
 use crate::offer::Offer;
 use crate::plugins::Plugins;
 use crate::testing::*;
