@@ -4,29 +4,44 @@
 //! `GetDeviceRunContainerOptions`), across reboots as well. So an id must go on meaning the hardware whose paths are in that
 //! answer: if they belong to something else now, the id is unhealthy and says so, and the kubelet starts no container with it.
 
+mod allocation;
+mod change;
+mod consumer;
+mod contents;
 mod doubts;
-mod file;
+mod foreign;
 mod forget;
+mod journal;
 mod learn;
+mod look;
+mod older;
 mod past;
 mod reach;
 mod record;
 mod save;
+mod store;
 
 use crate::device_info::Files;
 use crate::grants::GrantedNode;
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::state::Dir;
+use allocation::{Ask, Take};
+use change::{Acquire, Amend, Change, Units, with};
+use consumer::Consumer;
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, escape};
 use doubts::Doubts;
-use file::{File, Kept};
+use journal::Book;
+#[cfg(test)]
+pub(crate) use journal::snapshot_of_format;
 pub(crate) use learn::learn;
+pub use look::Recorded;
 use past::Past;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use store::{Read, Store};
 use tokio::sync::{Notify, watch};
 
 /// What was handed out. Cheap to clone; one per host.
@@ -34,12 +49,10 @@ use tokio::sync::{Notify, watch};
 pub struct Memory(Arc<Inner>);
 
 struct Inner {
-    file: Option<File>,
+    store: Option<Store>,
     /// Whether it was known what was handed out before the host started. Who keeps nothing has nothing to know.
     knew: bool,
     known: Mutex<Known>,
-    /// The turn to write: one at a time, however long the disk takes.
-    turn: Arc<tokio::sync::Mutex<()>>,
     /// Counts when ids were forgotten, or something else that may have kept units from being given was over or began.
     forgotten: watch::Sender<u64>,
     /// Told when there is something to save that nobody waits for.
@@ -50,19 +63,16 @@ struct Inner {
 
 #[derive(Default)]
 struct Known {
-    handed_out: BTreeMap<Key, HandedOut>,
-    /// Counts changes, so that a file that is written late never replaces a newer one.
-    version: u64,
-    /// The newest version that is in the file.
-    saved: u64,
+    /// What was handed out, and what of that is not on the disk.
+    book: Book,
+    /// Whether there is something to save besides.
+    is_news: bool,
     /// What was handed out when the host started. What is handed out since then the ledger knows.
     past: Past,
     /// The boot that this is, where the kernel says which.
     boot: Option<String>,
     /// The ids that a plugin looks after.
     claimed: BTreeSet<Key>,
-    /// What is released before it is given, whoever had it.
-    doubts: Doubts,
     /// Why nothing is known of what pods have, if so.
     unknown: Option<Arc<str>>,
     /// Why nothing can be saved, while that is so.
@@ -79,9 +89,6 @@ pub(crate) struct Noted {
     /// The ids that nobody had before.
     pub(crate) new: Vec<Key>,
 }
-
-/// What a file says, or why that is not known.
-type Read = Result<Kept, String>;
 
 /// Why the memory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -100,8 +107,7 @@ impl Memory {
     /// # Errors
     /// Where the directory cannot be made, read or written, or others can write in it; where a newer host wrote the file.
     pub fn open(dir: &Path) -> Result<Self, MemoryError> {
-        let (file, kept) = Self::read(dir)?;
-        Ok(Self::of(Some(file), kept))
+        Self::read(dir, false)
     }
 
     /// The same for a node of which it is known that nothing else was handed out, such as one that is made for a test.
@@ -109,48 +115,36 @@ impl Memory {
     /// # Errors
     /// As [`Self::open`].
     pub fn of_new_node(dir: &Path) -> Result<Self, MemoryError> {
-        let (file, kept) = Self::read(dir)?;
-        Ok(Self::of(Some(file), Ok(kept.unwrap_or_default())))
+        Self::read(dir, true)
     }
 
-    fn read(dir: &Path) -> Result<(File, Read), MemoryError> {
+    fn read(dir: &Path, is_new_node: bool) -> Result<Self, MemoryError> {
         let failed = |why| MemoryError {
             dir: dir.to_owned(),
             why,
         };
-        let file = File::open(dir).map_err(failed)?;
-        let kept = file.read().map_err(failed)?;
-        Ok((file, kept))
+        let Read { store, book, unknown } = Store::open(dir, is_new_node).map_err(failed)?;
+        Ok(Self::of(Some(store), book, unknown))
     }
 
     /// A memory that ends with the process.
     #[must_use]
     pub fn forgetful() -> Self {
-        Self::of(None, Ok(Kept::default()))
+        Self::of(None, Book::forgetful(), None)
     }
 
-    fn of(file: Option<File>, kept: Read) -> Self {
-        let (unknown, kept) = match kept {
-            Ok(kept) => (None, kept),
-            Err(why) => (Some(learn::untold(&why)), Kept::unknown()),
-        };
+    fn of(store: Option<Store>, book: Book, unknown: Option<Arc<str>>) -> Self {
         let knew = unknown.is_none();
         let known = Known {
-            past: Past::new(&kept.handed_out, None),
-            handed_out: kept.handed_out,
-            doubts: kept.doubts,
-            version: 0,
-            saved: 0,
-            boot: None,
-            claimed: BTreeSet::new(),
+            past: Past::new(book.contents(), None),
+            book,
             unknown,
-            failing: None,
+            ..Known::default()
         };
         Self(Arc::new(Inner {
-            file,
+            store,
             knew,
             known: Mutex::new(known),
-            turn: Arc::default(),
             forgotten: watch::Sender::new(0),
             unsaved: Notify::new(),
             files: OnceLock::new(),
@@ -172,7 +166,7 @@ impl Memory {
         if self.0.knew {
             let known = self.lock();
             let key = |resource: &str, unit: &str| (resource.to_owned(), unit.to_owned());
-            files.keep_only(|resource, unit| known.handed_out.contains_key(&key(resource, unit)));
+            files.keep_only(|resource, unit| known.book.contents().record(&key(resource, unit)).is_some());
         }
         // Asked for once, when the host starts.
         let _ = self.0.files.set(files);
@@ -182,13 +176,13 @@ impl Memory {
     /// Which boot this is, before anything is asked: the numbers of nodes mean something in their own boot alone.
     pub(crate) fn is_in_boot(&self, boot: Option<String>) {
         let mut known = self.lock();
-        known.past = Past::new(&known.handed_out, boot.as_deref());
+        known.past = Past::new(known.book.contents(), boot.as_deref());
         known.boot = boot;
     }
 
     /// Whether an id was handed out, and nobody has been seen to be done with it.
     pub(crate) fn has(&self, resource: &ResourceName, unit: &UnitRecord) -> bool {
-        self.lock().handed_out.contains_key(&key(resource, unit))
+        self.lock().book.contents().record(&key(resource, unit)).is_some()
     }
 
     /// Why nothing is given that nobody has, if so: it is not known what pods have, or cannot be recorded what they get. Text for people.
@@ -217,7 +211,7 @@ impl Memory {
         policy: &PluginPolicy,
     ) -> bool {
         let known = self.lock();
-        let then = known.handed_out.get(&key(resource, unit));
+        let then = known.book.contents().record(&key(resource, unit));
         then.is_some_and(|then| {
             then.other_hardware(&HandedOut::of(unit, &pool.shared_nodes, policy))
                 .is_none()
@@ -235,7 +229,8 @@ impl Memory {
     ) -> Option<String> {
         let (key, now) = (key(resource, unit), HandedOut::of(unit, &pool.shared_nodes, policy));
         let known = self.lock();
-        if let Some(difference) = known.handed_out.get(&key).and_then(|then| then.difference(&now)) {
+        let then = known.book.contents().record(&key);
+        if let Some(difference) = then.and_then(|then| then.difference(&now)) {
             return Some(difference);
         }
         let clash = known.past.clash(&key, &now)?;
@@ -258,24 +253,28 @@ impl Memory {
         policy: &PluginPolicy,
         unreleased: bool,
     ) -> Noted {
-        let (mut known, mut new) = (self.lock(), Vec::new());
+        let (mut known, mut new, mut changed) = (self.lock(), Vec::new(), Vec::new());
+        let ask = Ask::of(
+            resource.as_str(),
+            units.iter().map(|unit| Take::whole(unit.id.as_str())),
+        );
         for unit in units {
             let key = key(resource, unit);
             let now = HandedOut::of(unit, shared_nodes, policy)
                 .with_release(unreleased)
                 .with_boot(known.boot.as_deref());
             known.claimed.insert(key.clone());
-            if known.handed_out.get(&key) != Some(&now) {
-                let then = known.handed_out.insert(key.clone(), now.clone());
-                match then {
-                    None => new.push(key),
-                    // What it is made of is known now.
-                    Some(then) if then.recorded => known.past.insert(&key, now),
-                    Some(_) => {}
-                }
-                known.version += 1;
+            let then = known.book.contents().record(&key).map(Arc::clone);
+            match then {
+                Some(then) if *then == now => continue,
+                None => new.push(key.clone()),
+                // What it is made of is known now.
+                Some(then) if then.recorded => known.past.insert(&key, now.clone()),
+                Some(_) => {}
             }
+            changed.push((key, now));
         }
+        known.acquire(ask, changed);
         drop(known);
         Noted {
             unsaved: self.unsaved(),
@@ -285,28 +284,45 @@ impl Memory {
 
     /// These are not handed out after all.
     pub(crate) fn take_back(&self, new: &[Key]) {
-        let mut known = self.lock();
-        for key in new {
-            known.handed_out.remove(key);
-            known.claimed.remove(key);
-        }
-        known.version += 1;
+        self.lock().forget(new.iter().cloned().collect());
     }
 
     /// What is to be saved, if anything is not.
     fn unsaved(&self) -> Option<save::Unsaved> {
         let known = self.lock();
-        let unsaved = known.saved < known.version && self.0.file.is_some();
-        unsaved.then(|| save::Unsaved::new(self.clone(), known.version))
+        let unsaved = self.0.store.is_some() && (known.is_news || !known.book.is_durable(known.book.last()));
+        unsaved.then(|| save::Unsaved::new(self.clone(), known.book.last()))
     }
 
     /// The directory that the host keeps things in, if any.
     pub(crate) fn dir(&self) -> Option<&Dir> {
-        self.0.file.as_ref().map(File::dir)
+        self.0.store.as_ref().map(Store::dir)
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Pods have these: what one container got. It costs nothing where that is known.
+    fn acquire(&mut self, ask: Ask, records: impl IntoIterator<Item = (Key, HandedOut)>) {
+        let mut units = Units::new();
+        for (key, record) in records {
+            with(&key, record, &mut units);
+        }
+        match self.book.contents().same(&Consumer::Pods, &ask) {
+            Some(_) if units.is_empty() => {}
+            Some(_) => self.book.note(&Change::Amend(Amend { units })),
+            None => {
+                let allocations = BTreeMap::from([(self.book.new_id(), ask)]);
+                self.book.note(&Change::Acquire(Acquire {
+                    consumer: Consumer::Pods,
+                    allocations,
+                    units,
+                }));
+            }
+        }
     }
 }
 

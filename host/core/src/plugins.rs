@@ -217,10 +217,17 @@ impl Plugins {
     /// Saves what is not saved yet, before the host ends, on a thread of its own, as all others may hang. Whether it is saved within
     /// `patience`; a disk that takes longer does not keep the host from its end.
     pub async fn flush(&self, patience: Duration) -> bool {
-        let ailments = self.shared.ailments.clone();
+        let (ailments, memory) = (self.shared.ailments.clone(), self.shared.around.memory.clone());
         let (done, saved) = oneshot::channel();
         let save = move || {
             ailments.flush();
+            if let Err(error) = memory.leave() {
+                tracing::warn!(
+                    family = "host",
+                    "state directory: what was handed out is not left for a host of version 0.1, which would ask the kubelet: {}",
+                    devgate_types::escape(&error.to_string(), 256)
+                );
+            }
             let _ = done.send(());
         };
         let begun = std::thread::Builder::new().name("flush".into()).spawn(save);

@@ -1,6 +1,7 @@
 //! Units that no pod has, and that may all the same be as one left them. Kept with what was handed out: a restart of the host cleans nothing.
 
 use super::Memory;
+use super::change::{Change, Dirty};
 use devgate_types::UnitId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ pub(super) struct Doubts {
 }
 
 /// Ids of units by their plugins: a unit is the same under another resource.
-type Ids = BTreeMap<String, BTreeSet<String>>;
+pub(super) type Ids = BTreeMap<String, BTreeSet<String>>;
 
 impl Doubts {
     /// Where it is not known what was handed out.
@@ -27,6 +28,32 @@ impl Doubts {
             all_but: Some(Ids::new()),
             absent: Ids::new(),
         }
+    }
+
+    /// Units were released, while they were there or not.
+    pub(super) fn all_released(&mut self, ids: &Ids, there: bool) {
+        for (plugin, ids) in ids {
+            for id in ids {
+                self.released(plugin, id, there);
+            }
+        }
+    }
+
+    /// What either of them doubts.
+    pub(super) fn unite(&mut self, other: Self) {
+        self.all_but = match (self.all_but.take(), other.all_but) {
+            (Some(ours), Some(theirs)) => Some(common(&ours, &theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+        for (plugin, ids) in other.absent {
+            self.absent.entry(plugin).or_default().extend(ids);
+        }
+    }
+
+    /// Whether it is not known of any that it was released, but of some.
+    #[cfg(test)]
+    pub(super) const fn is_all(&self) -> bool {
+        self.all_but.is_some()
     }
 
     /// Whether there are none.
@@ -56,23 +83,39 @@ impl Doubts {
     }
 }
 
+fn common(ours: &Ids, theirs: &Ids) -> Ids {
+    let both = ours.iter().filter_map(|(plugin, ids)| {
+        let ids: BTreeSet<_> = ids.intersection(theirs.get(plugin)?).cloned().collect();
+        (!ids.is_empty()).then(|| (plugin.clone(), ids))
+    });
+    both.collect()
+}
+
 impl Memory {
     /// Whether a unit of a plugin is to be released before it is given, although no pod had it by what is known.
     pub(crate) fn is_in_doubt(&self, plugin: &str, id: &UnitId) -> bool {
-        self.lock().doubts.has(plugin, id.as_str())
+        self.lock().book.contents().doubts().has(plugin, id.as_str())
     }
 
     /// Takes note that units of a plugin were released, while they were there or not. Saved in the background: what is released
     /// twice does no harm.
     pub(crate) fn released<'a>(&self, plugin: &str, ids: impl IntoIterator<Item = &'a UnitId>, there: bool) {
-        let (mut known, mut news) = (self.lock(), false);
-        for id in ids {
-            news |= known.doubts.released(plugin, id.as_str(), there);
+        let ids: BTreeSet<_> = ids.into_iter().map(|id| id.as_str().to_owned()).collect();
+        if ids.is_empty() {
+            return;
         }
-        if news {
-            known.version += 1;
-            self.save_soon();
+        let ids = Ids::from([(plugin.to_owned(), ids)]);
+        let mut known = self.lock();
+        let mut now = known.book.contents().doubts().clone();
+        now.all_released(&ids, there);
+        if now == *known.book.contents().doubts() {
+            return;
         }
+        known.book.note(&match there {
+            true => Change::Clean(ids),
+            false => Change::Dirty(Dirty::Away(ids)),
+        });
+        self.save_soon();
     }
 }
 

@@ -1,23 +1,26 @@
 //! Forgetting what no pod has any more.
 
+use super::allocation::AllocationId;
+use super::change::{Change, Release};
+use super::consumer::Consumer;
 use super::{Key, Known, Memory, key};
 use crate::device_info::Files;
 use crate::inventory::UnitRecord;
 use devgate_types::{ResourceName, UnitId};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tokio::sync::watch;
 
 impl Memory {
     /// Whether nothing is remembered.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().handed_out.is_empty()
+        self.lock().book.contents().len() == 0
     }
 
     /// A plugin looks after this unit from now on, if it was handed out: the answer is whether it is made of the same devices
     /// as then.
     pub(crate) fn claim(&self, resource: &ResourceName, unit: &UnitRecord) -> Option<bool> {
         let (mut known, key) = (self.lock(), key(resource, unit));
-        let same = known.handed_out.get(&key)?.has_same_backing(unit);
+        let same = known.book.contents().record(&key)?.has_same_backing(unit);
         known.claimed.insert(key);
         Some(same)
     }
@@ -31,13 +34,11 @@ impl Memory {
     /// for a meta network plugin tells of.
     pub(crate) fn orphans(&self) -> Vec<Key> {
         let known = self.lock();
-        let orphans = known
-            .handed_out
-            .iter()
-            .filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key));
+        let records = known.book.contents().records();
+        let orphans = records.filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key));
         let mut orphans: BTreeSet<Key> = orphans.map(|(key, _)| key.clone()).collect();
         let told = self.files().map(Files::of_before).unwrap_or_default();
-        let is_known = |key: &Key| known.handed_out.contains_key(key) || known.claimed.contains(key);
+        let is_known = |key: &Key| known.book.contents().record(key).is_some() || known.claimed.contains(key);
         orphans.extend(told.into_iter().filter(|key| !is_known(key)));
         orphans.into_iter().collect()
     }
@@ -91,15 +92,21 @@ impl Memory {
 
 impl Known {
     /// How many there were to forget.
-    fn forget(&mut self, keys: HashSet<Key>) -> usize {
-        let before = self.handed_out.len();
+    pub(super) fn forget(&mut self, keys: HashSet<Key>) -> usize {
+        let mut over = BTreeMap::<AllocationId, BTreeSet<String>>::new();
+        let before = self.book.contents().len();
         for key in &keys {
             self.claimed.remove(key);
-            self.handed_out.remove(key);
             self.past.forget(key);
+            let pods = self.book.contents().who_has(key);
+            for (id, _) in pods.filter(|(_, of)| of.consumer == Consumer::Pods) {
+                over.entry(id).or_default().insert(key.1.clone());
+            }
         }
-        let forgotten = before - self.handed_out.len();
-        self.version += u64::from(forgotten > 0);
-        forgotten
+        for (allocation, units) in over {
+            let units = Some(units);
+            self.book.note(&Change::Release(Release { allocation, units }));
+        }
+        before - self.book.contents().len()
     }
 }

@@ -4,6 +4,8 @@
 //! records name ids and the paths that went with them. Once a plugin lists such an id, it is known what it is made of. Where not even
 //! paths are known of one, it may be made of anything: nothing is given until its plugin lists it, also after a restart.
 
+use super::allocation::{Ask, Take};
+use super::change::{Amend, Change, Units, with};
 use super::record::HandedOut;
 use super::{Key, Known, Memory, key};
 use crate::holders::{HoldersFeed, Offered, Records};
@@ -106,8 +108,8 @@ impl Memory {
     /// Tells of it before the lock is let go: who sees that something is known sees that there is something to compare with.
     fn is_learned(&self, known: &mut Known) {
         // Also where there is nothing: it is known from now on.
-        known.version += 1;
-        let learned = known.handed_out.len();
+        known.is_news = true;
+        let learned = known.book.contents().len();
         if learned > 0 {
             tracing::warn!(
                 learned,
@@ -122,13 +124,13 @@ impl Memory {
     /// component is to release it.
     pub(crate) fn complete(&self, inventory: &Inventory, policy: &PluginPolicy, unreleased: bool) {
         let (mut known, mut completed) = (self.lock(), false);
-        if !known.handed_out.values().any(|then| then.recorded) {
+        if !known.book.contents().records().any(|(_, then)| then.recorded) {
             return;
         }
         for (resource, pool) in &inventory.pools {
             for unit in &pool.units {
                 let key = key(resource, unit);
-                let then = known.handed_out.get(&key).filter(|then| then.recorded);
+                let then = known.book.contents().record(&key).filter(|then| then.recorded);
                 let Some(then) = then else { continue };
                 let now = HandedOut::of(unit, &pool.shared_nodes, policy)
                     .with_release(unreleased)
@@ -150,22 +152,30 @@ impl Memory {
 impl Known {
     /// Takes note of one that nothing was known of.
     fn remember(&mut self, key: Key, recorded: HandedOut) {
-        if !self.handed_out.contains_key(&key) {
+        if self.book.contents().record(&key).is_none() {
             self.past.insert(&key, recorded.clone());
-            self.handed_out.insert(key, recorded);
-            self.version += 1;
+            let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
+            self.acquire(ask, [(key, recorded)]);
         }
     }
 
     /// What one is made of is known by now: its nodes are no others' that the same container got.
     fn replace(&mut self, key: &Key, now: HandedOut) {
-        for (other, then) in &mut self.handed_out {
-            if other != key && other.0 == key.0 && then.recorded && then.leave_out(&now) {
-                self.past.insert(other, then.clone());
+        let mut units = Units::new();
+        for (other, then) in self.book.contents().records() {
+            if other != key && other.0 == key.0 && then.recorded {
+                let mut left = (**then).clone();
+                if left.leave_out(&now) {
+                    with(other, left, &mut units);
+                }
             }
         }
-        self.past.insert(key, now.clone());
-        self.handed_out.insert(key.clone(), now);
-        self.version += 1;
+        with(key, now, &mut units);
+        for (resource, ids) in &units {
+            for (id, record) in ids {
+                self.past.insert(&(resource.clone(), id.clone()), record.clone());
+            }
+        }
+        self.book.note(&Change::Amend(Amend { units }));
     }
 }

@@ -5,6 +5,7 @@
 //! above or beneath it, a node of its own by number, and by path as well, since the kubelet keeps paths.
 
 use super::Key;
+use super::contents::Contents;
 use super::record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -44,10 +45,10 @@ pub(super) struct Clash<'a> {
 
 impl Past {
     /// What was handed out by then; numbers count where they are of the boot that this is.
-    pub(super) fn new(handed_out: &BTreeMap<Key, HandedOut>, boot: Option<&str>) -> Self {
+    pub(super) fn new(contents: &Contents, boot: Option<&str>) -> Self {
         let mut past = Self::default();
-        for (key, unit) in handed_out {
-            past.insert(key, unit.clone().in_boot(boot));
+        for (key, unit) in contents.records() {
+            past.insert(key, (**unit).clone().in_boot(boot));
         }
         past
     }

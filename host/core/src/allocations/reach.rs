@@ -25,7 +25,7 @@ impl Memory {
         own: &BTreeSet<DevicePath>,
     ) -> Option<Reached> {
         let known = self.lock();
-        known.handed_out.iter().find_map(|((resource, id), unit)| {
+        known.book.contents().records().find_map(|((resource, id), unit)| {
             let is_own = |at: &str| own.iter().any(|device| device.location() == at);
             if ids.iter().any(|own| own.as_str() == id) && unit.backing().all(is_own) {
                 return None;

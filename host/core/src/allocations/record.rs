@@ -39,8 +39,8 @@ pub(super) struct HandedOut {
     /// got, shared ones among them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) recorded: bool,
-    /// Whether only others than our plugins offer its resource, by the kubelet's records. The file says so by the place that it has there.
-    #[serde(skip)]
+    /// Whether only others than our plugins offer its resource, by the kubelet's records.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub(super) others: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Saving before an allocation is answered, and not for ever.
 
 use super::Memory;
-use super::file::Kept;
+use super::journal::Next;
+use super::store::{Store, Writing};
 use devgate_types::escape;
 use std::io;
 use std::sync::Arc;
@@ -16,12 +17,13 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// What has to be saved before an allocation is answered.
 pub(crate) struct Unsaved {
     memory: Memory,
-    version: u64,
+    /// The last step of it.
+    step: u64,
 }
 
 impl Unsaved {
-    pub(super) fn new(memory: Memory, version: u64) -> Self {
-        Self { memory, version }
+    pub(super) fn new(memory: Memory, step: u64) -> Self {
+        Self { memory, step }
     }
 
     /// Saves it, or waits until somebody else has. A disk that never answers costs one thread of the whole host and each
@@ -41,39 +43,80 @@ impl Unsaved {
     }
 
     async fn write(self) -> io::Result<()> {
-        let turn = std::sync::Arc::clone(&self.memory.0.turn).lock_owned().await;
+        let Some(store) = &self.memory.0.store else {
+            return Ok(());
+        };
+        let mut writing = Arc::clone(&store.writer).lock_owned().await;
         let written = tokio::task::spawn_blocking(move || {
             // The turn ends when the disk has answered, not when nobody waits for it any more.
-            let _turn = turn;
-            self.memory.write(self.version)
+            self.memory.write(&mut writing, self.step)
         });
         written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))
     }
 }
 
 impl Memory {
-    /// Writes what is known now, unless that version is in the file already.
-    fn write(&self, version: u64) -> io::Result<()> {
-        let Some(file) = &self.0.file else { return Ok(()) };
-        let known = self.lock();
+    /// Writes what was noted by now, unless this step is on the disk already: one sync for all who wait.
+    fn write(&self, writing: &mut Writing, step: u64) -> io::Result<()> {
+        let mut known = self.lock();
         // What is written while it is not known what pods have would be all that the next host knows.
-        if known.unknown.is_some() || (known.saved >= version && known.failing.is_none()) {
+        if known.unknown.is_some() || (known.book.is_durable(step) && !known.is_news && known.failing.is_none()) {
             return Ok(());
         }
-        let kept = Kept {
-            handed_out: known.handed_out.clone(),
-            doubts: known.doubts.clone(),
-        };
-        let version = known.version;
+        let batch = known.book.take(writing.needs_all());
+        let last = batch.last();
         drop(known);
-        file.write(kept)?;
+        writing.write(batch)?;
+        self.is_written(last);
+        Ok(())
+    }
+
+    fn is_written(&self, last: u64) {
         let mut known = self.lock();
-        known.saved = known.saved.max(version);
+        known.book.written(last);
+        known.is_news = false;
         let failed = known.failing.take().is_some();
         drop(known);
         if failed {
             tracing::info!("state directory: what is handed out can be recorded again");
             self.changed();
+        }
+    }
+
+    /// Goes on in another file where this one grew long: nobody waits for that.
+    fn compact(&self) {
+        let Some(store) = &self.0.store else { return };
+        let Err(error) = self.begin_next(store) else { return };
+        tracing::warn!(
+            family = "host",
+            "state directory: the journal of what is handed out cannot go on in another file, and grows: {}",
+            escape(&error.to_string(), 256)
+        );
+        store.writer.blocking_lock().journal().put_off();
+    }
+
+    fn begin_next(&self, store: &Store) -> io::Result<()> {
+        let mut writing = store.writer.blocking_lock();
+        let Some(number) = writing.journal().wants_next() else {
+            return Ok(());
+        };
+        let disk = writing.journal().disk();
+        drop(writing);
+        let next = Next::make(&*disk, number)?;
+        let mut writing = store.writer.blocking_lock();
+        let mut known = self.lock();
+        if known.unknown.is_some() {
+            return Ok(());
+        }
+        let batch = known.book.take(true);
+        drop(known);
+        let last = batch.last();
+        let snapshot = writing.journal().go_on(batch, next)?;
+        drop(writing);
+        self.is_written(last);
+        if let Some(snapshot) = snapshot {
+            let bytes = snapshot.write_and_tidy()?;
+            store.writer.blocking_lock().journal().has_snapshot_of(bytes);
         }
         Ok(())
     }
@@ -114,9 +157,32 @@ impl Memory {
             } else {
                 self.0.unsaved.notified().await;
             }
-            let (memory, version) = (self.clone(), self.lock().version);
+            let (memory, step) = (self.clone(), self.lock().book.last());
             // What is wrong has been said.
-            let _ = Unsaved { memory, version }.save().await;
+            if (Unsaved { memory, step }).save().await.is_err() {
+                continue;
+            }
+            let memory = self.clone();
+            // That ends when the disk answers, and nobody waits for it.
+            let _ = tokio::task::spawn_blocking(move || memory.compact()).await;
         }
+    }
+
+    /// Leaves what a host of version 0.1 reads, when this one ends.
+    ///
+    /// # Errors
+    /// Where it cannot be written; that one asks the kubelet then.
+    pub fn leave(&self) -> io::Result<()> {
+        let Some(store) = &self.0.store else { return Ok(()) };
+        let mut writing = store.writer.blocking_lock();
+        let last = self.lock().book.last();
+        self.write(&mut writing, last)?;
+        let known = self.lock();
+        if known.unknown.is_some() {
+            return Ok(());
+        }
+        let contents = known.book.contents().clone();
+        drop(known);
+        writing.leave(&contents)
     }
 }

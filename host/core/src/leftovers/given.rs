@@ -1,18 +1,12 @@
 //! What the state directory says was handed out, for whoever is about to remove it.
 
 use super::StateDir;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::allocations::Recorded;
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read};
-use std::path::Path;
 
-const NAME: &str = "handed-out.json";
-/// As it was put aside by a host that did not understand it.
+/// As a host of version 0.1 that did not understand it put it aside.
 const ASIDE: &str = "handed-out.json.unreadable";
-/// The largest file that is read; a host writes none that is larger.
-const MOST_BYTES: u64 = 256 << 20;
 
 /// Resources of which something was handed out, but for what others than devgate's plugins gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +15,6 @@ pub enum Given {
     Resources(BTreeSet<String>),
     /// What is kept cannot be understood: of any.
     Any,
-}
-
-/// As much of the file as each version has had.
-#[derive(Deserialize)]
-struct Content {
-    handed_out: BTreeMap<String, BTreeMap<String, IgnoredAny>>,
 }
 
 impl Given {
@@ -50,16 +38,12 @@ impl StateDir {
     /// What is kept there of what was handed out. Nothing is written.
     #[must_use]
     pub fn given(&self) -> Given {
-        match read(&self.0.join(NAME)) {
-            Ok(content) => {
-                let given = content.handed_out.into_iter().filter(|(_, ids)| !ids.is_empty());
-                Given::Resources(given.map(|(resource, _)| resource).collect())
-            }
+        match Recorded::read(&self.0) {
+            Ok(recorded) if recorded.incomplete.is_some() => Given::Any,
             // What was put aside is what a host did not understand: it may be of pods that still run. One that has learned what
             // pods have writes anew, and what was put aside says no more then.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.has_aside() => {
-                Given::Resources(BTreeSet::new())
-            }
+            Ok(recorded) if recorded.is_absent && self.has_aside() => Given::Any,
+            Ok(recorded) => Given::Resources(recorded.resources().into_iter().map(str::to_owned).collect()),
             Err(_) => Given::Any,
         }
     }
@@ -69,19 +53,11 @@ impl StateDir {
     }
 }
 
-fn read(path: &Path) -> io::Result<Content> {
-    let look = fs::symlink_metadata(path)?;
-    if !look.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NAME: &str = "handed-out.json";
 
     fn given(files: &[(&str, &str)]) -> Given {
         let dir = tempfile::tempdir().unwrap();
@@ -93,12 +69,11 @@ mod tests {
 
     #[test]
     fn what_was_handed_out_is_known_by_its_resources_and_any_where_it_is_not_known() {
-        let one = r#"{"version": 1, "handed_out": {"a.b/c": {"x": {"nodes": []}}, "a.b/d": {}}}"#;
+        let one = r#"{"version": 1, "handed_out": {"a.b/c": {"x": {"nodes": [], "backing": []}}, "a.b/d": {}}}"#;
+        let of_one = given(&[(NAME, one)]);
+        assert!(of_one.has("a.b/c") && !of_one.has("a.b/d") && !of_one.is_nothing());
         let newer = r#"{"version": 9, "handed_out": {"a.b/c": {"x": 7}}, "more": 1}"#;
-        for text in [one, newer] {
-            let given = given(&[(NAME, text)]);
-            assert!(given.has("a.b/c") && !given.has("a.b/d") && !given.is_nothing());
-        }
+        assert_eq!(given(&[(NAME, newer)]), Given::Any);
         assert!(given(&[]).is_nothing());
         assert!(given(&[(NAME, r#"{"version": 1, "handed_out": {}}"#)]).is_nothing());
         for odd in ["", "{", "{}", r#"{"handed_out": 7}"#] {

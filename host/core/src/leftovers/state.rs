@@ -19,6 +19,8 @@ const RECORDS: [&str; 3] = ["handed-out.json", "unhealthy.json", "device-info.js
 const FORMS: [&str; 4] = ["", NEW, ".probe", ".unreadable"];
 /// What hosts of version 0.1.0 wrote first, and the cache of components does, beside the file.
 const NEW: &str = ".new";
+/// The journal of what was handed out.
+const JOURNAL: &str = "allocations";
 /// What components remember, a file for each plugin.
 const BLOBS: &str = "state";
 /// Components from a registry, by their digests.
@@ -84,6 +86,9 @@ impl Broom {
             let path = dir.join(&name);
             match name.to_string_lossy().as_ref() {
                 BLOBS => self.directory(WHAT, &path, |broom, path, name| broom.file(WHAT, path, is_blob(name))),
+                JOURNAL => self.directory(WHAT, &path, |broom, path, name| {
+                    broom.file(WHAT, path, is_of_journal(name))
+                }),
                 COMPONENTS => self.directory(CACHE, &path, Broom::cached),
                 // Last: it keeps hosts out.
                 hold::FILE => {}
@@ -158,7 +163,7 @@ fn is_trusted(look: &Metadata) -> bool {
 }
 
 fn is_known(name: &str) -> bool {
-    [BLOBS, COMPONENTS, hold::FILE].contains(&name) || is_record(name)
+    [JOURNAL, BLOBS, COMPONENTS, hold::FILE].contains(&name) || is_record(name)
 }
 
 fn is_record(name: &str) -> bool {
@@ -167,6 +172,13 @@ fn is_record(name: &str) -> bool {
     }
     let mut records = RECORDS.iter().filter_map(|record| name.strip_prefix(record));
     records.any(|rest| FORMS.contains(&rest))
+}
+
+/// Whether a host gives a file of the journal this name.
+fn is_of_journal(name: &str) -> bool {
+    let name = name.strip_suffix(".unreadable").unwrap_or(name);
+    let number = name.strip_prefix("journal.").or_else(|| name.strip_prefix("snapshot."));
+    name == "snapshot.new" || number.is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
 fn is_blob(name: &str) -> bool {

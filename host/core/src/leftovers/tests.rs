@@ -112,6 +112,10 @@ fn the_state_directory_goes_as_a_whole() {
         &state,
         &[
             "host.lock",
+            "allocations/journal.2",
+            "allocations/snapshot.2",
+            "allocations/snapshot.1.unreadable",
+            "allocations/snapshot.new",
             "state/acme",
             "state/acme.new",
             "state/.devgate-2.new",
@@ -125,7 +129,7 @@ fn the_state_directory_goes_as_a_whole() {
         broom.state(&StateDir::look(&state).unwrap().unwrap());
         broom.found().into_iter().map(|found| found.fate).collect::<Vec<_>>()
     };
-    assert_eq!(sweep(true), [Fate::WouldRemove; 19]);
+    assert_eq!(sweep(true), [Fate::WouldRemove; 24]);
     assert!(state.join(&cached).exists());
     let mut broom = Broom::new(true);
     broom.state(&StateDir::look(&state).unwrap().unwrap());
@@ -136,7 +140,7 @@ fn the_state_directory_goes_as_a_whole() {
         ["WouldRemove state ", "WouldRemove state host.lock"],
         "it keeps hosts out until then"
     );
-    assert_eq!(sweep(false), [Fate::Removed; 19]);
+    assert_eq!(sweep(false), [Fate::Removed; 24]);
     assert!(!state.exists());
     assert!(StateDir::look(&state).unwrap().is_none(), "nothing is there any more");
 }
@@ -149,7 +153,15 @@ fn what_others_put_there_stays_and_so_do_its_directories() {
         &state,
         &["handed-out.json", "handed-out.json.bak", "components.d/mine.wasm"],
     );
-    lay_out(&state, &["state/a", "state/Not A Plugin", "components/mine.wasm"]);
+    lay_out(
+        &state,
+        &[
+            "state/a",
+            "state/Not A Plugin",
+            "components/mine.wasm",
+            "allocations/journal.x",
+        ],
+    );
     let odd = format!("components/{}/mine", digest('c'));
     lay_out(&state, &[&odd]);
     lay_out(dir.path(), &["precious/file"]);
@@ -158,6 +170,7 @@ fn what_others_put_there_stays_and_so_do_its_directories() {
     let mut broom = Broom::new(false);
     broom.state(&StateDir::look(&state).unwrap().unwrap());
     insta::assert_snapshot!(told(broom, &state), @r"
+    Left state allocations/journal.x: devgate did not make it
     Left cache components/cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc/mine: devgate did not make it
     Left cache components/mine.wasm: devgate did not make it
     Left state components.d: devgate did not make it

@@ -75,6 +75,18 @@ impl Dir {
         Ok(dir)
     }
 
+    /// Opens a directory to look at what is in it; nothing where it is not there.
+    ///
+    /// # Errors
+    /// Where it cannot be opened; where it is another user's, or others can write in it.
+    pub(crate) fn look(path: &Path) -> io::Result<Option<Self>> {
+        match rustix::fs::open(path, AS_DIR, Mode::empty()) {
+            Ok(fd) => Self::of(fd, path).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Opens one in this directory, in which others may be writing; nothing where it is not there and is not to be made.
     pub(crate) fn inner(&self, name: &str, make: bool) -> io::Result<Option<Self>> {
         let path = self.0.path.join(name);
@@ -165,12 +177,28 @@ impl Dir {
     /// Where it is not sure to be on the disk; the file is as it was then, but where only the last step failed.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         replace(&self.0.fd, name, bytes, Style::KEPT)?;
-        // What is written to a directory that was removed is gone with it.
+        self.is_there()
+    }
+
+    /// Fails where the directory was removed: what is written to it is gone with it.
+    pub(crate) fn is_there(&self) -> io::Result<()> {
         if rustix::fs::fstat(&self.0.fd)?.st_nlink == 0 {
             return Err(io::Error::other(
                 "the directory was removed; restart devgate, which makes it again",
             ));
         }
+        Ok(())
+    }
+
+    /// The directory itself, whatever its path is by now.
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.0.fd
+    }
+
+    /// Removes a file, so that it is not there after a crash either.
+    pub(crate) fn remove_durably(&self, name: &str) -> io::Result<()> {
+        rustix::fs::unlinkat(&self.0.fd, name, AtFlags::empty())?;
+        rustix::fs::fsync(&self.0.fd)?;
         Ok(())
     }
 

@@ -50,7 +50,7 @@ async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     );
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
     drop(world);
-    insta::assert_snapshot!(std::fs::read_to_string(state.join("handed-out.json")).unwrap());
+    insta::assert_snapshot!(recorded(&state));
 
     // The same hardware in the same place: nothing to say.
     let world = start_with(
@@ -482,13 +482,13 @@ async fn what_was_handed_out_in_parts_is_not_given_under_another_id() {
 async fn what_cannot_be_recorded_is_not_given_and_what_pods_have_stays() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::of_new_node(dir.path()).unwrap();
-    let file = dir.path().join("handed-out.json");
+    let journal = |number: u32| dir.path().join(format!("allocations/journal.{number}"));
     let world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
     assert_eq!(memory.trouble(), None);
-    std::fs::remove_file(&file).unwrap();
-    // A directory in the file's place: not even root can put a file there.
-    std::fs::create_dir_all(file.join("in the way")).unwrap();
+    std::fs::remove_file(journal(1)).unwrap();
+    // A directory in the next file's place: not even root can put a file there.
+    std::fs::create_dir_all(journal(2).join("in the way")).unwrap();
     let gpus = world.offer("fake.com/gpu").await;
     let (held, free) = (strings(&["0000:00:01.0"]), strings(&["0000:00:02.0"]));
     let refused = gpus.allocate(&free).await.unwrap_err();
@@ -501,15 +501,20 @@ async fn what_cannot_be_recorded_is_not_given_and_what_pods_have_stays() {
     assert!(memory.trouble().unwrap().contains("cannot be recorded"));
     gpus.allocate(&free).await.unwrap_err();
     gpus.allocate(&held).await.unwrap();
-    std::fs::remove_dir_all(&file).unwrap();
+    std::fs::remove_dir_all(journal(2)).unwrap();
     wait(&gpus, all_healthy).await;
     assert_eq!(memory.trouble(), None);
-    let text = std::fs::read_to_string(&file).unwrap();
+    let text = recorded(dir.path());
     assert!(
         text.contains("0000:00:01.0\": {") && !text.contains("0000:00:02.0\": {"),
         "{text}"
     );
     gpus.allocate(&free).await.unwrap();
+}
+
+/// What the state directory says was handed out.
+fn recorded(dir: &std::path::Path) -> String {
+    crate::Recorded::read(dir).unwrap().to_json().unwrap()
 }
 
 /// The records of a kubelet: resource, id, and the paths that went with it.
@@ -711,14 +716,13 @@ async fn where_nothing_but_an_id_is_known_nothing_is_given_until_it_is_listed() 
     let bare = records(&[("fake.com/late", "late-kvm", &[]), other]);
     for (of, records) in [("a look", None), ("records", Some(bare))] {
         let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("handed-out.json");
         for start in 0..3 {
             let memory = Memory::open(dir.path()).unwrap();
             let (_world, gpus) = told(&memory, &absent, records.clone(), &["late-kvm"]).await;
             let list = wait(&gpus, |list| show(list).contains(why)).await;
             assert_eq!(list.matches(why).count(), 2, "{of}, start {start}: {list}");
             gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
-            until(|| std::fs::read_to_string(&file).is_ok_and(|text| text.contains("late-kvm"))).await;
+            until(|| recorded(dir.path()).contains("late-kvm")).await;
         }
         let memory = Memory::open(dir.path()).unwrap();
         let (_world, gpus) = told(&memory, &there, records, &["late-kvm"]).await;
@@ -826,6 +830,16 @@ fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    std::fs::remove_file(&file).unwrap();
+    drop(Memory::of_new_node(dir.path()).unwrap());
+    let newer = crate::allocations::snapshot_of_format(2);
+    std::fs::write(dir.path().join("allocations/snapshot.1"), &newer).unwrap();
+    let error = Memory::open(dir.path()).err().unwrap().to_string();
+    assert!(
+        error.contains("has format 2") && error.contains("a newer one wrote it"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(dir.path().join("allocations/snapshot.1")).unwrap(), newer);
 }
 
 /// However many there are, each is remembered.
@@ -859,6 +873,11 @@ async fn no_link_in_the_state_directory_is_followed() {
         "handed-out.json",
         "handed-out.json.new",
         "handed-out.json.probe",
+        "allocations",
+        "allocations/journal.1",
+        "allocations/journal.2",
+        "allocations/snapshot.1",
+        "allocations/snapshot.new",
         "unhealthy.json",
         "unhealthy.json.new",
         "device-info.json",
@@ -882,7 +901,14 @@ async fn no_link_in_the_state_directory_is_followed() {
             assert_eq!(stored.is_err(), name == "state", "{name}");
             assert!(world.plugins.flush(super::PATIENCE).await);
         } else {
-            assert!(["handed-out.json", "device-info.json"].contains(&name), "{name}");
+            let read = [
+                "handed-out.json",
+                "allocations",
+                "allocations/journal.1",
+                "allocations/journal.2",
+                "allocations/snapshot.1",
+            ];
+            assert!(read.contains(&name) || name == "device-info.json", "{name}");
         }
         assert_eq!(std::fs::read_to_string(&precious).unwrap(), empty, "{name}");
     }

@@ -191,7 +191,7 @@ async fn give(gpus: &Arc<dyn Offer>, ids: &[&str]) -> Result<(), AllocateError> 
 }
 
 fn remembered(dir: &Path) -> String {
-    std::fs::read_to_string(dir.join("handed-out.json")).unwrap_or_default()
+    crate::Recorded::read(dir).unwrap().to_json().unwrap()
 }
 
 /// Whether the file says that an id was handed out; what was released after a loss is named there as well.

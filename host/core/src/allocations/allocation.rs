@@ -1,0 +1,125 @@
+//! One allocation: who has which units, and how far that is.
+
+use super::Key;
+use super::consumer::Consumer;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Names an allocation. None is ever used twice, also not after a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct AllocationId(pub(crate) u64);
+
+/// One allocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Allocation {
+    pub(crate) consumer: Consumer,
+    pub(crate) ask: Ask,
+}
+
+/// What it takes, and how far that is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ask {
+    /// The resource, as it is offered.
+    pub(crate) resource: String,
+    /// Units of it, and what of each.
+    pub(crate) take: BTreeSet<Take>,
+    #[serde(default, skip_serializing_if = "Mode::is_hold")]
+    pub(crate) mode: Mode,
+    #[serde(default, skip_serializing_if = "State::is_active")]
+    pub(crate) state: State,
+}
+
+/// A unit, and what of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Take {
+    pub(crate) unit: String,
+    #[serde(default, skip_serializing_if = "Slot::is_whole")]
+    pub(crate) slot: Slot,
+}
+
+/// What of a unit is taken. Different ones of the same unit are beside each other, but for the whole of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Slot {
+    /// All of it.
+    #[default]
+    Whole,
+    /// One of several ids that stand for it.
+    Replica(u32),
+    /// A share that a scheduler counts.
+    Share(String),
+}
+
+/// Whether others are kept from it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Mode {
+    /// Nobody else has it meanwhile.
+    #[default]
+    Hold,
+    /// It is looked at: who has it keeps it, and it is not made ready.
+    Observe,
+}
+
+/// How far an allocation is. What is not in the journal yet is reserved, and no allocation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum State {
+    /// On the disk, and nothing was done outside.
+    Recorded,
+    /// Its consumer has it.
+    #[default]
+    Active,
+    /// Its consumer does not have it any more, and it is not clean.
+    Releasing,
+}
+
+impl Ask {
+    /// Units of a resource, held by whom they were given to.
+    pub(crate) fn of(resource: &str, take: impl IntoIterator<Item = Take>) -> Self {
+        Self {
+            resource: resource.to_owned(),
+            take: take.into_iter().collect(),
+            mode: Mode::Hold,
+            state: State::Active,
+        }
+    }
+
+    /// The units that it keeps others from, or looks at.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
+        self.take.iter().map(|take| (self.resource.clone(), take.unit.clone()))
+    }
+}
+
+impl Take {
+    /// All of a unit.
+    pub(crate) fn whole(unit: &str) -> Self {
+        Self {
+            unit: unit.to_owned(),
+            slot: Slot::Whole,
+        }
+    }
+}
+
+impl Slot {
+    fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls them")]
+impl Mode {
+    fn is_hold(&self) -> bool {
+        *self == Self::Hold
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls them")]
+impl State {
+    fn is_active(&self) -> bool {
+        *self == Self::Active
+    }
+}

@@ -1,0 +1,272 @@
+//! All that is allocated: the sum of a journal's entries.
+
+use super::allocation::{Allocation, AllocationId, Ask};
+use super::change::{Acquire, Amend, Change, Commit, Dirty, Release, with};
+use super::consumer::Consumer;
+use super::foreign::Foreign;
+use super::journal::Kind;
+use super::record::HandedOut;
+use super::{Doubts, Key};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// What is allocated. A clone shares the records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Contents {
+    allocations: BTreeMap<AllocationId, Arc<Allocation>>,
+    units: BTreeMap<Key, Unit>,
+    /// What is released before it is given, whoever had it.
+    doubts: Doubts,
+    /// What a newer host wrote and this one cannot say itself.
+    foreign: Foreign,
+    /// The first id that no allocation has had.
+    next: u64,
+}
+
+/// A unit that somebody has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Unit {
+    record: Arc<HandedOut>,
+    by: BTreeSet<AllocationId>,
+}
+
+impl Contents {
+    /// What is allocated where nothing is known of it.
+    pub(super) fn unknown() -> Self {
+        Self {
+            doubts: Doubts::of_all(),
+            ..Self::default()
+        }
+    }
+
+    /// The next entries' sum.
+    ///
+    /// # Errors
+    /// Where an entry cannot be understood; what can be of it counts.
+    pub(super) fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<(), serde_json::Error> {
+        match Change::of_entry(kind, bytes) {
+            Ok(Some(change)) => self.apply(&change),
+            Ok(None) => self.foreign.keep(kind, bytes),
+            Err(error) => return self.take_in_foreign(kind, bytes).ok_or(error),
+        }
+        Ok(())
+    }
+
+    /// One step further.
+    pub(super) fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Acquire(acquire) => self.acquire(acquire),
+            Change::Commit(Commit { allocations, state }) => {
+                for id in allocations {
+                    if let Some(allocation) = self.allocations.get_mut(id) {
+                        Arc::make_mut(allocation).ask.state = *state;
+                    }
+                }
+            }
+            Change::Amend(Amend { units }) => self.amend(units),
+            Change::Release(Release { allocation, units }) => self.release(*allocation, units.as_ref()),
+            Change::Dirty(Dirty::Is(doubts)) => self.doubts = doubts.clone(),
+            Change::Dirty(Dirty::Away(ids)) => self.doubts.all_released(ids, false),
+            Change::Clean(ids) => self.doubts.all_released(ids, true),
+        }
+    }
+
+    fn acquire(
+        &mut self,
+        Acquire {
+            consumer,
+            allocations,
+            units,
+        }: &Acquire,
+    ) {
+        self.amend(units);
+        for (id, ask) in allocations {
+            self.next = self.next.max(id.0.saturating_add(1));
+            for key in ask.keys() {
+                self.units.entry(key).or_insert_with(Unit::bare).by.insert(*id);
+            }
+            let (consumer, ask) = (consumer.clone(), ask.clone());
+            self.allocations.insert(*id, Arc::new(Allocation { consumer, ask }));
+        }
+        let amended = units
+            .iter()
+            .flat_map(|(resource, ids)| ids.keys().map(move |id| (resource, id)));
+        for (resource, id) in amended {
+            self.drop_if_free(&(resource.clone(), id.clone()));
+        }
+    }
+
+    fn amend(&mut self, units: &super::change::Units) {
+        for (resource, ids) in units {
+            for (id, record) in ids {
+                let record = Arc::new(record.clone());
+                let unit = self
+                    .units
+                    .entry((resource.clone(), id.clone()))
+                    .or_insert_with(Unit::bare);
+                unit.record = record;
+            }
+        }
+    }
+
+    fn release(&mut self, id: AllocationId, some: Option<&BTreeSet<String>>) {
+        let Some(allocation) = self.allocations.remove(&id) else {
+            return;
+        };
+        let mut allocation = Arc::unwrap_or_clone(allocation);
+        let (over, left): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut allocation.ask.take)
+            .into_iter()
+            .partition(|take| some.is_none_or(|some| some.contains(&take.unit)));
+        let resource = allocation.ask.resource.clone();
+        let is_left: HashSet<&str> = left.iter().map(|take| take.unit.as_str()).collect();
+        for take in over.iter().filter(|take| !is_left.contains(take.unit.as_str())) {
+            self.let_go(&(resource.clone(), take.unit.clone()), id);
+        }
+        // What is left of one may be what another one has as well: two answers to one container after the other.
+        let covered = |other: &Arc<Allocation>| {
+            other.consumer == Consumer::Pods && other.ask.resource == resource && other.ask.take.is_superset(&left)
+        };
+        let first = left.first().map(|take| (resource.clone(), take.unit.clone()));
+        let by = first.as_ref().and_then(|key| self.units.get(key)).map(|unit| &unit.by);
+        let is_covered = allocation.consumer == Consumer::Pods
+            && by.is_some_and(|by| by.iter().filter_map(|id| self.allocations.get(id)).any(covered));
+        if left.is_empty() || is_covered {
+            let keys: Vec<_> = left.iter().map(|take| (resource.clone(), take.unit.clone())).collect();
+            keys.iter().for_each(|key| self.let_go(key, id));
+            return;
+        }
+        allocation.ask.take = left;
+        self.allocations.insert(id, Arc::new(allocation));
+    }
+
+    fn let_go(&mut self, key: &Key, id: AllocationId) {
+        if let Some(unit) = self.units.get_mut(key) {
+            unit.by.remove(&id);
+        }
+        self.drop_if_free(key);
+    }
+
+    fn drop_if_free(&mut self, key: &Key) {
+        if self.units.get(key).is_some_and(|unit| unit.by.is_empty()) {
+            self.units.remove(key);
+        }
+    }
+
+    /// What a newer host's allocations have stays held, as its entries say it.
+    fn take_in_foreign(&mut self, kind: Kind, bytes: &[u8]) -> Option<()> {
+        let (consumer, allocations, units) = self.foreign.keep_acquire(kind, bytes)?;
+        self.acquire(&Acquire {
+            consumer,
+            allocations,
+            units,
+        });
+        Some(())
+    }
+
+    /// An id that no allocation has had.
+    pub(super) fn new_id(&mut self) -> AllocationId {
+        let id = AllocationId(self.next);
+        self.next = self.next.saturating_add(1);
+        id
+    }
+
+    /// The first id that no allocation has had.
+    pub(super) const fn next_id(&self) -> u64 {
+        self.next
+    }
+
+    /// Ids below this one were used.
+    pub(super) fn never_below(&mut self, next: u64) {
+        self.next = self.next.max(next);
+    }
+
+    /// It is not known any more what was given to whom: everything is released before it is given.
+    pub(super) fn doubt_all(&mut self) {
+        self.doubts = Doubts::of_all();
+    }
+
+    /// What a unit that somebody has is made of.
+    pub(super) fn record(&self, key: &Key) -> Option<&Arc<HandedOut>> {
+        self.units.get(key).map(|unit| &unit.record)
+    }
+
+    /// All units that somebody has.
+    pub(super) fn records(&self) -> impl Iterator<Item = (&Key, &Arc<HandedOut>)> {
+        self.units.iter().map(|(key, unit)| (key, &unit.record))
+    }
+
+    /// How many units somebody has.
+    pub(super) fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    /// What is released before it is given, whoever had it.
+    pub(super) const fn doubts(&self) -> &Doubts {
+        &self.doubts
+    }
+
+    /// All of them, oldest first.
+    pub(super) fn allocations(&self) -> impl Iterator<Item = (AllocationId, &Arc<Allocation>)> {
+        self.allocations.iter().map(|(id, allocation)| (*id, allocation))
+    }
+
+    /// The allocations that have a unit.
+    pub(super) fn who_has(&self, key: &Key) -> impl Iterator<Item = (AllocationId, &Arc<Allocation>)> {
+        let ids = self.units.get(key).into_iter().flat_map(|unit| &unit.by);
+        ids.filter_map(|id| Some((*id, self.allocations.get(id)?)))
+    }
+
+    /// The allocation of this consumer that has just this.
+    pub(super) fn same(&self, consumer: &Consumer, ask: &Ask) -> Option<AllocationId> {
+        let key = ask.keys().next()?;
+        let is_same = |of: &Allocation| {
+            of.consumer == *consumer
+                && (&of.ask.resource, &of.ask.take, of.ask.mode) == (&ask.resource, &ask.take, ask.mode)
+        };
+        self.who_has(&key).find(|(_, of)| is_same(of)).map(|(id, _)| id)
+    }
+
+    /// Entries whose sum this is.
+    pub(super) fn entries(&self) -> Vec<(Kind, Vec<u8>)> {
+        let mut entries: Vec<_> = self.foreign.entries().collect();
+        for (id, allocation) in self.allocations.iter().filter(|(id, _)| !self.foreign.has(**id)) {
+            let mut units = BTreeMap::new();
+            for key in allocation.ask.keys() {
+                // Each record once: with the first allocation that has it.
+                let unit = self.units.get(&key).filter(|unit| unit.by.first() == Some(id));
+                if let Some(unit) = unit {
+                    with(&key, (*unit.record).clone(), &mut units);
+                }
+            }
+            let acquire = Acquire {
+                consumer: allocation.consumer.clone(),
+                allocations: BTreeMap::from([(*id, allocation.ask.clone())]),
+                units,
+            };
+            entries.push(Change::Acquire(acquire).to_entry());
+        }
+        if !self.doubts.is_none() {
+            entries.push(Change::Dirty(Dirty::Is(self.doubts.clone())).to_entry());
+        }
+        entries
+    }
+}
+
+#[cfg(test)]
+impl Contents {
+    /// Whether both say the same, but for ids that were reserved and not used.
+    pub(super) fn is_but_for_ids(&self, other: &Self) -> bool {
+        let next = 0;
+        Self { next, ..self.clone() } == Self { next, ..other.clone() }
+    }
+}
+
+impl Unit {
+    /// One of which nothing is known but that somebody has it.
+    fn bare() -> Self {
+        Self {
+            record: Arc::new(HandedOut::recorded([], &[], false)),
+            by: BTreeSet::new(),
+        }
+    }
+}

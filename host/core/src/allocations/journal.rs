@@ -1,0 +1,148 @@
+//! A journal on the disk: what is recorded costs one sync, however much there is.
+//!
+//! ```text
+//!   snapshot.3   all that was so when journal.3 began     written in the background, in place by its name
+//!   journal.3    what happened since                      zeroes, written over from the beginning
+//! ```
+//!
+//! An entry counts when its file's data have been synced, and not before. A file of which a sync failed is not trusted any
+//! more: all that is known goes into the next one first. Pages that the kernel could not write are clean afterwards, so that a second
+//! sync of the same file would say that all is well.
+
+mod disk;
+mod entry;
+mod replay;
+mod writer;
+
+#[cfg(test)]
+pub(super) mod simulated;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use disk::Disk;
+pub(crate) use entry::Kind;
+pub(crate) use replay::{Known, Opened, look, open};
+pub(crate) use writer::{Batch, Next, Writer};
+
+use super::change::Change;
+use super::contents::Contents;
+use entry::Entry;
+use serde::{Deserialize, Serialize};
+
+/// The format's version. A new kind of entry does not raise it.
+const FORMAT: u32 = 1;
+
+/// What a file begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    /// The first id that no allocation has had by then.
+    #[serde(default)]
+    next: u64,
+}
+
+/// What every format's header has.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
+/// What is allocated, and what of it is not in the journal yet.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    contents: Contents,
+    /// Entries that are not written; none where nothing ever is.
+    queue: Option<Vec<u8>>,
+    /// The last entry that was made.
+    last: u64,
+    /// The last one that is known to be on the disk, with all before it.
+    durable: u64,
+}
+
+impl Book {
+    /// With these contents, the sum of entries up to `last`, of which those up to `durable` are on the disk for sure.
+    pub(crate) fn new(contents: Contents, last: u64, durable: u64) -> Self {
+        Self {
+            contents,
+            queue: Some(Vec::new()),
+            last,
+            durable,
+        }
+    }
+
+    /// One that says nothing yet of what is allocated.
+    pub(crate) fn unknown() -> Self {
+        Self::new(Contents::unknown(), 0, 0)
+    }
+
+    /// One that is never written.
+    pub(crate) fn forgetful() -> Self {
+        Self {
+            queue: None,
+            ..Self::default()
+        }
+    }
+
+    /// What is allocated.
+    pub(crate) const fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    /// An id that no allocation has had.
+    pub(crate) fn new_id(&mut self) -> super::allocation::AllocationId {
+        self.contents.new_id()
+    }
+
+    /// Notes one step. It counts from now on in memory, and on the disk when [`Self::written`] says so.
+    pub(crate) fn note(&mut self, change: &Change) {
+        self.contents.apply(change);
+        self.last += 1;
+        let Some(queue) = &mut self.queue else { return };
+        let (kind, bytes) = change.to_entry();
+        let entry = Entry {
+            seq: self.last,
+            durable_through: self.durable,
+            kind,
+            bytes: &bytes,
+        };
+        entry.write_to(queue);
+    }
+
+    /// The last step that was noted.
+    pub(crate) const fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Whether a step, and all before it, is on the disk.
+    pub(crate) const fn is_durable(&self, step: u64) -> bool {
+        self.durable >= step
+    }
+
+    /// What is to be written now; with `all`, everything that is known in place of the steps alone.
+    pub(crate) fn take(&mut self, all: bool) -> Batch {
+        Batch {
+            last: self.last,
+            steps: self.queue.as_mut().map(std::mem::take).unwrap_or_default(),
+            all: all.then(|| self.contents.clone()),
+        }
+    }
+
+    /// What was taken is on the disk.
+    pub(crate) fn written(&mut self, last: u64) {
+        self.durable = self.durable.max(last);
+    }
+}
+
+/// A snapshot of another format, with nothing in it.
+#[cfg(test)]
+pub(crate) fn snapshot_of_format(format: u32) -> Vec<u8> {
+    let (mut bytes, header) = (Vec::new(), format!("{{\"format\": {format}, \"more\": []}}"));
+    let entry = Entry {
+        seq: 0,
+        durable_through: 0,
+        kind: Kind::HEADER,
+        bytes: header.as_bytes(),
+    };
+    entry.write_to(&mut bytes);
+    bytes
+}

@@ -1,0 +1,177 @@
+//! The file that hosts of version 0.1 keep what was handed out in.
+//!
+//! It is taken into the journal and removed. A host that ends writes it anew, so that one of that version may come next; where it
+//! could not, that one finds none and asks the kubelet, as this one does where there is no journal.
+
+use super::allocation::{Ask, Take};
+use super::change::{Acquire, Change, Units, with};
+use super::consumer::Consumer;
+use super::contents::Contents;
+use super::doubts::Doubts;
+use super::journal::Book;
+use super::record::HandedOut;
+use super::{Key, change::Dirty};
+use crate::state::{Dir, Found, StateFile};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+
+const NAME: &str = "handed-out.json";
+/// The format's version.
+const VERSION: u32 = 1;
+/// The largest file: some 500 bytes for each id.
+const MOST_BYTES: u64 = 256 << 20;
+
+pub(super) struct Older(StateFile);
+
+/// What is in it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kept {
+    pub(super) handed_out: BTreeMap<Key, HandedOut>,
+    pub(super) doubts: Doubts,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    version: u32,
+    handed_out: Resources,
+    /// What others than our plugins gave by the kubelet's records: it keeps hardware from others, and is nobody's reason to keep the file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    others: Resources,
+    #[serde(default, skip_serializing_if = "Doubts::is_none")]
+    doubts: Doubts,
+}
+
+type Resources = BTreeMap<String, BTreeMap<String, HandedOut>>;
+
+impl Kept {
+    /// Notes it beside what is known: an older host may have given and taken since then, and what is over is found out.
+    pub(super) fn note_in(self, book: &mut Book) {
+        let mut doubts = book.contents().doubts().clone();
+        doubts.unite(self.doubts);
+        if doubts != *book.contents().doubts() {
+            book.note(&Change::Dirty(Dirty::Is(doubts)));
+        }
+        for (key, record) in self.handed_out {
+            if book.contents().record(&key).is_some_and(|known| **known == record) {
+                continue;
+            }
+            let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
+            let mut units = Units::new();
+            with(&key, record, &mut units);
+            let allocations = BTreeMap::from([(book.new_id(), ask)]);
+            book.note(&Change::Acquire(Acquire {
+                consumer: Consumer::Pods,
+                allocations,
+                units,
+            }));
+        }
+    }
+
+    /// What another one has besides.
+    pub(super) fn add(&mut self, other: Self) {
+        self.handed_out.extend(other.handed_out);
+        self.doubts.unite(other.doubts);
+    }
+
+    /// What of this a host of that version can be told.
+    pub(super) fn of(contents: &Contents) -> Self {
+        let records = contents.records();
+        Self {
+            handed_out: records.map(|(key, record)| (key.clone(), (**record).clone())).collect(),
+            doubts: contents.doubts().clone(),
+        }
+    }
+}
+
+impl Older {
+    /// The one in the state directory.
+    pub(super) const fn of(dir: Dir) -> Self {
+        Self(StateFile {
+            dir,
+            name: NAME,
+            version: VERSION,
+            most: MOST_BYTES,
+        })
+    }
+
+    /// Removes it, as what is in it is in the journal.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        self.0.dir.remove_durably(NAME)
+    }
+
+    /// What is in it, if it is there, or why that is not known: it cannot be understood and was put aside.
+    ///
+    /// # Errors
+    /// Where it cannot be read, and where a newer host wrote it: then it stays as it is.
+    pub(super) fn read(&self) -> io::Result<Result<Option<Kept>, String>> {
+        Ok(match self.0.read::<Content>()? {
+            Found::Nothing => Ok(None),
+            Found::Content(content) => Ok(Some(content.flat())),
+            Found::Newer(version) => {
+                return Err(io::Error::other(format!(
+                    "{NAME} has version {version}, and this devgate reads {VERSION}: a newer one wrote it; run that one, or, where no pod \
+                     on the node has a device, remove the file"
+                )));
+            }
+            Found::Odd(problem) => {
+                let lost = "nothing is given until the kubelet's records say what pods have";
+                self.0.put_aside(&problem, lost);
+                Err(format!("{NAME} cannot be understood: {problem}"))
+            }
+        })
+    }
+
+    /// The same, and nothing is put aside; why it cannot be said, where that is so.
+    pub(super) fn peek(&self) -> Result<Option<Kept>, String> {
+        match self.0.read::<Content>() {
+            Ok(Found::Nothing) => Ok(None),
+            Ok(Found::Content(content)) => Ok(Some(content.flat())),
+            Ok(Found::Newer(version)) => Err(format!("{NAME} has version {version}, of a newer devgate")),
+            Ok(Found::Odd(problem)) => Err(format!("{NAME} cannot be understood: {problem}")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Replaces the file as a whole.
+    pub(super) fn write(&self, kept: Kept) -> io::Result<()> {
+        self.0.write(&Content::of(kept))
+    }
+
+    /// What would be in it.
+    pub(super) fn text(kept: Kept) -> io::Result<Vec<u8>> {
+        let mut text = serde_json::to_vec_pretty(&Content::of(kept))?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
+impl Content {
+    fn of(kept: Kept) -> Self {
+        let (mut handed_out, mut others) = (Resources::new(), Resources::new());
+        for ((resource, id), unit) in kept.handed_out {
+            let resources = if unit.others { &mut others } else { &mut handed_out };
+            resources.entry(resource).or_default().insert(id, unit.of_others(false));
+        }
+        Self {
+            version: VERSION,
+            handed_out,
+            others,
+            doubts: kept.doubts,
+        }
+    }
+
+    fn flat(self) -> Kept {
+        let of = |resources: Resources, others: bool| {
+            let ids = resources
+                .into_iter()
+                .flat_map(|(resource, ids)| ids.into_iter().map(move |(id, unit)| ((resource.clone(), id), unit)));
+            ids.map(move |(key, unit)| (key, unit.of_others(others)))
+        };
+        Kept {
+            handed_out: of(self.others, true).chain(of(self.handed_out, false)).collect(),
+            doubts: self.doubts,
+        }
+    }
+}
