@@ -235,6 +235,20 @@ impl Host {
         self.dir.path()
     }
 
+    /// What the state directory says was handed out, as `devgate state export` prints it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn recorded(&self) -> anyhow::Result<String> {
+        let mut export = std::process::Command::new(crate::devgate()?);
+        export
+            .args(["state", "export", "--state-dir"])
+            .arg(self.dir().join("state"));
+        let said = export.output()?;
+        anyhow::ensure!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        Ok(String::from_utf8(said.stdout)?)
+    }
+
     /// The process id.
     ///
     /// # Errors

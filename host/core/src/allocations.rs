@@ -5,6 +5,7 @@
 //! answer: if they belong to something else now, the id is unhealthy and says so, and the kubelet starts no container with it.
 
 mod allocation;
+mod by_hand;
 mod change;
 mod consumer;
 mod contents;
@@ -26,6 +27,7 @@ use crate::grants::GrantedNode;
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::state::Dir;
 use allocation::{Ask, Take};
+pub use by_hand::{NotForgotten, accept, forget};
 use change::{Acquire, Amend, Change, Units, with};
 use consumer::Consumer;
 use devgate_policy::PluginPolicy;
@@ -35,7 +37,7 @@ use journal::Book;
 #[cfg(test)]
 pub(crate) use journal::snapshot_of_format;
 pub(crate) use learn::learn;
-pub use look::Recorded;
+pub use look::{Listed, Recorded};
 use past::Past;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet};
@@ -315,7 +317,7 @@ impl Known {
             Some(_) if units.is_empty() => {}
             Some(_) => self.book.note(&Change::Amend(Amend { units })),
             None => {
-                let allocations = BTreeMap::from([(self.book.new_id(), ask)]);
+                let allocations = BTreeMap::from([(self.book.new_id(), ask.from_now())]);
                 self.book.note(&Change::Acquire(Acquire {
                     consumer: Consumer::Pods,
                     allocations,

@@ -49,7 +49,7 @@ mod tenancy;
 mod turns;
 mod watcher;
 
-pub use allocations::{Memory, MemoryError, Recorded};
+pub use allocations::{Listed, Memory, MemoryError, NotForgotten, Recorded, accept, forget};
 pub use grants::{
     FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, SelectorAnswer, Sight,
     Withheld,

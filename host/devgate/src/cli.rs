@@ -3,11 +3,13 @@
 mod cleanup;
 mod look;
 mod registry;
+mod state;
 mod watch;
 
 pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
 pub use registry::{PullArgs, RegistryArgs};
+pub use state::{StateAction, StateArgs};
 pub use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
 use crate::exit;
@@ -86,6 +88,13 @@ pub enum Command {
     /// and what others have put there stays. Refuses while a devgate runs here. May be run as often as you like.
     #[command(after_help = cleanup::HELP)]
     Cleanup(CleanupArgs),
+
+    /// Show what is recorded of what was handed out, and decide about it by hand
+    ///
+    /// Each allocation has a number, and says who has which units of which resource since when. What is recorded outlives restarts and
+    /// reboots; devgate finds out by itself when a pod's is over.
+    #[command(after_help = state::HELP)]
+    State(StateArgs),
 }
 
 const RUN_HELP: &str = "\

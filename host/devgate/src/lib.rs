@@ -22,6 +22,7 @@ mod reload;
 mod run;
 mod said;
 mod service;
+mod state;
 pub mod status;
 pub mod transfer;
 pub mod watching;
@@ -41,5 +42,6 @@ pub fn run(command: &Command) -> anyhow::Result<u8> {
         Command::Status(args) => status::status(args),
         Command::Reload(args) => reload::command(args),
         Command::Cleanup(args) => cleanup::cleanup(args),
+        Command::State(args) => state::state(args),
     }
 }

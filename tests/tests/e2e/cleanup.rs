@@ -1,9 +1,10 @@
 //! `devgate cleanup`: what a host leaves on a node goes, and nothing else.
 
+use anyhow::Context;
 use devgate_kubelet::standin::{CHECKPOINT, Pod};
 use devgate_tests::{Host, Setup};
 use rustix::process::Signal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const NODE: &str = "\
@@ -86,7 +87,7 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     let said = String::from_utf8(dry.stdout)?;
     assert_eq!(
         said.lines().filter(|line| line.starts_with("would remove ")).count(),
-        4,
+        6,
         "{said}"
     );
     assert!(ours(&plugins).len() == 1 && socket.exists());
@@ -101,10 +102,10 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     assert_eq!(whats, [r#""socket" "removed""#, r#""status-socket" "removed""#]);
     assert!(cleaned.status.success() && ours(&plugins).is_empty() && !socket.exists());
     assert!(plugins.join("kubelet.sock").exists());
-    assert!(host.dir().join("state/handed-out.json").exists(), "not asked for");
+    assert!(host.dir().join("state/allocations").exists(), "not asked for");
 
     let state = cleanup(&host, &["--state"])?;
-    assert!(state.status.success() && !host.dir().join("state/handed-out.json").exists());
+    assert!(state.status.success() && !host.dir().join("state/allocations").exists());
     assert!(host.dir().join("state/notes.txt").exists());
     std::fs::remove_file(host.dir().join("state/notes.txt"))?;
     cleanup(&host, &["--state"])?;
@@ -113,6 +114,17 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     assert_eq!(String::from_utf8(again.stdout)?, "nothing of devgate's is here\n");
     assert!(again.status.success());
     Ok(())
+}
+
+/// The newest file of a journal.
+fn newest(journal: &Path, prefix: &str) -> anyhow::Result<PathBuf> {
+    let files = std::fs::read_dir(journal)?.map(|entry| entry.map(|entry| entry.path()));
+    let files: Vec<_> = files.collect::<Result<_, _>>()?;
+    let is_one = |file: &&PathBuf| {
+        file.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+    };
+    files.iter().filter(is_one).max().cloned().context("there is one")
 }
 
 /// What is forgotten while a pod has it is given to the next pod as well.
@@ -154,14 +166,22 @@ async fn what_pods_have_is_not_forgotten_unless_that_is_said() -> anyhow::Result
     std::fs::write(&record, "{")?;
     assert!(refused(&host, &["--state"])?.contains("it cannot be seen which devices pods have"));
     std::fs::write(&record, understood)?;
-    let handed_out = std::fs::read(&kept)?;
-    std::fs::write(&kept, "{")?;
-    let said = refused(&host, &["--state"])?;
-    assert!(
-        said.contains("cannot be understood") && said.contains("start devgate once"),
-        "{said}"
-    );
-    std::fs::write(&kept, handed_out)?;
+    let journal = host.dir().join("state/allocations");
+    for kept in [kept.clone(), newest(&journal, "snapshot.")?] {
+        let handed_out = std::fs::read(&kept)?;
+        std::fs::write(&kept, "{")?;
+        let said = refused(&host, &["--state"])?;
+        assert!(
+            said.contains("cannot be understood") && said.contains("start devgate once"),
+            "{said}"
+        );
+        std::fs::write(&kept, handed_out)?;
+    }
+    // One that was killed has left its journal alone.
+    std::fs::rename(&kept, host.dir().join("aside"))?;
+    let said = cleanup(&host, &["--state"])?;
+    assert!(String::from_utf8(said.stderr)?.contains("device acme0 of example.com/acme is in use"));
+    std::fs::rename(host.dir().join("aside"), &kept)?;
 
     // All else goes as ever, and the state when that is said.
     assert!(cleanup(&host, &[])?.status.success() && kept.exists());

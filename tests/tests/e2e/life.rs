@@ -121,7 +121,7 @@ async fn a_second_host_waits_for_the_state_directory() -> anyhow::Result<()> {
 fn kept(host: &Host) -> anyhow::Result<Vec<String>> {
     let names = std::fs::read_dir(host.dir().join("state"))?.map(|entry| Ok(entry?.file_name().into_string().unwrap()));
     let mut names: Vec<_> = names.collect::<anyhow::Result<_>>()?;
-    names.retain(|name| !name.starts_with("handed-out"));
+    names.retain(|name| !name.starts_with("handed-out") && name != "allocations");
     names.sort();
     Ok(names)
 }
@@ -182,15 +182,29 @@ async fn while_nothing_can_be_recorded_nothing_new_is_given_and_all_say_so() -> 
     let host = started().await?;
     let pod = |name: &str| Pod::new(name, &[("devgate.dev/bench0", 1)]);
     host.kubelet.admit(&pod("first")).await?;
-    let file = host.dir().join("state/handed-out.json");
-    std::fs::remove_file(&file)?;
-    std::fs::create_dir_all(file.join("in the way"))?;
+    // A directory in the place of the file that the host goes on in when the one that it has is gone.
+    let newest = newest_journal(&host)?;
+    let journal = |number: u64| host.dir().join(format!("state/allocations/journal.{number}"));
+    std::fs::remove_file(journal(newest))?;
+    std::fs::create_dir_all(journal(newest + 1).join("in the way"))?;
     assert!(host.kubelet.admit(&pod("second")).await.is_err());
     host.allocatable("devgate.dev/bench0", 1).await?;
-    std::fs::remove_dir_all(&file)?;
+    std::fs::remove_dir_all(journal(newest + 1))?;
     host.allocatable("devgate.dev/bench0", 2).await?;
     host.kubelet.admit(&pod("third")).await?;
     Ok(())
+}
+
+/// The number of the file that the host writes to.
+fn newest_journal(host: &Host) -> anyhow::Result<u64> {
+    let names = std::fs::read_dir(host.dir().join("state/allocations"))?;
+    let names: Vec<_> = names
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<_, _>>()?;
+    let numbers = names
+        .iter()
+        .filter_map(|name| name.to_str()?.strip_prefix("journal.")?.parse().ok());
+    numbers.max().context("there is a journal")
 }
 
 /// The log is one JSON object for each event where nobody watches, and says what was granted to whom.

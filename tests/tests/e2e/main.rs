@@ -45,6 +45,7 @@ mod reload;
 mod service;
 mod simulate;
 mod small_node;
+mod state;
 mod tenancy;
 mod threats;
 mod wat_component;

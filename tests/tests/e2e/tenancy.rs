@@ -144,13 +144,12 @@ async fn c43_what_pods_have_is_known_again_after_the_host_was_killed() -> anyhow
     host.kubelet.remove("stays");
     host.spawn()?;
     expect(&host, 3, &["release"]).await?;
-    let file = host.dir().join("state/handed-out.json");
-    host.wait(|_| std::fs::read_to_string(&file).is_ok_and(|text| !text.contains("probe0\": {")))
+    host.wait(|_| host.recorded().is_ok_and(|text| !text.contains("probe0\": {")))
         .await?;
     host.kubelet.admit(&pod("another")).await?;
     expect(&host, 4, &["prepare", "allocate"]).await?;
     host.end(Signal::KILL).await?;
-    std::fs::remove_file(&file)?;
+    std::fs::remove_dir_all(host.dir().join("state/allocations"))?;
     host.spawn()?;
     host.allocatable(PROBE, 1).await?;
     a_while().await;

@@ -4,6 +4,7 @@ use super::Key;
 use super::consumer::Consumer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Names an allocation. None is ever used twice, also not after a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub(crate) struct Ask {
     pub(crate) mode: Mode,
     #[serde(default, skip_serializing_if = "State::is_active")]
     pub(crate) state: State,
+    /// When it was acquired, in seconds since 1970, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<u64>,
 }
 
 /// A unit, and what of it.
@@ -85,6 +89,16 @@ impl Ask {
             take: take.into_iter().collect(),
             mode: Mode::Hold,
             state: State::Active,
+            since: None,
+        }
+    }
+
+    /// The same, acquired now.
+    pub(crate) fn from_now(self) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            since: now.ok().map(|now| now.as_secs()),
+            ..self
         }
     }
 

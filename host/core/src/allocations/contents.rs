@@ -205,6 +205,11 @@ impl Contents {
         &self.doubts
     }
 
+    /// One allocation.
+    pub(super) fn allocation(&self, id: AllocationId) -> Option<&Arc<Allocation>> {
+        self.allocations.get(&id)
+    }
+
     /// All of them, oldest first.
     pub(super) fn allocations(&self) -> impl Iterator<Item = (AllocationId, &Arc<Allocation>)> {
         self.allocations.iter().map(|(id, allocation)| (*id, allocation))

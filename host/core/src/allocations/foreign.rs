@@ -38,12 +38,8 @@ impl Foreign {
         for (id, ask) in what.get("allocations")?.as_object()? {
             let take = ask.get("take")?.as_array()?.iter();
             let take = take.map(|take| Some(Take::whole(take.get("unit")?.as_str()?)));
-            let ask = Ask {
-                resource: ask.get("resource")?.as_str()?.to_owned(),
-                take: take.collect::<Option<_>>()?,
-                mode: Default::default(),
-                state: Default::default(),
-            };
+            let take = take.collect::<Option<Vec<_>>>()?;
+            let ask = Ask::of(ask.get("resource")?.as_str()?, take);
             allocations.insert(AllocationId(id.parse().ok()?), ask);
         }
         // Of what cannot be read of a unit nothing is known but that somebody has it.

@@ -19,7 +19,6 @@ pub(super) mod simulated;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use disk::Disk;
 pub(crate) use entry::Kind;
 pub(crate) use replay::{Known, Opened, look, open};
 pub(crate) use writer::{Batch, Next, Writer};

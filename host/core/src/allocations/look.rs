@@ -1,10 +1,12 @@
 //! What a state directory says, for whoever is no host.
 
-use super::journal::{self, Known};
+use super::allocation::{Allocation, AllocationId};
+use super::contents::Contents;
+use super::journal::{self, Book, Known};
 use super::older::{Kept, Older};
 use super::store::NAME;
 use crate::state::Dir;
-use devgate_types::escape;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -16,7 +18,22 @@ pub struct Recorded {
     pub incomplete: Option<String>,
     /// Whether nothing is kept there.
     pub is_absent: bool,
-    kept: Kept,
+    contents: Contents,
+}
+
+/// An allocation that is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// Names it; no other one ever has that.
+    pub id: u64,
+    /// Who has it. For people.
+    pub consumer: String,
+    /// The resource, as it is offered.
+    pub resource: String,
+    /// The units of it.
+    pub units: BTreeSet<String>,
+    /// When it was acquired, in seconds since 1970, if that is known.
+    pub since: Option<u64>,
 }
 
 impl Recorded {
@@ -25,52 +42,56 @@ impl Recorded {
     /// # Errors
     /// Where it cannot be read.
     pub fn read(dir: &Path) -> io::Result<Self> {
+        let nothing = (Contents::default(), Known::Nothing);
         let Some(dir) = Dir::look(dir)? else {
-            return Ok(Self {
-                incomplete: None,
-                is_absent: true,
-                kept: Kept::default(),
-            });
+            return Ok(Self::of(nothing, Ok(None)));
         };
-        let mut is_absent = false;
-        let (mut kept, mut incomplete) = match dir.inner(NAME, false)? {
-            None => {
-                is_absent = true;
-                (Kept::default(), None)
-            }
-            Some(journal) => match journal::look(&journal)? {
-                (_, Known::Newer(format)) => (
-                    Kept::default(),
-                    Some(format!("{NAME} has format {format}, of a newer devgate")),
-                ),
-                (contents, Known::Incomplete(why)) => (Kept::of(&contents), Some(format!("{NAME}: {why}"))),
-                (_, Known::Nothing) => {
-                    is_absent = true;
-                    (Kept::default(), None)
-                }
-                (contents, Known::All) => (Kept::of(&contents), None),
-            },
+        let journal = dir.inner(NAME, false)?;
+        let read = journal.map_or(Ok(nothing), |journal| journal::look(&journal))?;
+        Ok(Self::of(read, Older::of(dir).peek()))
+    }
+
+    fn of((contents, known): (Contents, Known), older: Result<Option<Kept>, String>) -> Self {
+        let is_absent = known == Known::Nothing && matches!(older, Ok(None));
+        let contents = if known == Known::Nothing {
+            Contents::default()
+        } else {
+            contents
         };
-        match Older::of(dir).peek() {
+        let mut book = Book::new(contents, 0, 0);
+        let mut incomplete = match known {
+            Known::Newer(format) => Some(format!("{NAME} has format {format}, of a newer devgate")),
+            Known::Incomplete(why) => Some(format!("{NAME}: {why}")),
+            Known::All | Known::Nothing => None,
+        };
+        match older {
+            Ok(Some(older)) => older.note_in(&mut book),
             Ok(None) => {}
-            Ok(Some(older)) => {
-                is_absent = false;
-                kept.add(older);
-            }
             Err(why) => incomplete = incomplete.or(Some(why)),
         }
-        Ok(Self {
+        Self {
             incomplete,
             is_absent,
-            kept,
-        })
+            contents: book.contents().clone(),
+        }
+    }
+
+    /// The allocations, oldest first; but for what others than devgate's plugins gave.
+    pub fn allocations(&self) -> impl Iterator<Item = Listed> + '_ {
+        let ours = |allocation: &&Allocation| {
+            let is_ours = |key| self.contents.record(&key).is_none_or(|record| !record.others);
+            allocation.ask.keys().all(is_ours)
+        };
+        let allocations = self.contents.allocations().map(|(id, allocation)| (id, &**allocation));
+        allocations
+            .filter(move |(_, allocation)| ours(allocation))
+            .map(|(id, allocation)| Listed::of(id, allocation))
     }
 
     /// The resources of which something was handed out, but for what others than devgate's plugins gave.
     #[must_use]
-    pub fn resources(&self) -> BTreeSet<&str> {
-        let given = self.kept.handed_out.iter().filter(|(_, unit)| !unit.others);
-        given.map(|((resource, _), _)| resource.as_str()).collect()
+    pub fn resources(&self) -> BTreeSet<String> {
+        self.allocations().map(|listed| listed.resource).collect()
     }
 
     /// All of it as JSON, as hosts of version 0.1 keep it.
@@ -78,7 +99,19 @@ impl Recorded {
     /// # Errors
     /// Where it is more than such a file may have.
     pub fn to_json(&self) -> io::Result<String> {
-        let text = Older::text(self.kept.clone())?;
-        String::from_utf8(text).map_err(|error| io::Error::other(escape(&error.to_string(), 80)))
+        let text = Older::text(Kept::of(&self.contents))?;
+        String::from_utf8(text).map_err(io::Error::other)
+    }
+}
+
+impl Listed {
+    pub(super) fn of(id: AllocationId, Allocation { consumer, ask }: &Allocation) -> Self {
+        Self {
+            id: id.0,
+            consumer: consumer.to_string(),
+            resource: ask.resource.clone(),
+            units: ask.take.iter().map(|take| take.unit.clone()).collect(),
+            since: ask.since,
+        }
     }
 }

@@ -69,12 +69,6 @@ impl Kept {
         }
     }
 
-    /// What another one has besides.
-    pub(super) fn add(&mut self, other: Self) {
-        self.handed_out.extend(other.handed_out);
-        self.doubts.unite(other.doubts);
-    }
-
     /// What of this a host of that version can be told.
     pub(super) fn of(contents: &Contents) -> Self {
         let records = contents.records();

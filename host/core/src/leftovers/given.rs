@@ -43,7 +43,7 @@ impl StateDir {
             // What was put aside is what a host did not understand: it may be of pods that still run. One that has learned what
             // pods have writes anew, and what was put aside says no more then.
             Ok(recorded) if recorded.is_absent && self.has_aside() => Given::Any,
-            Ok(recorded) => Given::Resources(recorded.resources().into_iter().map(str::to_owned).collect()),
+            Ok(recorded) => Given::Resources(recorded.resources()),
             Err(_) => Given::Any,
         }
     }

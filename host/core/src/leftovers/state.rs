@@ -59,7 +59,7 @@ impl StateDir {
             return Err("others than its owner can write there; take that from them first (chmod go-w)".to_owned());
         }
         let names = names(dir).map_err(|error| error.to_string())?;
-        let has_record = RECORDS.iter().any(|record| is_file(&dir.join(record)));
+        let has_record = RECORDS.iter().any(|record| is_file(&dir.join(record))) || has_journal(dir);
         let is_named = dir.file_name().is_some_and(|name| name == NAME);
         if has_record || is_named || names.iter().all(|name| is_known(&name.to_string_lossy())) {
             return Ok(Some(Self(dir.to_owned())));
@@ -67,7 +67,7 @@ impl StateDir {
         let other = names.iter().find(|name| !is_known(&name.to_string_lossy()));
         let other = other.map_or_else(String::new, |name| devgate_types::escape(&name.to_string_lossy(), 80));
         Err(format!(
-            "it does not look like devgate's: it has no {}, and {other} is not devgate's",
+            "it does not look like devgate's: it has no {JOURNAL}, no {}, and {other} is not devgate's",
             RECORDS.join(", no ")
         ))
     }
@@ -172,6 +172,13 @@ fn is_record(name: &str) -> bool {
     }
     let mut records = RECORDS.iter().filter_map(|record| name.strip_prefix(record));
     records.any(|rest| FORMS.contains(&rest))
+}
+
+/// Whether there is a journal in the state directory.
+fn has_journal(dir: &Path) -> bool {
+    let journal = dir.join(JOURNAL);
+    let is_dir = fs::symlink_metadata(&journal).is_ok_and(|look| look.is_dir());
+    is_dir && names(&journal).is_ok_and(|names| names.iter().any(|name| is_of_journal(&name.to_string_lossy())))
 }
 
 /// Whether a host gives a file of the journal this name.

@@ -140,6 +140,7 @@ fn step(book: &mut Book, random: &mut fastrand::Rng) -> Change {
                 take,
                 mode: Mode::Hold,
                 state: State::Recorded,
+                since: None,
             };
             let mut units = BTreeMap::new();
             for key in ask.keys().filter(|key| book.contents().record(key).is_none()) {
@@ -213,6 +214,7 @@ fn three() -> Host {
             take: BTreeSet::from([Take::whole(&n.to_string())]),
             mode: Mode::Hold,
             state: State::Active,
+            since: None,
         };
         let allocations = BTreeMap::from([(host.book.new_id(), ask)]);
         host.note(&Change::Acquire(Acquire {

@@ -1,0 +1,205 @@
+//! `devgate state`: what is recorded of what was handed out, and what an admin decides about it.
+
+use crate::cli::{Output, StateAction, StateArgs};
+use crate::{exit, output};
+use anyhow::Result;
+use devgate_core::{Hold, Listed, NotAlone, NotForgotten, Recorded};
+use devgate_kubelet::{PodResourcesConfig, pod_resources};
+use devgate_types::escape;
+use serde::Serialize;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// The most characters of a name that is shown.
+const SHOWN: usize = 253;
+
+/// What is listed; its names are those of the JSON form.
+#[derive(Serialize)]
+struct List {
+    /// Why it is not all, if so.
+    incomplete: Option<String>,
+    allocations: Vec<Listed>,
+}
+
+/// Runs the command.
+pub(crate) fn state(args: &StateArgs) -> Result<u8> {
+    match &args.action {
+        StateAction::List { output } => list(&args.state_dir, *output),
+        StateAction::Export => {
+            let recorded = read(&args.state_dir)?;
+            output::print(&recorded.to_json()?)?;
+            Ok(exit::OK)
+        }
+        StateAction::Accept => accept(&args.state_dir),
+        StateAction::Forget {
+            id,
+            even_if_in_use,
+            pod_resources_dir,
+            kubelet_dir,
+        } => {
+            let _alone = alone(&args.state_dir)?;
+            if !even_if_in_use {
+                let config = PodResourcesConfig::new(pod_resources_dir.clone(), kubelet_dir.clone());
+                refuse(&args.state_dir, *id, &config)?;
+            }
+            forget(&args.state_dir, *id)
+        }
+    }
+}
+
+fn list(dir: &Path, form: Output) -> Result<u8> {
+    let recorded = read(dir)?;
+    let list = List {
+        allocations: recorded.allocations().collect(),
+        incomplete: recorded.incomplete,
+    };
+    match form {
+        Output::Json => output::print_json(&list)?,
+        Output::Text => output::print(&text(&list))?,
+    }
+    Ok(match list.incomplete {
+        Some(_) => exit::FOUND,
+        None => exit::OK,
+    })
+}
+
+fn text(list: &List) -> String {
+    let row = |listed: &Listed| {
+        let since = listed
+            .since
+            .and_then(|s| UNIX_EPOCH.checked_add(Duration::from_secs(s)));
+        let since = since.map_or_else(
+            || "-".to_owned(),
+            |at| humantime::format_rfc3339_seconds(at).to_string(),
+        );
+        let units: Vec<_> = listed
+            .units
+            .iter()
+            .map(|unit| escape(unit, SHOWN).to_string())
+            .collect();
+        [
+            listed.id.to_string(),
+            since,
+            escape(&listed.consumer, SHOWN).to_string(),
+            escape(&listed.resource, SHOWN).to_string(),
+            units.join(" "),
+        ]
+    };
+    let mut text = String::new();
+    if let Some(why) = &list.incomplete {
+        text += &format!("not all is known: {}\n", escape(why, 512));
+    }
+    if list.allocations.is_empty() {
+        return text + "nothing is recorded as handed out\n";
+    }
+    let head = ["ID", "SINCE", "CONSUMER", "RESOURCE", "UNITS"].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once(head).chain(list.allocations.iter().map(row)).collect();
+    text + &output::columns(0, &rows)
+}
+
+/// Fails where a pod has it, or that cannot be seen.
+fn refuse(dir: &Path, id: u64, config: &PodResourcesConfig) -> Result<()> {
+    let refused = |why: String| exit::with_code(exit::FOUND, format!("allocation {id}: {why}; nothing was forgotten"));
+    let Some(listed) = read(dir)?.allocations().find(|listed| listed.id == id) else {
+        return Err(refused(
+            "there is none; `devgate state list` shows those that there are".to_owned(),
+        ));
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let shown = runtime.block_on(pod_resources::in_use(config)).map_err(|why| {
+        refused(format!(
+            "it cannot be seen whether a pod has it: {why}; try again, or, if none does, say --even-if-in-use"
+        ))
+    })?;
+    // One of several replicas has its number behind the unit's id.
+    let is_unit = |id: &str| {
+        listed.units.iter().any(|unit| {
+            id == unit
+                || id
+                    .strip_prefix(unit.as_str())
+                    .is_some_and(|rest| rest.starts_with("::"))
+        })
+    };
+    let used = shown
+        .iter()
+        .find(|((resource, id), _)| resource.as_ref() == listed.resource && is_unit(id));
+    match used {
+        None => Ok(()),
+        Some(((_, unit), holders)) => {
+            let by = holders.first().map_or_else(String::new, |holder| {
+                format!(
+                    " by pod {}/{}",
+                    escape(&holder.namespace, SHOWN),
+                    escape(&holder.pod, SHOWN)
+                )
+            });
+            let unit = escape(unit, SHOWN);
+            Err(refused(format!(
+                "device {unit} is in use{by}; end that pod first, or say --even-if-in-use"
+            )))
+        }
+    }
+}
+
+fn forget(dir: &Path, id: u64) -> Result<u8> {
+    let listed = devgate_core::forget(dir, id).map_err(|why| match why {
+        NotForgotten::Failed(_) => exit::with_code(
+            exit::NODE,
+            format!("state directory {}: {why} (--state-dir)", dir.display()),
+        ),
+        _ => exit::with_code(exit::FOUND, format!("{why}; nothing was forgotten")),
+    })?;
+    let units: Vec<_> = listed
+        .units
+        .iter()
+        .map(|unit| escape(unit, SHOWN).to_string())
+        .collect();
+    output::print(&format!(
+        "forgotten: allocation {id} of {}: {} of {}\n",
+        escape(&listed.consumer, SHOWN),
+        units.join(" "),
+        escape(&listed.resource, SHOWN)
+    ))?;
+    Ok(exit::OK)
+}
+
+fn accept(dir: &Path) -> Result<u8> {
+    let _alone = alone(dir)?;
+    let accepted = devgate_core::accept(dir).map_err(|why| {
+        exit::with_code(
+            exit::NODE,
+            format!("state directory {}: {why} (--state-dir)", dir.display()),
+        )
+    })?;
+    output::print(&match accepted {
+        Some(why) => format!(
+            "accepted: what is recorded is all that was handed out; before: {}\n",
+            escape(&why, 512)
+        ),
+        None => "nothing to accept: it is known what was handed out\n".to_owned(),
+    })?;
+    Ok(exit::OK)
+}
+
+fn read(dir: &Path) -> Result<Recorded> {
+    Recorded::read(dir).map_err(|why| {
+        exit::with_code(
+            exit::NODE,
+            format!(
+                "state directory {}: {why}; be root, or name another one with --state-dir",
+                dir.display()
+            ),
+        )
+    })
+}
+
+/// Keeps hosts out until it is dropped.
+fn alone(dir: &Path) -> Result<Option<Hold>> {
+    Hold::of_cleanup(dir, false).map_err(|why| {
+        let code = match why {
+            NotAlone::Used => exit::FOUND,
+            NotAlone::NoFile(_) | NotAlone::Unknown(_) => exit::NODE,
+        };
+        exit::with_code(code, format!("state directory {}: {why} (--state-dir)", dir.display()))
+    })
+}
