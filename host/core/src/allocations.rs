@@ -317,7 +317,7 @@ impl Known {
             Some(_) if units.is_empty() => {}
             Some(_) => self.book.note(&Change::Amend(Amend { units })),
             None => {
-                let allocations = BTreeMap::from([(self.book.new_id(), ask.from_now())]);
+                let allocations = BTreeMap::from([(self.book.new_id(), ask.acquired_now())]);
                 self.book.note(&Change::Acquire(Acquire {
                     consumer: Consumer::Pods,
                     allocations,

@@ -94,7 +94,7 @@ impl Ask {
     }
 
     /// The same, acquired now.
-    pub(crate) fn from_now(self) -> Self {
+    pub(crate) fn acquired_now(self) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             since: now.ok().map(|now| now.as_secs()),

@@ -15,8 +15,6 @@ mod replay;
 mod writer;
 
 #[cfg(test)]
-pub(super) mod simulated;
-#[cfg(test)]
 mod tests;
 
 pub(crate) use entry::Kind;

@@ -1,13 +1,16 @@
 //! Steps at random on a disk that is worse than any, against what must be known afterwards.
 
+mod simulated;
+
 use super::super::allocation::{AllocationId, Ask, Mode, Slot, State, Take};
 use super::super::change::{Acquire, Change, Commit, Dirty, Release};
 use super::super::consumer::Consumer;
 use super::super::record::HandedOut;
-use super::simulated::Simulated;
+use super::disk::Disk;
 use super::writer::{Snapshot, segment_name};
 use super::*;
 use rustix::io::Errno;
+use simulated::Simulated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! A disk that is worse than any: what was not synced is there after a crash or not, in parts and in any order.
 
-use super::disk::{Disk, DiskFile};
+use super::super::disk::{Disk, DiskFile};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,7 +10,7 @@ const SECTOR: usize = 512;
 
 /// A disk. Clones share it.
 #[derive(Clone, Default)]
-pub(in super::super) struct Simulated(Arc<Mutex<State>>);
+pub(super) struct Simulated(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -47,14 +47,14 @@ enum Renamed {
 struct Handle(Simulated, usize);
 
 impl Simulated {
-    pub(in super::super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         let disk = Self::default();
         disk.state().random = fastrand::Rng::with_seed(seed);
         disk
     }
 
     /// The same disk, with other luck.
-    pub(in super::super) fn seeded(&self, seed: u64) -> Self {
+    pub(super) fn seeded(&self, seed: u64) -> Self {
         self.state().random = fastrand::Rng::with_seed(seed);
         self.clone()
     }
@@ -64,27 +64,27 @@ impl Simulated {
     }
 
     /// How many operations there were.
-    pub(in super::super) fn steps(&self) -> u64 {
+    pub(super) fn steps(&self) -> u64 {
         self.state().steps
     }
 
     /// How many of them were syncs.
-    pub(in super::super) fn syncs(&self) -> u64 {
+    pub(super) fn syncs(&self) -> u64 {
         self.state().syncs
     }
 
     /// The operation that is to come after so many fails with this; where it lasts, all after it as well.
-    pub(in super::super) fn fail(&self, after: u64, error: rustix::io::Errno, lasts: bool) {
+    pub(super) fn fail(&self, after: u64, error: rustix::io::Errno, lasts: bool) {
         let mut state = self.state();
         state.fault = Some((state.steps + after, error.raw_os_error(), lasts));
     }
 
-    pub(in super::super) fn heal(&self) {
+    pub(super) fn heal(&self) {
         self.state().fault = None;
     }
 
     /// The disk as it is after a crash: of what was not synced anything may be there.
-    pub(in super::super) fn crash(&self) -> Self {
+    pub(super) fn crash(&self) -> Self {
         let mut state = self.state();
         let mut random = state.random.fork();
         let mut files = state.files.clone();
@@ -126,7 +126,7 @@ impl Simulated {
     }
 
     /// Turns one bit of a file over.
-    pub(in super::super) fn rot(&self, name: &str, bit: usize) {
+    pub(super) fn rot(&self, name: &str, bit: usize) {
         let mut state = self.state();
         let file = state.names[name];
         let file = &mut state.files[file];
