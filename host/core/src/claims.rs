@@ -2,10 +2,12 @@
 //!
 //! The outcome depends on the policy's order and on what pods hold, never on who was first to say something.
 
+mod news;
 mod parts;
 mod taken;
 mod writes;
 
+pub(crate) use news::News;
 pub(crate) use parts::{MOST_PART_NODES, Part, Role};
 pub(crate) use taken::{Owner, Taken};
 #[cfg(test)]
@@ -15,6 +17,7 @@ pub(crate) use writes::{HeldByOther, Intent, NotWritten};
 use crate::grants::Grants;
 use devgate_node::DevicePath;
 use devgate_types::{NodeNumber, UnitId};
+use news::Told;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -100,7 +103,7 @@ pub(crate) struct Ledger {
     plugins: Arc<Mutex<Vec<Entry>>>,
     /// Writes to hardware that are under way.
     writes: Writes,
-    changed: watch::Sender<u64>,
+    told: watch::Sender<Told>,
     /// When the order was made.
     arranged: Arc<Mutex<Instant>>,
 }
@@ -127,6 +130,8 @@ struct Entry {
     by_id: HashMap<UnitId, usize>,
     /// What was handed out, as it was then.
     held: BTreeMap<UnitId, Claim>,
+    /// Of those, what was handed out after all claims were last gone through: nobody was displaced by it yet.
+    fresh: HashSet<UnitId>,
     /// The ids that cannot be given because of another unit.
     lost: HashMap<UnitId, Lost>,
 }
@@ -146,14 +151,14 @@ impl Ledger {
         Self {
             plugins: Arc::new(Mutex::new(plugins)),
             writes: Writes::default(),
-            changed: watch::Sender::new(0),
+            told: watch::Sender::default(),
             arranged: Arc::new(Mutex::new(Instant::now())),
         }
     }
 
-    /// To be told when an outcome may have changed.
-    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.changed.subscribe()
+    /// For a plugin to be told when an outcome of it may have changed.
+    pub(crate) fn subscribe(&self, place: Place) -> News {
+        News::of(place, &self.told)
     }
 
     /// Puts the plugins into another order, new ones among them. One that is left out claims nothing any more; what it holds
@@ -182,7 +187,7 @@ impl Ledger {
         }
         settle(&mut plugins);
         drop(plugins);
-        self.changed.send_modify(|n| *n += 1);
+        self.told.send_modify(Told::everyone);
     }
 
     /// Replaces what a plugin claims. What it holds stays as it was handed out.
@@ -203,7 +208,7 @@ impl Ledger {
         share_more(&mut plugins, place);
         settle(&mut plugins);
         drop(plugins);
-        self.changed.send_modify(|n| *n += 1);
+        self.told.send_modify(Told::everyone);
     }
 
     /// How long this order has been in force: nobody waits for ever for those before him.
@@ -279,6 +284,7 @@ impl Ledger {
         for unit in units {
             if !entry.held.contains_key(&unit.id) {
                 new.push(unit.id.clone());
+                entry.fresh.insert(unit.id.clone());
                 entry.held.insert(unit.id.clone(), unit);
             }
         }
@@ -301,32 +307,55 @@ impl Ledger {
 
     /// Nobody has these any more, whenever they were handed out.
     pub(crate) fn free(&self, place: Place, ids: &[UnitId]) {
-        if let Some(entry) = self.lock().get_mut(place.0) {
-            for id in ids {
-                let claim = entry.by_id.get(id).and_then(|n| entry.claims.get_mut(*n));
-                if let Some(claim) = claim {
-                    claim.remembered = false;
-                }
+        let mut plugins = self.lock();
+        let Some(entry) = plugins.get_mut(place.0) else { return };
+        let mut counted = false;
+        for id in ids {
+            let claim = entry.by_id.get(id).and_then(|n| entry.claims.get_mut(*n));
+            if let Some(claim) = claim {
+                counted |= std::mem::take(&mut claim.remembered);
             }
         }
-        self.let_go(place, ids);
+        // In any case its plugin may give them again, whatever else kept it from that.
+        let displaced = if entry.lets_go(ids) | counted {
+            settle(&mut plugins)
+        } else {
+            Vec::new()
+        };
+        drop(plugins);
+        self.tell(place, displaced);
     }
 
     /// Takes back what [`Ledger::hold`] returned.
     pub(crate) fn let_go(&self, place: Place, ids: &[UnitId]) {
         let mut plugins = self.lock();
-        let Some(entry) = plugins.get_mut(place.0) else { return };
-        for id in ids {
-            entry.held.remove(id);
+        if plugins.get_mut(place.0).is_some_and(|entry| entry.lets_go(ids)) {
+            let displaced = settle(&mut plugins);
+            drop(plugins);
+            self.tell(place, displaced);
         }
-        settle(&mut plugins);
-        drop(plugins);
-        self.changed.send_modify(|n| *n += 1);
+    }
+
+    /// Tells a plugin and those who were displaced by what it had.
+    fn tell(&self, place: Place, displaced: Vec<Place>) {
+        let others = displaced.into_iter().filter(|other| *other != place);
+        self.told.send_modify(|told| told.each(others.chain([place])));
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
         // Every change is made whole before the lock is let go, so a panic elsewhere leaves nothing half-done.
         self.plugins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    /// Takes these off what was handed out; whether that may make a difference to anybody.
+    fn lets_go(&mut self, ids: &[UnitId]) -> bool {
+        let mut counted = false;
+        for id in ids {
+            counted |= self.held.remove(id).is_some() & !self.fresh.remove(id);
+        }
+        counted
     }
 }
 
@@ -352,8 +381,8 @@ fn share_more(plugins: &mut [Entry], place: Place) {
 }
 
 /// Goes through all claims, those that are handed out first, then those that once were, then in policy order, and gives
-/// each what is left.
-fn settle(plugins: &mut [Entry]) {
+/// each what is left. Returns the places of those for whom the outcome is another now.
+fn settle(plugins: &mut [Entry]) -> Vec<Place> {
     let mut lost: Vec<HashMap<UnitId, Lost>> = vec![HashMap::new(); plugins.len()];
     let mut taken = Taken::default();
     for entry in plugins.iter() {
@@ -389,9 +418,15 @@ fn settle(plugins: &mut [Entry]) {
             }
         }
     }
-    for (entry, lost) in plugins.iter_mut().zip(lost) {
-        entry.lost = lost;
+    let mut other = Vec::new();
+    for (n, (entry, lost)) in plugins.iter_mut().zip(lost).enumerate() {
+        if entry.lost != lost {
+            entry.lost = lost;
+            other.push(Place(n));
+        }
+        entry.fresh.clear();
     }
+    other
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl Plugin {
 
     /// Looks and offers, until something else is in force.
     async fn serve(&mut self, component: &Arc<dyn Component>) -> Turn {
-        let mut ledger = self.core.ledger.subscribe();
+        let mut ledger = self.core.ledger.subscribe(self.core.place);
         let mut next_enumerate = Instant::now();
         let mut pace = Pace::new();
         loop {

@@ -4,6 +4,8 @@ use crate::testing;
 use devgate_types::NodeKind;
 use proptest::prelude::*;
 use std::collections::HashSet;
+use std::pin::pin;
+use std::task::{Context, Waker};
 
 fn number(minor: u32) -> NodeNumber {
     NodeNumber {
@@ -34,6 +36,12 @@ fn claim(id: &str, minors: &[u32], shares: bool) -> Claim {
 
 fn ledger() -> Ledger {
     Ledger::new(["first".to_owned(), "second".to_owned()])
+}
+
+/// Whether there is news.
+fn is_told(news: &mut News) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    pin!(news.changed()).poll(&mut context).is_ready()
 }
 
 fn lost(ledger: &Ledger, place: usize) -> Vec<String> {
@@ -338,6 +346,51 @@ fn an_allocation_that_failed_gives_the_hardware_back() {
         lost(&ledger, 1),
         ["b: node c 10:1 is already given to a of plugin first"]
     );
+}
+
+#[test]
+fn an_allocation_that_failed_wakes_only_whom_it_displaced() {
+    let ledger = Ledger::new(["first".into(), "second".into(), "third".into()]);
+    let unit = |id: &str, minor| vec![claim(id, &[minor], false)];
+    ledger.report(Place(1), unit("b", 1));
+    ledger.report(Place(2), unit("c", 3));
+    let mut news = [0, 1, 2].map(|place| ledger.subscribe(Place(place)));
+    let mut woken = || news.each_mut().map(is_told);
+    for _ in 0..2 {
+        let held = ledger.hold(Place(1), unit("b", 1)).unwrap();
+        ledger.let_go(Place(1), &held);
+        assert_eq!(woken(), [false; 3], "nobody was displaced");
+    }
+    let held = ledger.hold(Place(1), unit("b", 1)).unwrap();
+    ledger.report(Place(0), unit("a", 1));
+    assert_eq!((woken(), woken()), ([true; 3], [false; 3]));
+    ledger.let_go(Place(1), &held);
+    assert_eq!(woken(), [true, true, false]);
+    // Let go and held again in between: what was settled once stays settled.
+    let held = ledger.hold(Place(0), unit("a", 1)).unwrap();
+    ledger.let_go(Place(0), &held);
+    assert_eq!(woken(), [false; 3]);
+    assert_eq!(
+        lost(&ledger, 1),
+        ["b: node c 10:1 is already given to a of plugin first"]
+    );
+}
+
+#[test]
+fn what_was_handed_out_before_the_host_started_and_is_freed_wakes_whom_it_displaced() {
+    let ledger = ledger();
+    let (a, mut b) = (claim("a", &[1], false), claim("b", &[1], false));
+    b.remembered = true;
+    ledger.report(Place(0), vec![a]);
+    ledger.report(Place(1), vec![b.clone()]);
+    // Handed out again since: that is not what displaced the other.
+    ledger.hold(Place(1), vec![b]).unwrap();
+    let mut news = [0, 1].map(|place| ledger.subscribe(Place(place)));
+    let mut woken = || news.each_mut().map(is_told);
+    ledger.free(Place(1), &[id("b")]);
+    assert_eq!((woken(), lost(&ledger, 0)), ([true; 2], vec![]));
+    ledger.free(Place(1), &[id("b")]);
+    assert_eq!(woken(), [false, true], "nobody had it");
 }
 
 #[test]

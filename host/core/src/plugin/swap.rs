@@ -225,7 +225,7 @@ impl Plugin {
     /// Offers nothing any more, keeps what pods hold from others, and ends when nothing is held.
     pub(super) async fn leave(mut self) {
         let name = self.core.name().to_owned();
-        let mut ledger = self.core.ledger.subscribe();
+        let mut ledger = self.core.ledger.subscribe(self.core.place);
         self.shared.watcher.forget(self.core.place);
         self.shared.watch.forget(&self.core);
         self.shared.labels.forgets(&self.policy().name);
