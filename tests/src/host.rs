@@ -1,7 +1,7 @@
 //! The real `devgate run` as a process, against a kubelet stand-in.
 
 use anyhow::{Context, bail};
-use devgate_kubelet::standin::{StandIn, StandInConfig};
+use devgate_fake_kubelet::{StandIn, StandInConfig};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};

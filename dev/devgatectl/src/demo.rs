@@ -8,7 +8,7 @@ use crate::cli::DemoArgs;
 use crate::stage::{Setup, Stage};
 use anyhow::{Context, bail};
 use devgate::exit;
-use devgate_kubelet::standin::{KubeletVersion, Pod};
+use devgate_fake_kubelet::{KubeletVersion, Pod};
 use devgate_node::Node;
 use devgate_policy::PolicyFile;
 use machine::Offered;

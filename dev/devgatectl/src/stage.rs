@@ -2,7 +2,7 @@
 //! its own.
 
 use anyhow::{Context, bail};
-use devgate_kubelet::standin::{KubeletVersion, StandIn, StandInConfig};
+use devgate_fake_kubelet::{KubeletVersion, StandIn, StandInConfig};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -7,7 +7,7 @@ use crate::cli::{CleanupArgs, Output};
 use crate::{exit, output};
 use devgate_core::leftovers::{Broom, Fate, Leftover, StateDir};
 use devgate_core::{Hold, NotAlone};
-use devgate_kubelet::front_end;
+use devgate_device_plugin::front_end;
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;

@@ -10,7 +10,7 @@ use crate::{exit, logging, policy, recorded, service};
 use anyhow::Context;
 use devgate_core::status::When;
 use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Surroundings};
-use devgate_kubelet::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
+use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
@@ -193,7 +193,7 @@ async fn serve(
     }
     // A task of its own: a reload takes as long as components take to compile.
     let mut serving = JoinSet::new();
-    serving.spawn(devgate_kubelet::serve(config, plugins.offers(), stop.clone()));
+    serving.spawn(devgate_device_plugin::serve(config, plugins.offers(), stop.clone()));
     let result = loop {
         tokio::select! {
             Some(served) = serving.join_next() => break served_until(served),

@@ -4,7 +4,7 @@ use crate::cli::{Output, StateAction, StateArgs};
 use crate::{exit, output};
 use anyhow::Result;
 use devgate_core::{Hold, Listed, NotAlone, NotForgotten, Recorded};
-use devgate_kubelet::{PodResourcesConfig, pod_resources};
+use devgate_device_plugin::{PodResourcesConfig, pod_resources};
 use devgate_types::escape;
 use serde::Serialize;
 use std::path::Path;

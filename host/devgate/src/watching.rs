@@ -14,7 +14,7 @@ pub(crate) use well::{Unwell, summary};
 use crate::reload::{InForce, Reloads};
 use devgate_core::status::{PluginStatus, Watch, When};
 use devgate_core::{HoldersFeed, Memory};
-use devgate_kubelet::{FrontEndWatch, RegistrationStatus};
+use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
 use devgate_oci::{Counts, Store};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

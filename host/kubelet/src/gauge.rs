@@ -4,20 +4,20 @@ use tokio::sync::watch;
 
 /// A count at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Count {
+pub struct Count {
     /// All that there have ever been.
-    pub(crate) opened: u64,
+    pub opened: u64,
     /// Those that are still there.
-    pub(crate) live: u64,
+    pub live: u64,
 }
 
 /// Counts things by the guards that they hold. Clones count together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Gauge(watch::Sender<Count>);
+pub struct Gauge(watch::Sender<Count>);
 
 impl Gauge {
     /// One more, for as long as the guard lives.
-    pub(crate) fn count(&self) -> Counted {
+    pub fn count(&self) -> Counted {
         self.0.send_modify(|count| {
             count.opened += 1;
             count.live += 1;
@@ -26,14 +26,14 @@ impl Gauge {
     }
 
     /// The count, and word of its changes.
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Count> {
+    pub fn subscribe(&self) -> watch::Receiver<Count> {
         self.0.subscribe()
     }
 }
 
 /// Something that is counted until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Counted(watch::Sender<Count>);
+pub struct Counted(watch::Sender<Count>);
 
 impl Drop for Counted {
     fn drop(&mut self) {

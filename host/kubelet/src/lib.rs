@@ -1,22 +1,11 @@
-//! devgate's front end for the kubelet: every offered resource as a device plugin of its own, and a stand-in that plays
-//! the kubelet's side.
+//! The kubelet's side of the wire: its API, its sockets, and how both sides speak over them.
 //!
-//! ```text
-//!  Offers ──► front_end ──── Register ───► kubelet.sock ┐
-//!                 │                                     ├ kubelet, or standin::StandIn
-//!                 └ one socket per resource ◄── dial ───┘
-//! ```
-//!
-//! This is the only crate that names the kubelet's services. It knows nothing of components and policies: what it offers
-//! comes through [`devgate_core::offer`].
+//! It knows nothing of devices, components and policies: what devgate offers and asks is in the crates above it.
 #![forbid(unsafe_code)]
 
 pub mod api;
-pub mod front_end;
-mod gauge;
-pub mod pod_resources;
-pub mod standin;
-mod transport;
+pub mod gauge;
+pub mod transport;
 
-pub use front_end::{FrontEndConfig, FrontEndError, FrontEndWatch, Hidden, Phase, RegistrationStatus, serve};
-pub use pod_resources::PodResourcesConfig;
+/// The kubelet's own record of what it gave to whom, in its device-plugin directory.
+pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";

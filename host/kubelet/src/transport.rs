@@ -20,7 +20,7 @@ use tonic::transport::{Channel, Endpoint, Uri};
 use crate::gauge::{Counted, Gauge};
 
 /// The longest path that fits into a unix socket's address on Linux (`sun_path` less its closing zero byte).
-pub(crate) const LONGEST_SOCKET_PATH: usize = 107;
+pub const LONGEST_SOCKET_PATH: usize = 107;
 /// Connections that wait to be accepted. The kubelet has one or two.
 const BACKLOG: i32 = 64;
 /// How long to leave the listener alone after the kernel refused to accept (no file descriptors, no memory).
@@ -28,7 +28,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Binds a new socket that only this user can connect to. The mode is set before the name exists: Linux gives the file
 /// the mode of the socket's own inode, so there is no moment at which it is open to others.
-pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
+pub fn bind(path: &Path) -> io::Result<UnixListener> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     rustix::fs::fchmod(&socket, rustix::fs::Mode::from_raw_mode(0o600))?;
@@ -38,7 +38,7 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 /// Accepted connections, each of which ends when `cut` is cancelled.
-pub(crate) struct Incoming {
+pub struct Incoming {
     listener: UnixListener,
     cut: CancellationToken,
     open: Gauge,
@@ -46,7 +46,8 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    pub(crate) fn new(listener: UnixListener, cut: CancellationToken) -> Self {
+    /// Connections to this listener, until `cut` is cancelled.
+    pub fn new(listener: UnixListener, cut: CancellationToken) -> Self {
         Self {
             listener,
             cut,
@@ -56,7 +57,7 @@ impl Incoming {
     }
 
     /// Counts the connections.
-    pub(crate) fn open(&self) -> &Gauge {
+    pub fn open(&self) -> &Gauge {
         &self.open
     }
 }
@@ -87,7 +88,7 @@ impl Stream for Incoming {
 }
 
 /// A connection that can be cut from outside: both halves then fail, whatever the peer does.
-pub(crate) struct Connection {
+pub struct Connection {
     stream: UnixStream,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     counted: Option<Counted>,
@@ -155,7 +156,7 @@ impl Connected for Connection {
 /// A client's connection to the socket at `path`, with `:authority` `localhost`, within `timeout`.
 ///
 /// No keepalive: grpc-go answers pings that come more often than every five minutes with GOAWAY.
-pub(crate) async fn connect(path: PathBuf, timeout: Duration) -> Result<Channel, tonic::transport::Error> {
+pub async fn connect(path: PathBuf, timeout: Duration) -> Result<Channel, tonic::transport::Error> {
     let connector = tower::service_fn(move |_: Uri| {
         let path = path.clone();
         async move { UnixStream::connect(&path).await.map(TokioIo::new) }
@@ -171,7 +172,7 @@ pub(crate) async fn connect(path: PathBuf, timeout: Duration) -> Result<Channel,
 ///
 /// # Errors
 /// When there is no connection, or no word on it, within `timeout`: grpc-go's text, or the system's.
-pub(crate) async fn dial(path: PathBuf, timeout: Duration, cut: &CancellationToken) -> Result<Channel, String> {
+pub async fn dial(path: PathBuf, timeout: Duration, cut: &CancellationToken) -> Result<Channel, String> {
     let heard = CancellationToken::new();
     let connector = {
         let (heard, cut) = (heard.clone(), cut.clone());

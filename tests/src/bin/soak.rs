@@ -4,7 +4,7 @@
 
 use anyhow::Context;
 use clap::Parser;
-use devgate_kubelet::standin::KubeletVersion;
+use devgate_fake_kubelet::KubeletVersion;
 use devgate_tests::chaos::{Mix, Options, Plan, run};
 use std::io::Write;
 use std::ops::RangeInclusive;

@@ -5,7 +5,7 @@ use super::program::Program;
 use super::vandal;
 use super::world::World;
 use crate::process::{descriptors, processor_time, resident, threads};
-use devgate_kubelet::standin::{Answer, CHECKPOINT};
+use devgate_fake_kubelet::{Answer, CHECKPOINT};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

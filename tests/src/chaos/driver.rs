@@ -4,7 +4,7 @@ use super::calm::{self, Baseline, Seen};
 use super::plan::Plan;
 use super::step::Act;
 use super::world::World;
-use devgate_kubelet::standin::KubeletVersion;
+use devgate_fake_kubelet::KubeletVersion;
 use std::fmt::{self, Write};
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The pods on the node, and the hardware that each really has: by the nodes in the kubelet's kept answers, not by ids.
 
 use super::machine::{Hardware, Machine, SHARED, resource};
-use devgate_kubelet::standin::{Pod, StandIn};
+use devgate_fake_kubelet::{Pod, StandIn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A pod that was admitted.

@@ -6,7 +6,7 @@ use super::program::{Log, Program, can_be_blind};
 use super::step::{Act, Word};
 use super::vandal;
 use anyhow::Context;
-use devgate_kubelet::standin::{Answer, CHECKPOINT, KubeletVersion, Pod, Rejection, StandIn, StandInConfig};
+use devgate_fake_kubelet::{Answer, CHECKPOINT, KubeletVersion, Pod, Rejection, StandIn, StandInConfig};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What a wrong component gets: one clear message; the other plugins go on.
 
 use crate::wat_component::{NOTHING, SPIN, plugin};
-use devgate_kubelet::standin::Pod;
+use devgate_fake_kubelet::Pod;
 use devgate_tests::{Kind, Setup, generic_policy, recording};
 
 const KIND: Kind = Kind { class: 0, count: 1 };

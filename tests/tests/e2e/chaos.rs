@@ -1,6 +1,6 @@
 //! A minute of the kubelet from hell: one plan that is the same each time, and one that is new each time.
 
-use devgate_kubelet::standin::KubeletVersion;
+use devgate_fake_kubelet::KubeletVersion;
 use devgate_tests::chaos::{Mix, Options, Plan, run};
 use std::time::{Duration, SystemTime};
 

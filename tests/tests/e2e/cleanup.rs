@@ -1,7 +1,7 @@
 //! `devgate cleanup`: what a host leaves on a node goes, and nothing else.
 
 use anyhow::Context;
-use devgate_kubelet::standin::{CHECKPOINT, Pod};
+use devgate_fake_kubelet::{CHECKPOINT, Pod};
 use devgate_tests::{Host, Setup};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};

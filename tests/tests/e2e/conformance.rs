@@ -1,9 +1,9 @@
 //! Lines of `docs/conformance.md` that need more than the front end: the real program, with components in text.
 
 use crate::wat_component::{Edits, HEALTHY, Memory, SPIN, Unit};
+use devgate_fake_kubelet::Pod;
 use devgate_kubelet::api;
 use devgate_kubelet::api::device_plugin_client::DevicePluginClient;
-use devgate_kubelet::standin::Pod;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use hyper_util::rt::TokioIo;
 use rustix::process::Signal;

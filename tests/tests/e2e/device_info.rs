@@ -1,6 +1,6 @@
 //! `containers.device-info`: whoever makes a pod's network finds the PCI function behind an id, for as long as a pod has it.
 
-use devgate_kubelet::standin::Pod;
+use devgate_fake_kubelet::Pod;
 use devgate_tests::{Host, Setup};
 use std::path::Path;
 use std::time::{Duration, Instant};

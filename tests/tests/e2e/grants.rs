@@ -1,6 +1,6 @@
 //! What a component is granted it gets; what it asks for besides it does not, and the admin's log says why.
 
-use devgate_kubelet::standin::Pod;
+use devgate_fake_kubelet::Pod;
 use devgate_tests::Setup;
 
 /// Group 7 has a function that the policy grants and one that it does not; group 8 is one function alone.

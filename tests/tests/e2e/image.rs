@@ -4,7 +4,7 @@
 //! `DEVGATE_IMAGE` names the archive that `cargo xtask image` made; the stage `image` of `cargo xtask test` sets it.
 
 use anyhow::{Context, bail};
-use devgate_kubelet::standin::{Pod, StandIn, StandInConfig};
+use devgate_fake_kubelet::{Pod, StandIn, StandInConfig};
 use devgate_tests::components;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! A kubelet that is absent, restarts, refuses, hangs or dies.
 
-use devgate_kubelet::standin::{Answer, StandIn, StandInConfig};
+use devgate_fake_kubelet::{Answer, StandIn, StandInConfig};
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 
 const KINDS: [Kind; 2] = [Kind { class: 0, count: 2 }, Kind { class: 1, count: 2 }];

@@ -1,7 +1,7 @@
 //! Start, stop and what is left behind.
 
 use anyhow::Context;
-use devgate_kubelet::standin::Pod;
+use devgate_fake_kubelet::Pod;
 use devgate_tests::{Host, Kind, Line, Setup, generic_policy, recording};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::Permissions;

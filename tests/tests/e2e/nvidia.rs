@@ -1,6 +1,6 @@
 //! The component `nvidia-gpu` and the policy that is deployed with it, on a recorded server with eight GPUs.
 
-use devgate_kubelet::standin::Pod;
+use devgate_fake_kubelet::Pod;
 use devgate_tests::{Host, Setup};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The main job: devices of this machine and of recorded nodes, offered and given.
 
-use devgate_kubelet::standin::Pod;
+use devgate_fake_kubelet::Pod;
 use devgate_tests::{Kind, Setup, generic_policy, recording};
 use std::collections::BTreeSet;
 use std::path::Path;

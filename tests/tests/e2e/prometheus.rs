@@ -2,7 +2,7 @@
 
 use crate::watching::{KIND, RESOURCE, port, ready};
 use anyhow::{Context, ensure};
-use devgate_kubelet::standin::Pod;
+use devgate_fake_kubelet::Pod;
 use devgate_tests::{Host, Port, Setup, generic_policy, recording};
 use serde_json::Value;
 use std::collections::BTreeSet;

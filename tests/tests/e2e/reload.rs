@@ -1,7 +1,7 @@
 //! A policy and components that change while pods run.
 
 use anyhow::Context;
-use devgate_kubelet::standin::{Event, Pod};
+use devgate_fake_kubelet::{Event, Pod};
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
@@ -96,7 +96,7 @@ async fn a_configmaps_swap_adds_and_removes_plugins_and_a_signal_hurries_it() ->
     host.allocatable("devgate.dev/bench1", 0).await?;
     host.logged(|line| line.message == "resource devgate.dev/bench1: no longer offered")
         .await?;
-    let empty = |at: &devgate_kubelet::standin::Moment| matches!(&at.event, Event::List { resource, healthy: 0, unhealthy: 0 } if resource == "devgate.dev/bench1");
+    let empty = |at: &devgate_fake_kubelet::Moment| matches!(&at.event, Event::List { resource, healthy: 0, unhealthy: 0 } if resource == "devgate.dev/bench1");
     assert!(host.kubelet.events().iter().any(empty), "empty first, then gone");
     std::fs::create_dir(host.dir().join("..3"))?;
     std::fs::write(host.dir().join("..3/policy.yaml"), generic_policy(&KINDS))?;

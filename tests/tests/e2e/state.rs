@@ -1,6 +1,6 @@
 //! `devgate state`: what is recorded of what was handed out, and what an admin decides about it.
 
-use devgate_kubelet::standin::Pod;
+use devgate_fake_kubelet::Pod;
 use devgate_tests::{Host, Kind, Setup, devgate, generic_policy, recording};
 use rustix::process::Signal;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! From one pod to the next: a component that makes its devices ready and releases them, as pods come and go.
 
-use devgate_kubelet::standin::{Pod, PodsAnswer};
+use devgate_fake_kubelet::{Pod, PodsAnswer};
 use devgate_tests::{Host, Setup};
 use rustix::process::Signal;
 

@@ -2,7 +2,7 @@
 
 use crate::conformance::{allocate, client, entry};
 use crate::wat_component::{Edits, HEALTHY, Memory, NOTHING, Unit};
-use devgate_kubelet::standin::Event;
+use devgate_fake_kubelet::Event;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use std::collections::BTreeSet;
 use std::path::Path;

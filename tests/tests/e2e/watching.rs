@@ -2,7 +2,7 @@
 
 use crate::look::{Said, look};
 use anyhow::Context;
-use devgate_kubelet::standin::{Pod, StandIn, StandInConfig};
+use devgate_fake_kubelet::{Pod, StandIn, StandInConfig};
 use devgate_tests::{Host, Kind, Setup, devgate, generic_policy, recording};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,7 @@
-//! The order of this workspace's crates: types ← policy, node ← core ← sandbox, kubelet ← devgate, and never back; oci is beside
-//! them, on the types alone.
+//! The order of this workspace's crates: types ← policy, node ← core ← sandbox, device-plugin ← devgate, and never back; oci and kubelet are
+//! beside them, on the types alone. What pretends is beside all of them, and devgate is built without it.
 
-use cargo_metadata::{Metadata, Package};
+use cargo_metadata::{DependencyKind, Metadata, NodeDep, Package};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Each crate, and those of the workspace that it may depend on, in its tests too.
@@ -15,10 +15,17 @@ const BELOW: &[(&str, &[&str])] = &[
         "devgate-sandbox",
         &["devgate-types", "devgate-policy", "devgate-node", "devgate-core"],
     ),
+    ("devgate-kubelet", &["devgate-types"]),
     (
-        "devgate-kubelet",
-        &["devgate-types", "devgate-policy", "devgate-node", "devgate-core"],
+        "devgate-device-plugin",
+        &[
+            "devgate-types",
+            "devgate-core",
+            "devgate-kubelet",
+            "devgate-fake-kubelet",
+        ],
     ),
+    ("devgate-fake-kubelet", &["devgate-types", "devgate-kubelet"]),
     ("devgate", HOST),
     ("devgatectl", ALL),
     ("devgate-tests", ALL),
@@ -29,7 +36,7 @@ const BELOW: &[(&str, &[&str])] = &[
 
 const HOST: &[&str] = &[
     "devgate-core",
-    "devgate-kubelet",
+    "devgate-device-plugin",
     "devgate-node",
     "devgate-oci",
     "devgate-policy",
@@ -39,6 +46,8 @@ const HOST: &[&str] = &[
 
 const ALL: &[&str] = &[
     "devgate",
+    "devgate-device-plugin",
+    "devgate-fake-kubelet",
     "devgate-kubelet",
     "devgate-types",
     "devgate-node",
@@ -53,13 +62,20 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("wasmtime", &["devgate-sandbox"]),
     ("cranelift", &[]),
     // The benchmark measures against an empty call of tonic.
-    ("tonic", &["devgate-kubelet", "devgate-tests"]),
-    ("prost", &["devgate-kubelet", "devgate-tests"]),
+    ("tonic", KUBELET),
+    ("prost", KUBELET),
     // What speaks to the network and what decides about signatures is in one place.
     ("reqwest", &["devgate-oci"]),
     ("oci-client", &[]),
     ("rustls", &["devgate-oci"]),
     ("ring", &["devgate-oci"]),
+];
+
+const KUBELET: &[&str] = &[
+    "devgate-kubelet",
+    "devgate-device-plugin",
+    "devgate-fake-kubelet",
+    "devgate-tests",
 ];
 
 /// Crates that must be pinned exactly: their versions belong together, and change with care.
@@ -79,6 +95,11 @@ pub(super) fn problems(metadata: &Metadata) -> Vec<String> {
     }
     if reaches(metadata, "xtask", "wasmtime") {
         problems.push("xtask: reaches wasmtime, and would take minutes to build".to_owned());
+    }
+    for fake in ["devgate-fake-kubelet"] {
+        if reaches(metadata, "devgate", fake) {
+            problems.push(format!("devgate: reaches {fake}, which is for whoever pretends"));
+        }
     }
     problems
 }
@@ -127,7 +148,16 @@ fn reaches(metadata: &Metadata, from: &str, to: &str) -> bool {
         .map(|package| (&package.id, package.name.as_str()))
         .collect();
     let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
-    let edges: BTreeMap<_, _> = nodes.map(|node| (&node.id, &node.dependencies)).collect();
+    // What a crate's tests need is not in whoever depends on it.
+    let is_built_in = |to: &&NodeDep| to.dep_kinds.iter().any(|kind| kind.kind != DependencyKind::Development);
+    let edges: BTreeMap<_, Vec<_>> = nodes
+        .map(|node| {
+            (
+                &node.id,
+                node.deps.iter().filter(is_built_in).map(|to| &to.pkg).collect(),
+            )
+        })
+        .collect();
     let mut waiting: Vec<_> = names
         .iter()
         .filter(|(_, name)| **name == from)
@@ -139,7 +169,7 @@ fn reaches(metadata: &Metadata, from: &str, to: &str) -> bool {
             return true;
         }
         if seen.insert(id) {
-            waiting.extend(edges.get(id).into_iter().flat_map(|next| next.iter()));
+            waiting.extend(edges.get(id).into_iter().flatten());
         }
     }
     false
@@ -162,7 +192,8 @@ mod tests {
     fn dependencies_point_down() {
         for (one, other) in [
             ("devgate-core", "devgate-types"),
-            ("devgate-kubelet", "devgate-core"),
+            ("devgate-device-plugin", "devgate-core"),
+            ("devgate-device-plugin", "devgate-fake-kubelet"),
             ("devgate", "devgate-sandbox"),
             ("devgate-types", "thiserror"),
         ] {
@@ -171,9 +202,11 @@ mod tests {
         for (one, other) in [
             ("devgate-types", "devgate-node"),
             ("devgate-policy", "devgate-node"),
-            ("devgate-core", "devgate-kubelet"),
-            ("devgate-kubelet", "devgate-sandbox"),
-            ("devgate-sandbox", "devgate-kubelet"),
+            ("devgate-core", "devgate-device-plugin"),
+            ("devgate-kubelet", "devgate-core"),
+            ("devgate-device-plugin", "devgate-sandbox"),
+            ("devgate-sandbox", "devgate-device-plugin"),
+            ("devgate", "devgate-fake-kubelet"),
             ("devgate-sandbox", "devgate"),
             ("xtask", "devgate-types"),
         ] {
@@ -194,7 +227,10 @@ mod tests {
         );
         let expected = "devgate: must not depend on wasmtime-wasi; only devgate-sandbox may";
         assert_eq!(of("devgate", "wasmtime-wasi", "=48.0.8"), [expected]);
-        let expected = "devgate-sandbox: must not depend on tonic; only devgate-kubelet, devgate-tests may";
+        let expected = format!(
+            "devgate-sandbox: must not depend on tonic; only {} may",
+            KUBELET.join(", ")
+        );
         assert_eq!(of("devgate-sandbox", "tonic", "^0.14"), [expected]);
         let expected = "devgate: must not depend on rustls-native-certs; only devgate-oci may";
         assert_eq!(of("devgate", "rustls-native-certs", "^0.8"), [expected]);

@@ -3,7 +3,7 @@
 use super::outage::Outage;
 use anyhow::Context;
 use devgate_core::{Grants, Match};
-use devgate_kubelet::standin::RunOptions;
+use devgate_fake_kubelet::RunOptions;
 use devgate_node::Node;
 use devgate_policy::{Policy, Use};
 use std::io::Write;

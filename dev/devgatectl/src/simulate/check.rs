@@ -3,7 +3,7 @@
 use super::scenario::{Amount, Expect, LogLine, Resource};
 use crate::stage::Line;
 use devgate::watching::Report;
-use devgate_kubelet::standin::StandIn;
+use devgate_fake_kubelet::StandIn;
 use std::collections::BTreeSet;
 use std::fmt;
 

@@ -23,7 +23,7 @@ pub(super) async fn keep(folder: &Path, stage: &Stage, outcome: &mut Outcome) ->
     };
     copy(stage.dir().join("policy.yaml"), "policy.yaml")?;
     copy(stage.node_root.clone(), "node.umockdev")?;
-    let checkpoint = devgate_kubelet::standin::CHECKPOINT;
+    let checkpoint = devgate_fake_kubelet::CHECKPOINT;
     copy(stage.dir().join("device-plugins").join(checkpoint), checkpoint)?;
     if let Ok(report) = ask::ask(&stage.status_socket()).await {
         write("status.json", &serde_json::to_string_pretty(&report)?)?;

@@ -3,7 +3,7 @@
 use super::check::Mismatch;
 use super::scenario::Scenario;
 use crate::stage::Line;
-use devgate_kubelet::standin::Moment;
+use devgate_fake_kubelet::Moment;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

@@ -11,7 +11,7 @@ use devgate::exit;
 use devgate::status::ask;
 use devgate::watching::Report;
 use devgate_core::status::State;
-use devgate_kubelet::standin::StandIn;
+use devgate_fake_kubelet::StandIn;
 use devgate_node::Change;
 use devgate_policy::{PolicyFile, yaml};
 use std::path::{Path, PathBuf};

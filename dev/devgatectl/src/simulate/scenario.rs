@@ -12,7 +12,7 @@ pub(super) use pod::PodSpec;
 pub(super) use step::{Reload, Step, Verb};
 
 use devgate::exit;
-use devgate_kubelet::standin::KubeletVersion;
+use devgate_fake_kubelet::KubeletVersion;
 use devgate_policy::yaml;
 use read::{Fields, Item, Report};
 use std::path::{Path, PathBuf};

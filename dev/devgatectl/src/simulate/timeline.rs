@@ -1,7 +1,7 @@
 //! What happened when: the scenario's steps, and what the kubelet saw of them.
 
 use super::outcome::Outcome;
-use devgate_kubelet::standin::Event;
+use devgate_fake_kubelet::Event;
 use devgate_types::escape;
 use std::fmt::Write;
 use std::time::Instant;

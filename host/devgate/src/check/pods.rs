@@ -2,7 +2,7 @@
 
 use super::PluginReport;
 use super::finding::Finding;
-use devgate_kubelet::PodResourcesConfig;
+use devgate_device_plugin::PodResourcesConfig;
 use devgate_node::Node;
 use std::path::Path;
 

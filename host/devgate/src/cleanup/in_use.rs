@@ -3,7 +3,7 @@
 use crate::cli::CleanupArgs;
 use devgate_core::Holder;
 use devgate_core::leftovers::{Given, StateDir};
-use devgate_kubelet::{PodResourcesConfig, pod_resources};
+use devgate_device_plugin::{PodResourcesConfig, pod_resources};
 use devgate_types::escape;
 
 /// The most characters of a name in a message.

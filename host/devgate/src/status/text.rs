@@ -3,7 +3,7 @@
 use crate::output::{columns, count};
 use crate::watching::{Report, summary};
 use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
-use devgate_kubelet::Phase;
+use devgate_device_plugin::Phase;
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use super::Report;
 use super::process::Usage;
 use anyhow::Context;
 use devgate_core::status::{AllocationEnd, BUCKETS, CallStatus, DeviceStatus, RefusalKind, State, When};
-use devgate_kubelet::Phase;
+use devgate_device_plugin::Phase;
 use prometheus::TextEncoder;
 use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType};
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use super::{Report, Watching};
 use devgate_core::status::State;
-use devgate_kubelet::Phase;
+use devgate_device_plugin::Phase;
 use std::time::Duration;
 
 impl Watching {

@@ -4,7 +4,7 @@
 use super::Report;
 use crate::output::count;
 use devgate_core::status::State;
-use devgate_kubelet::Phase;
+use devgate_device_plugin::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

@@ -2,7 +2,7 @@
 
 use super::{Mismatch, ids};
 use crate::simulate::scenario::Choice;
-use devgate_kubelet::standin::StandIn;
+use devgate_fake_kubelet::StandIn;
 use std::collections::BTreeSet;
 
 /// Asks the plugin, as the kubelet does before it admits a pod.

@@ -2,7 +2,7 @@
 
 use super::{Mismatch, ids, matches};
 use crate::simulate::scenario::{MountExpect, NodeExpect, PodExpect};
-use devgate_kubelet::standin::RunOptions;
+use devgate_fake_kubelet::RunOptions;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A container that was started.

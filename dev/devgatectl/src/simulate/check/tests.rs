@@ -1,6 +1,6 @@
 use super::*;
 use crate::simulate::scenario::open;
-use devgate_kubelet::standin::RunOptions;
+use devgate_fake_kubelet::RunOptions;
 use std::collections::BTreeMap;
 
 #[test]

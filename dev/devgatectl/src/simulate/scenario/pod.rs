@@ -1,7 +1,7 @@
 //! A pod of a scenario.
 
 use super::read::{Fields, Item, Report, entries};
-use devgate_kubelet::standin::{Container, Pod};
+use devgate_fake_kubelet::{Container, Pod};
 use devgate_policy::yaml::Value;
 
 /// A pod with its containers.

@@ -3,7 +3,7 @@ use devgate_core::status::{
     AllocationEnd, CallKind, ComponentStatus, DeviceStatus, Edge, HolderStatus, KernelLogStatus, LabelStatus,
     PluginStatus, Refusal, RejectedUnit, ResourceStatus, When,
 };
-use devgate_kubelet::{Hidden, RegistrationStatus};
+use devgate_device_plugin::{Hidden, RegistrationStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,0 +1,211 @@
+//! The device plugin that the kubelet talks to: one per resource, the same for all its incarnations.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use devgate_core::offer::Offer;
+use devgate_types::ResourceName;
+use tokio::sync::watch;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::WatchStream;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tonic::{Request, Response, Status};
+
+use super::FrontEndConfig;
+use super::answer;
+use super::encoded_list::EncodedList;
+use super::listing::CurrentOffer;
+use super::plugin_server::device_plugin_server::DevicePlugin;
+use devgate_kubelet::api;
+use devgate_kubelet::gauge::{Counted, Gauge};
+
+/// One resource's device plugin, in one incarnation.
+pub(crate) struct Service {
+    pub(crate) config: Arc<FrontEndConfig>,
+    pub(crate) resource: ResourceName,
+    pub(crate) offer: CurrentOffer,
+    pub(crate) list: watch::Receiver<EncodedList>,
+    /// Its `ListAndWatch` streams.
+    pub(crate) streams: Gauge,
+    /// Its calls that give something.
+    pub(crate) calls: Gauge,
+    /// The lists that it sends.
+    pub(crate) lists: Arc<AtomicU64>,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Service {
+    fn offer(&self) -> Arc<dyn Offer> {
+        Arc::clone(&self.offer.borrow())
+    }
+
+    async fn allocate_each(&self, request: api::AllocateRequest) -> Result<api::AllocateResponse, Status> {
+        let offer = self.offer();
+        let mut response = api::AllocateResponse {
+            container_responses: Vec::with_capacity(request.container_requests.len()),
+        };
+        let mut given = Vec::new();
+        for container in request.container_requests {
+            let ids = as_set(container.devices_ids);
+            let answer = if ids.is_empty() {
+                api::ContainerAllocateResponse::default()
+            } else {
+                match offer.allocate(&ids).await {
+                    Ok(reply) => answer::container_response(&reply),
+                    Err(error) => {
+                        // The call fails as a whole: what its other containers would have got reaches nobody.
+                        offer.take_back(&as_set(given)).await;
+                        return Err(answer::status(&error));
+                    }
+                }
+            };
+            given.extend(ids);
+            response.container_responses.push(answer);
+        }
+        Ok(response)
+    }
+
+    async fn choose(
+        &self,
+        request: api::ContainerPreferredAllocationRequest,
+    ) -> api::ContainerPreferredAllocationResponse {
+        let (available, must_include) = (request.available_device_i_ds, request.must_include_device_i_ds);
+        let size = usize::try_from(request.allocation_size).unwrap_or(0);
+        let offer = self.offer();
+        let chosen = tokio::time::timeout(
+            self.config.choose_timeout,
+            offer.choose(&available, &must_include, size),
+        )
+        .await
+        .unwrap_or_default();
+        // No opinion is always allowed; a wrong one would be cut and filled at random by the kubelet.
+        let device_i_ds = if answer::is_choice(&chosen, &available, &must_include, size) {
+            chosen
+        } else {
+            Vec::new()
+        };
+        api::ContainerPreferredAllocationResponse { device_i_ds }
+    }
+}
+
+#[tonic::async_trait]
+impl DevicePlugin for Service {
+    async fn get_device_plugin_options(
+        &self,
+        _request: Request<api::Empty>,
+    ) -> Result<Response<api::DevicePluginOptions>, Status> {
+        Ok(Response::new(self.config.options(&*self.offer())))
+    }
+
+    type ListAndWatchStream = ListStream;
+
+    async fn list_and_watch(&self, _request: Request<api::Empty>) -> Result<Response<ListStream>, Status> {
+        tracing::debug!(resource = %self.resource, "stream opened");
+        Ok(Response::new(ListStream::new(self)))
+    }
+
+    async fn get_preferred_allocation(
+        &self,
+        request: Request<api::PreferredAllocationRequest>,
+    ) -> Result<Response<api::PreferredAllocationResponse>, Status> {
+        let mut response = api::PreferredAllocationResponse::default();
+        for container in request.into_inner().container_requests {
+            response.container_responses.push(self.choose(container).await);
+        }
+        Ok(Response::new(response))
+    }
+
+    async fn allocate(
+        &self,
+        request: Request<api::AllocateRequest>,
+    ) -> Result<Response<api::AllocateResponse>, Status> {
+        // The kubelet sets no deadline and admits no other pod meanwhile. The plugin layer has its own; this is behind it.
+        let bound = self.config.allocate_timeout;
+        let _counted = self.calls.count();
+        let result = match tokio::time::timeout(bound, self.allocate_each(request.into_inner())).await {
+            Ok(result) => result,
+            Err(_) => {
+                let resource = &self.resource;
+                tracing::warn!(%resource, "resource {resource}: not allocated: no answer within {bound:?}");
+                Err(Status::deadline_exceeded(format!(
+                    "{resource}: no answer within {bound:?}"
+                )))
+            }
+        };
+        // The plugin layer has said why, and knows how often to say so.
+        if let Err(status) = &result {
+            tracing::debug!(resource = %self.resource, code = ?status.code(), "not allocated: {}", status.message());
+        }
+        result.map(Response::new)
+    }
+
+    async fn pre_start_container(
+        &self,
+        request: Request<api::PreStartContainerRequest>,
+    ) -> Result<Response<api::PreStartContainerResponse>, Status> {
+        let offer = self.offer();
+        // One that was not asked for is nobody's business.
+        if !offer.starts() {
+            return Ok(Response::new(api::PreStartContainerResponse {}));
+        }
+        let (bound, _counted) = (self.config.start_timeout, self.calls.count());
+        let ids = as_set(request.into_inner().devices_ids);
+        let result = match tokio::time::timeout(bound, offer.start(&ids)).await {
+            Ok(result) => result.map_err(|error| answer::status(&error)),
+            Err(_) => Err(Status::deadline_exceeded(format!(
+                "{}: no answer within {bound:?}",
+                self.resource
+            ))),
+        };
+        if let Err(status) = &result {
+            tracing::warn!(resource = %self.resource, code = ?status.code(), "not started: {}", status.message());
+        }
+        result.map(|()| Response::new(api::PreStartContainerResponse {}))
+    }
+}
+
+/// The kubelet sends a set in random order; the same set gives the same answer.
+fn as_set(mut ids: Vec<String>) -> Vec<String> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// One stream of lists: the newest at once, then every newer one that the kubelet takes in time; ends with its server.
+pub(crate) struct ListStream {
+    lists: WatchStream<EncodedList>,
+    stop: Pin<Box<WaitForCancellationFutureOwned>>,
+    sent: Arc<AtomicU64>,
+    _counted: Counted,
+}
+
+impl ListStream {
+    fn new(service: &Service) -> Self {
+        Self {
+            lists: WatchStream::new(service.list.clone()),
+            stop: Box::pin(service.stop.clone().cancelled_owned()),
+            sent: Arc::clone(&service.lists),
+            _counted: service.streams.count(),
+        }
+    }
+}
+
+impl Stream for ListStream {
+    type Item = Result<EncodedList, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        match Pin::new(&mut self.lists).poll_next(cx) {
+            Poll::Ready(Some(list)) => {
+                self.sent.fetch_add(1, Ordering::Relaxed);
+                Poll::Ready(Some(Ok(list)))
+            }
+            // No more lists are made, but the stream goes on until its server ends it: calls in flight need it.
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Names of the front end's sockets: a new one for every incarnation, and recognisable after a crash.
+//!
+//! The kubelet up to 1.36 confuses two registrations of one resource, and from 1.37 tells them apart by their sockets'
+//! paths; so no path is ever used twice. Other files in the directory are not touched.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use devgate_types::ResourceName;
+use tokio::net::UnixStream;
+
+use devgate_kubelet::transport::LONGEST_SOCKET_PATH;
+
+const PREFIX: &str = "devgate-";
+const SUFFIX: &str = ".sock";
+/// The longest file name that fits beside the kubelet's own directory.
+const LONGEST_NAME: usize = 75;
+/// Prefix, suffix and the incarnation's 16 digits: what a name needs at least.
+const SHORTEST_NAME: usize = PREFIX.len() + 16 + SUFFIX.len();
+/// How long a socket has to answer to count as alive.
+const PROBE: Duration = Duration::from_millis(500);
+
+static INCARNATION: AtomicU64 = AtomicU64::new(0);
+
+/// A path for the next incarnation of a resource: `<dir>/devgate-vendor.com_gpu-<16 hex digits>.sock`, the resource cut
+/// to what fits, in `[A-Za-z0-9._-]` and at most 75 bytes, because the kubelet parses the path as a URL. `None` where
+/// the directory's path leaves no room.
+pub(crate) fn next_path(dir: &Path, resource: &ResourceName) -> Option<PathBuf> {
+    let room = room(dir)?;
+    let slug: String = resource.as_str().replace('/', "_");
+    let slug = slug
+        .get(..slug.len().min((room - SHORTEST_NAME).saturating_sub(1)))
+        .unwrap_or_default();
+    let dash = if slug.is_empty() { "" } else { "-" };
+    // The time tells apart processes (a container's process id is the same each time), the counter incarnations.
+    let micros = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_micros();
+    let time = micros & 0xffff_ffff_ffff;
+    let count = INCARNATION.fetch_add(1, Ordering::Relaxed) & 0xffff;
+    Some(dir.join(format!("{PREFIX}{slug}{dash}{time:012x}{count:04x}{SUFFIX}")))
+}
+
+/// A socket of another devgate for the same resource.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Sibling {
+    pub(crate) path: PathBuf,
+    /// Whether it was made after ours, so that the kubelet took it in our place.
+    pub(crate) newer: bool,
+}
+
+/// The sockets in `dir` for `resource` beside the one with the name `own`. None where the directory's path leaves no room
+/// for the whole resource in a name, so that those of two resources look the same.
+pub(crate) fn siblings(dir: &Path, resource: &ResourceName, own: &str) -> Vec<Sibling> {
+    let prefix = format!("{PREFIX}{}-", resource.as_str().replace('/', "_"));
+    let incarnation = |name: &str| -> Option<String> {
+        let digits = name.strip_prefix(&prefix)?.strip_suffix(SUFFIX)?;
+        let plain = digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        plain.then(|| digits.to_owned())
+    };
+    let Some(ours) = incarnation(own) else {
+        return Vec::new();
+    };
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let others = entries.filter_map(|entry| {
+        let theirs = incarnation(entry.file_name().to_str()?)?;
+        (theirs != ours).then(|| Sibling {
+            path: entry.path(),
+            newer: theirs > ours,
+        })
+    });
+    others.collect()
+}
+
+/// How long a socket's name may be in `dir`, or nothing where it would be too short.
+pub(crate) fn room(dir: &Path) -> Option<usize> {
+    let room = LONGEST_SOCKET_PATH.checked_sub(dir.as_os_str().len() + 1)?;
+    (room >= SHORTEST_NAME).then_some(room.min(LONGEST_NAME))
+}
+
+/// The longest path of a kubelet directory in which sockets have room.
+pub(crate) const LONGEST_DIR: usize = LONGEST_SOCKET_PATH - 1 - SHORTEST_NAME;
+
+/// Removes the sockets that earlier runs left behind: those with a name of ours that nobody listens on. One that
+/// answers belongs to another devgate, such as the old one of a rolling update.
+pub(crate) async fn sweep(dir: &Path) {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        use std::os::unix::fs::FileTypeExt as _;
+        if is_ours(&entry.file_name()) && entry.file_type().is_ok_and(|t| t.is_socket()) && is_dead(&entry.path()).await
+        {
+            match std::fs::remove_file(entry.path()) {
+                Ok(()) => tracing::info!(
+                    "socket {}: left behind by an earlier run, removed",
+                    entry.path().display()
+                ),
+                Err(error) => {
+                    tracing::warn!(
+                        "socket {}: left behind by an earlier run, not removed: {error}",
+                        entry.path().display()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Sockets of the front end that are in a directory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// Those that nobody listens on.
+    pub dead: Vec<PathBuf>,
+    /// Those that a running devgate answers on, or that cannot be tried.
+    pub alive: Vec<PathBuf>,
+}
+
+impl LeftBehind {
+    async fn sort_in(&mut self, path: PathBuf) {
+        if is_dead(&path).await {
+            self.dead.push(path);
+        } else if path.exists() {
+            self.alive.push(path);
+        }
+    }
+}
+
+/// The sockets in the kubelet's directory that this program made, by their names. Nothing is changed.
+///
+/// # Errors
+/// Where the directory cannot be read. One that is not there has none.
+pub async fn left_behind(dir: &Path) -> io::Result<LeftBehind> {
+    use std::os::unix::fs::FileTypeExt as _;
+    let mut left = LeftBehind::default();
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if is_of_incarnation(&entry.file_name()) && entry.file_type()?.is_socket() {
+            left.sort_in(entry.path()).await;
+        }
+    }
+    // Twice, because a socket has its name a moment before somebody listens on it.
+    if !left.dead.is_empty() {
+        tokio::time::sleep(PROBE).await;
+        for path in std::mem::take(&mut left.dead) {
+            left.sort_in(path).await;
+        }
+    }
+    left.dead.sort();
+    left.alive.sort();
+    Ok(left)
+}
+
+/// Whether a file's name is exactly one that [`next_path`] makes.
+fn is_of_incarnation(name: &OsStr) -> bool {
+    let name = name
+        .to_str()
+        .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+    name.is_some_and(|name| {
+        let digits = name.rsplit('-').next().unwrap_or_default();
+        digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit())
+    })
+}
+
+/// Whether a file's name is one that this program gives.
+pub(crate) fn is_ours(name: &OsStr) -> bool {
+    name.to_str()
+        .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+}
+
+/// Whether nobody listens on a socket.
+pub(crate) async fn is_dead(path: &Path) -> bool {
+    let connected = tokio::time::timeout(PROBE, UnixStream::connect(path)).await;
+    matches!(connected, Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use devgate_kubelet::transport::bind;
+
+    fn resource(name: &str) -> ResourceName {
+        ResourceName::try_new(name).unwrap()
+    }
+
+    #[test]
+    fn names_are_new_each_time_and_safe_in_a_url() {
+        let dir = Path::new("/var/lib/kubelet/device-plugins");
+        let long = format!("{}.com/{}", "v".repeat(60), "x".repeat(63));
+        for name in ["vendor.com/gpu", long.as_str()] {
+            let (a, b) = (
+                next_path(dir, &resource(name)).unwrap(),
+                next_path(dir, &resource(name)).unwrap(),
+            );
+            assert_ne!(a, b);
+            let file = a.file_name().unwrap().to_str().unwrap();
+            assert!(
+                file.len() <= LONGEST_NAME && a.as_os_str().len() <= LONGEST_SOCKET_PATH,
+                "{file}"
+            );
+            assert!(
+                file.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
+                "{file}"
+            );
+        }
+        let file = next_path(dir, &resource("vendor.com/gpu")).unwrap();
+        assert!(
+            file.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("devgate-vendor.com_gpu-")
+        );
+    }
+
+    #[test]
+    fn siblings_are_of_the_same_resource_and_older_or_newer() {
+        let dir = tempfile::tempdir().unwrap();
+        let gpu = resource("vendor.com/gpu");
+        let name = |slug: &str, n: u64| format!("devgate-{slug}-{n:016x}.sock");
+        let (older, own, newer) = (
+            name("vendor.com_gpu", 1),
+            name("vendor.com_gpu", 2),
+            name("vendor.com_gpu", 3),
+        );
+        let others = [
+            name("vendor.com_gpu-x", 4),
+            name("vendor.com_nic", 4),
+            "kubelet.sock".to_owned(),
+        ];
+        for file in [&older, &own, &newer].into_iter().chain(&others) {
+            std::fs::write(dir.path().join(file), "").unwrap();
+        }
+        let mut found = siblings(dir.path(), &gpu, &own);
+        found.sort_by_key(|sibling| sibling.newer);
+        let sibling = |file: &str, newer| Sibling {
+            path: dir.path().join(file),
+            newer,
+        };
+        assert_eq!(found, [sibling(&older, false), sibling(&newer, true)]);
+        assert_eq!(
+            siblings(dir.path(), &gpu, "devgate-vendor.com_g-0000000000000002.sock"),
+            []
+        );
+    }
+
+    #[test]
+    fn a_directory_is_short_enough_or_has_no_room() {
+        let dir = |n: usize| PathBuf::from("/".to_owned() + &"d".repeat(n - 1));
+        let longest = next_path(&dir(LONGEST_DIR), &resource("vendor.com/gpu")).unwrap();
+        assert_eq!(longest.as_os_str().len(), LONGEST_SOCKET_PATH);
+        assert_eq!(next_path(&dir(LONGEST_DIR + 1), &resource("vendor.com/gpu")), None);
+        assert_eq!(room(&dir(200)), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_left_behind_has_our_name_whole_and_is_a_socket() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let own = |slug: &str| next_path(dir.path(), &resource(slug)).unwrap();
+        let (dead, alive, file) = (own("a.com/dead"), own("a.com/alive"), own("a.com/file"));
+        drop(bind(&dead).unwrap());
+        let _alive = bind(&alive).unwrap();
+        std::fs::write(file, "a file").unwrap();
+        for other in [
+            "devgate-a-1.sock",
+            "devgate-x-0123456789abcde.sock",
+            "x.sock",
+            "kubelet.sock",
+        ] {
+            drop(bind(&at(other)).unwrap());
+        }
+        std::os::unix::fs::symlink(at("x.sock"), own("a.com/link")).unwrap();
+        let found = left_behind(dir.path()).await.unwrap();
+        assert_eq!(
+            found,
+            LeftBehind {
+                dead: vec![dead],
+                alive: vec![alive]
+            }
+        );
+        assert_eq!(left_behind(&at("not-there")).await.unwrap(), LeftBehind::default());
+        assert!(left_behind(&at("x.sock")).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn only_our_own_dead_sockets_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for dead in ["devgate-a-1.sock", "other.sock", "kubelet.sock"] {
+            drop(bind(&at(dead)).unwrap());
+        }
+        let _alive = bind(&at("devgate-b-2.sock")).unwrap();
+        std::fs::write(at("devgate-c-3.sock"), "a file").unwrap();
+        std::fs::write(at("kubelet_internal_checkpoint"), "{}").unwrap();
+        sweep(dir.path()).await;
+        let mut left: Vec<_> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(
+            left,
+            [
+                "devgate-b-2.sock",
+                "devgate-c-3.sock",
+                "kubelet.sock",
+                "kubelet_internal_checkpoint",
+                "other.sock"
+            ]
+        );
+    }
+}

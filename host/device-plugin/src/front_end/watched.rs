@@ -1,0 +1,270 @@
+//! What is known of every resource's registration, for whoever asks.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use devgate_core::status::When;
+use devgate_types::ResourceName;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::presence::Presence;
+use devgate_kubelet::gauge::Count;
+
+/// What the front end may be late: a node that pages, a machine that was suspended.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// Where a resource is with the kubelet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// There is no kubelet.
+    Waiting,
+    /// The kubelet is asked, or will be asked again.
+    Registering,
+    /// The kubelet said no, and will say so again.
+    Refused,
+    /// The kubelet said yes.
+    Registered,
+}
+
+impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Waiting, Self::Registering, Self::Refused, Self::Registered];
+
+    /// As it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Registering => "registering",
+            Self::Refused => "refused",
+            Self::Registered => "registered",
+        }
+    }
+}
+
+/// One resource's registration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegistrationStatus {
+    /// The resource.
+    pub resource: String,
+    /// Where it is.
+    pub phase: Phase,
+    /// Since when.
+    pub since: When,
+    /// How many times the kubelet said yes since the host started.
+    pub registrations: u64,
+    /// How many sockets there have been.
+    pub incarnations: u64,
+    /// The streams of lists that the kubelet has open.
+    pub streams: u64,
+    /// Lists that were sent.
+    pub lists: u64,
+    /// Why the last attempt failed, until one does not; escaped.
+    pub error: Option<String>,
+    /// What the kubelet is shown as unhealthy although it is healthy, because it comes and goes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<Hidden>,
+}
+
+/// A device that comes and goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hidden {
+    /// Its id as the kubelet knows it: one of the replicas, where there are several.
+    pub id: String,
+    /// When it is shown healthy, if it stays so.
+    pub until: When,
+}
+
+/// All registrations of a front end. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct FrontEndWatch(Arc<Mutex<Noted>>, Arc<Presence>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    /// When the front end must have come by again; nothing before it began.
+    due: Option<Instant>,
+    resources: BTreeMap<ResourceName, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    phase: Phase,
+    since: When,
+    registrations: u64,
+    incarnations: u64,
+    streams: Option<watch::Receiver<Count>>,
+    lists: Arc<AtomicU64>,
+    error: Option<String>,
+    hidden: Vec<Hidden>,
+}
+
+impl Known {
+    fn new() -> Self {
+        Self {
+            phase: Phase::Waiting,
+            since: When::now(),
+            registrations: 0,
+            incarnations: 0,
+            streams: None,
+            lists: Arc::default(),
+            error: None,
+            hidden: Vec::new(),
+        }
+    }
+}
+
+impl FrontEndWatch {
+    /// What was said of the kubelet.
+    pub(crate) fn presence(&self) -> &Presence {
+        &self.1
+    }
+
+    /// Every resource that is served.
+    #[must_use]
+    pub fn status(&self) -> Vec<RegistrationStatus> {
+        let noted = self.noted();
+        let status = |(name, known): (&ResourceName, &Known)| RegistrationStatus {
+            resource: name.to_string(),
+            phase: known.phase,
+            since: known.since,
+            registrations: known.registrations,
+            incarnations: known.incarnations,
+            streams: known.streams.as_ref().map_or(0, |streams| streams.borrow().live),
+            lists: known.lists.load(Ordering::Relaxed),
+            error: known.error.clone(),
+            hidden: known.hidden.clone(),
+        };
+        noted.resources.iter().map(status).collect()
+    }
+
+    /// By how long the front end is late in looking at the kubelet's directory, if it is: it hangs.
+    #[must_use]
+    pub fn late(&self) -> Option<Duration> {
+        let late = Instant::now().checked_duration_since(self.noted().due?)?;
+        (!late.is_zero()).then_some(late)
+    }
+
+    /// The front end came by, and will again after `pause` at the latest.
+    pub(crate) fn comes_by(&self, pause: Duration) {
+        self.noted().due = Some(Instant::now() + pause.saturating_add(SLACK));
+    }
+
+    /// A resource's registration is there now; nothing else is to be said of it.
+    pub(crate) fn phase(&self, resource: &ResourceName, phase: Phase) {
+        let mut noted = self.noted();
+        let known = noted.resources.entry(resource.clone()).or_insert_with(Known::new);
+        if known.phase != phase {
+            known.phase = phase;
+            known.since = When::now();
+        }
+        if phase == Phase::Registered {
+            known.registrations += 1;
+            known.error = None;
+        }
+    }
+
+    /// An attempt failed.
+    pub(crate) fn fails(&self, resource: &ResourceName, error: String) {
+        let mut noted = self.noted();
+        noted.resources.entry(resource.clone()).or_insert_with(Known::new).error = Some(error);
+    }
+
+    /// Another socket is served; where to count the lists that it sends.
+    pub(crate) fn incarnation(&self, resource: &ResourceName, streams: watch::Receiver<Count>) -> Arc<AtomicU64> {
+        let mut noted = self.noted();
+        let known = noted.resources.entry(resource.clone()).or_insert_with(Known::new);
+        known.incarnations += 1;
+        known.streams = Some(streams);
+        Arc::clone(&known.lists)
+    }
+
+    /// These ids are hidden, each until then, and no others. Nothing is noted of a resource that is not served.
+    pub(crate) fn hides(&self, resource: &ResourceName, ids: &[(String, tokio::time::Instant)]) {
+        let (now, wall) = (tokio::time::Instant::now(), When::now());
+        let hidden = |(id, until): &(String, tokio::time::Instant)| Hidden {
+            id: id.clone(),
+            until: When(wall.0 + until.saturating_duration_since(now)),
+        };
+        if let Some(known) = self.noted().resources.get_mut(resource) {
+            known.hidden = ids.iter().map(hidden).collect();
+        }
+    }
+
+    /// A resource is no longer served.
+    pub(crate) fn ends(&self, resource: &ResourceName) {
+        self.noted().resources.remove(resource);
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use devgate_kubelet::gauge::Gauge;
+
+    #[test]
+    fn a_registration_is_told_as_it_is() {
+        let (front_end, gauge) = (FrontEndWatch::default(), Gauge::default());
+        let name = ResourceName::try_new("vendor.com/gpu").unwrap();
+        let lists = front_end.incarnation(&name, gauge.subscribe());
+        front_end.phase(&name, Phase::Registering);
+        front_end.fails(&name, "kubelet refused: no".into());
+        let status = |front_end: &FrontEndWatch| front_end.status().pop().unwrap();
+        let now = status(&front_end);
+        assert_eq!(
+            (now.phase, now.error.as_deref()),
+            (Phase::Registering, Some("kubelet refused: no"))
+        );
+        front_end.phase(&name, Phase::Registered);
+        let _stream = gauge.count();
+        lists.fetch_add(3, Ordering::Relaxed);
+        let now = status(&front_end);
+        assert_eq!((now.phase, now.error), (Phase::Registered, None));
+        assert_eq!(
+            (now.registrations, now.incarnations, now.streams, now.lists),
+            (1, 1, 1, 3)
+        );
+        front_end.ends(&name);
+        assert_eq!(front_end.status(), []);
+    }
+
+    #[test]
+    fn what_is_hidden_is_told_for_as_long_as_it_is() {
+        let front_end = FrontEndWatch::default();
+        let name = ResourceName::try_new("vendor.com/gpu").unwrap();
+        let hidden = [(
+            "gpu-0".to_owned(),
+            tokio::time::Instant::now() + Duration::from_secs(20),
+        )];
+        front_end.hides(&name, &hidden);
+        assert_eq!(front_end.status(), [], "nobody serves it");
+        front_end.phase(&name, Phase::Registering);
+        front_end.hides(&name, &hidden);
+        let now = When::now();
+        let told = front_end.status().remove(0).hidden.remove(0);
+        let left = now.ago(told.until);
+        assert!(
+            told.id == "gpu-0" && left > Duration::from_secs(10) && left <= Duration::from_secs(21),
+            "{left:?}"
+        );
+        front_end.hides(&name, &[]);
+        assert_eq!(front_end.status()[0].hidden, []);
+    }
+
+    #[test]
+    fn a_front_end_that_hangs_is_late_and_one_that_has_not_begun_is_not() {
+        let front_end = FrontEndWatch::default();
+        assert_eq!(front_end.late(), None);
+        front_end.comes_by(Duration::from_secs(1));
+        assert_eq!(front_end.late(), None);
+        front_end.noted().due = Instant::now().checked_sub(Duration::from_secs(5));
+        assert!(front_end.late() >= Some(Duration::from_secs(5)));
+    }
+}

@@ -1,0 +1,229 @@
+//! What the kubelet has given away by its own checkpoint (`pkg/kubelet/cm/devicemanager/checkpoint`), read and never written.
+//!
+//! The file is the kubelet's own business. It is only ever a reason to wait: where it cannot be understood, nothing is taken
+//! for free that the list has not shown.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use devgate_core::{Offered, Records};
+use devgate_types::{ResourceName, escape};
+use prost::Message as _;
+use serde_json::Value;
+
+use crate::front_end::FileId;
+use devgate_kubelet::CHECKPOINT;
+use devgate_kubelet::api;
+
+/// The largest checkpoint that is read: some 100,000 allocations.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The checkpoint, read again when it is another file.
+pub(super) struct Record {
+    path: PathBuf,
+    of: Option<FileId>,
+    ids: Option<Records>,
+    said: bool,
+}
+
+impl Record {
+    pub(super) fn new(kubelet_dir: &Path) -> Self {
+        Self {
+            path: kubelet_dir.join(CHECKPOINT),
+            of: None,
+            ids: None,
+            said: false,
+        }
+    }
+
+    /// What is in it.
+    pub(super) fn ids(&self) -> Option<BTreeSet<Offered>> {
+        Some(self.ids.as_ref()?.keys().cloned().collect())
+    }
+
+    /// What is in it before anything was asked, with the paths that went with each id: nothing where there is neither the file nor a
+    /// socket of a kubelet, as on a node whose kubelet has not started yet. A kubelet without the file may have lost it: it is asked.
+    pub(super) async fn first(&mut self, socket: &Path) -> Option<Records> {
+        self.read().await;
+        let is_absent = |path: &Path| {
+            let look = std::fs::symlink_metadata(path);
+            look.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let none = || is_absent(&self.path) && is_absent(socket);
+        self.ids.clone().or_else(|| none().then(Records::new))
+    }
+
+    /// Looks again, on a thread that may wait.
+    pub(super) async fn read(&mut self) {
+        let Some(now) = FileId::of(&self.path) else {
+            (self.of, self.ids) = (None, None);
+            return;
+        };
+        if self.of == Some(now) {
+            return;
+        }
+        let path = self.path.clone();
+        let read = tokio::task::spawn_blocking(move || read(&path)).await;
+        match read.unwrap_or_else(|panic| Err(io::Error::other(panic))) {
+            Ok(ids) => (self.of, self.ids, self.said) = (Some(now), Some(ids), false),
+            Err(error) => {
+                (self.of, self.ids) = (None, None);
+                if !std::mem::replace(&mut self.said, true) {
+                    tracing::warn!(
+                        family = "host",
+                        "{}: {}; devices that no running container shows are kept until they are allocated again",
+                        self.path.display(),
+                        escape(&error.to_string(), 256)
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<Records> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut text)?;
+    parse(&text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
+}
+
+/// Every id of every entry: `{"Data":{"PodDeviceEntries":[{"ResourceName":…,"DeviceIDs":{"<numa>":[…]}}]}}`, where up to 1.19
+/// the ids were one list, and no entries are `null`.
+fn parse(text: &[u8]) -> Result<Records, String> {
+    let file: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let odd = |what: &str| format!("no checkpoint of a kubelet that is known here: {what}");
+    let data = file.get("Data").ok_or_else(|| odd("no Data"))?;
+    let entries = match data.get("PodDeviceEntries") {
+        Some(Value::Array(entries)) => entries.as_slice(),
+        Some(Value::Null) => &[],
+        _ => return Err(odd("no PodDeviceEntries")),
+    };
+    let mut ids = Records::new();
+    for entry in entries {
+        let resource = entry.get("ResourceName").and_then(Value::as_str);
+        let resource = resource.ok_or_else(|| odd("an entry without a ResourceName"))?;
+        let lists = match entry.get("DeviceIDs") {
+            Some(Value::Object(nodes)) => nodes.values().collect::<Vec<_>>(),
+            Some(list @ (Value::Array(_) | Value::Null)) => vec![list],
+            _ => return Err(odd("an entry without DeviceIDs")),
+        };
+        let Ok(resource) = ResourceName::try_new(resource) else {
+            continue;
+        };
+        let paths = paths(entry);
+        // What is not understood may be an id that a pod has.
+        for list in lists {
+            let list = match list {
+                Value::Array(list) => list.as_slice(),
+                Value::Null => &[],
+                _ => return Err(odd("DeviceIDs that are no list")),
+            };
+            for id in list {
+                let id = id.as_str().ok_or_else(|| odd("an id that is no text"))?;
+                let of = ids.entry((resource.clone(), id.to_owned())).or_default();
+                of.extend(paths.iter().cloned());
+            }
+        }
+    }
+    Ok(ids)
+}
+
+/// The paths on the node that the kept answer of an entry names; none where it cannot be read.
+fn paths(entry: &Value) -> BTreeSet<String> {
+    let text = entry.get("AllocResp").and_then(Value::as_str).unwrap_or_default();
+    let answer = STANDARD.decode(text).unwrap_or_default();
+    let answer = api::ContainerAllocateResponse::decode(answer.as_slice()).unwrap_or_default();
+    answer.devices.into_iter().map(|device| device.host_path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_from_every_form_of_the_file() {
+        let of =
+            |entries: &str| parse(format!(r#"{{"Data":{{"PodDeviceEntries":{entries}}},"Checksum":1}}"#).as_bytes());
+        let gpu = |id: &str| (ResourceName::try_new("vendor.com/gpu").unwrap(), id.to_owned());
+        let new = r#"[{"PodUID":"p","ResourceName":"vendor.com/gpu","DeviceIDs":{"-1":["a"],"0":["b","a"]},"AllocResp":"CgYK"}]"#;
+        let ids = |entries: &str| of(entries).unwrap().into_keys().collect::<BTreeSet<_>>();
+        assert_eq!(ids(new), [gpu("a"), gpu("b")].into());
+        let old = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":["a"]},{"ResourceName":"odd","DeviceIDs":null}]"#;
+        assert_eq!(ids(old), [gpu("a")].into());
+        let nothing = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":{"0":null}}]"#;
+        assert_eq!(ids(nothing), BTreeSet::new());
+        assert_eq!(ids("null"), BTreeSet::new());
+    }
+
+    #[test]
+    fn the_paths_of_a_kept_answer_go_with_each_of_its_ids() {
+        let answer = api::ContainerAllocateResponse {
+            devices: vec![api::DeviceSpec {
+                container_path: "/dev/inside".to_owned(),
+                host_path: "/dev/outside".to_owned(),
+                permissions: "rw".to_owned(),
+            }],
+            ..api::ContainerAllocateResponse::default()
+        };
+        let answer = STANDARD.encode(answer.encode_to_vec());
+        let of = |answer: &str| {
+            let entry = format!(r#"{{"ResourceName":"a.b/c","DeviceIDs":{{"0":["x"]}},"AllocResp":"{answer}"}}"#);
+            let records = parse(format!(r#"{{"Data":{{"PodDeviceEntries":[{entry}]}}}}"#).as_bytes()).unwrap();
+            records.into_values().flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(of(&answer), ["/dev/outside"]);
+        assert_eq!((of("no base64"), of("CgYK")), (vec![], vec![]));
+    }
+
+    #[test]
+    fn what_is_no_checkpoint_says_nothing() {
+        for bad in [
+            "",
+            "{}",
+            r#"{"Data":{}}"#,
+            r#"{"Data":{"PodDeviceEntries":[{"DeviceIDs":[]}]}}"#,
+            r#"{"Data":{"PodDeviceEntries":[{"ResourceName":"a/b"}]}}"#,
+            r#"{"Data":{"PodDeviceEntries":[{"ResourceName":"a.b/c","DeviceIDs":{"0":"x"}}]}}"#,
+            r#"{"Data":{"PodDeviceEntries":[{"ResourceName":"a.b/c","DeviceIDs":["x",7]}]}}"#,
+        ] {
+            parse(bad.as_bytes()).unwrap_err();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_changes_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = Record::new(dir.path());
+        record.read().await;
+        assert_eq!(record.ids(), None, "no file says nothing");
+        let socket = dir.path().join("kubelet.sock");
+        assert_eq!(
+            record.first(&socket).await,
+            Some(Records::new()),
+            "but that nothing was given away"
+        );
+        std::fs::write(&socket, "").unwrap();
+        assert_eq!(record.first(&socket).await, None, "which a kubelet may know better");
+        let write = |ids: &str| {
+            let text =
+                format!(r#"{{"Data":{{"PodDeviceEntries":[{{"ResourceName":"vendor.com/gpu","DeviceIDs":{ids}}}]}}}}"#);
+            let new = dir.path().join("new");
+            std::fs::write(&new, text).unwrap();
+            std::fs::rename(new, dir.path().join(CHECKPOINT)).unwrap();
+        };
+        for (ids, count) in [
+            ("[]", Some(0)),
+            (r#"["a","b"]"#, Some(2)),
+            ("7", None),
+            (r#"["a"]"#, Some(1)),
+        ] {
+            write(ids);
+            record.read().await;
+            assert_eq!(record.ids().map(|ids| ids.len()), count, "{ids}");
+            assert_eq!(record.first(&socket).await.map(|ids| ids.len()), count, "{ids}");
+        }
+    }
+}
