@@ -96,12 +96,11 @@ fn command(options: &Options) -> Result<Command> {
     command
         .arg("--chart")
         .arg(chart::pack(&manifests::chart(), &out, dist::epoch()?)?);
+    let (helm, rendered) = (tools::helm()?, out.join("rendered"));
+    manifests::profiles::write(&helm, &manifests::chart(), &rendered)?;
+    command.arg("--rendered").arg(rendered);
     command.arg("--components").arg(components::folder()?);
     command.arg("--root").arg(root());
-    command
-        .arg("--kubectl")
-        .arg(tools::kubectl()?)
-        .arg("--helm")
-        .arg(tools::helm()?);
+    command.arg("--kubectl").arg(tools::kubectl()?).arg("--helm").arg(helm);
     Ok(command)
 }

@@ -195,11 +195,15 @@ mod tests {
         let values: Value = serde_saphyr::from_str(&text("deploy/helm/devgate/values.yaml")).unwrap();
         let repository = format!("{REGISTRY}/{}", Program::Devgate.name());
         assert_eq!(values["image"]["repository"], repository.as_str());
-        let named = format!("image: {repository}:{}\n", dist::version().unwrap());
-        for (file, times) in [("base", 1), ("cleanup", 2)] {
-            let manifest = text(&format!("deploy/kustomize/{file}/daemonset.yaml"));
-            assert_eq!(manifest.matches(&named).count(), times, "{file}");
-            assert_eq!(manifest.matches("image: ").count(), times, "{file}");
+        for key in ["tag", "digest"] {
+            assert_eq!(values["image"][key], "", "{key}: the chart's version is");
+        }
+        let chart: Value = serde_saphyr::from_str(&text("deploy/helm/devgate/Chart.yaml")).unwrap();
+        assert_eq!(chart["appVersion"], dist::version().unwrap().as_str());
+        for (file, times) in [("daemonset", 1), ("cleanup", 2)] {
+            let template = text(&format!("deploy/helm/devgate/templates/{file}.yaml"));
+            let named = "image: {{ include \"devgate.image\" . | quote }}\n";
+            assert_eq!(template.matches(named).count(), times, "{file}");
         }
     }
 }

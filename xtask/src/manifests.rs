@@ -1,25 +1,25 @@
-//! The manifests in `deploy/`: rendered by the real programs, the chart held against the kustomization, both against Kubernetes'
-//! schemas, and all that a pod gets against the list of what it may have (`deploy/allowed.yaml`).
+//! The chart in `deploy/`: rendered by Helm, held against Kubernetes' schemas, and all that a pod gets against the list of what it may
+//! have (`deploy/allowed.yaml`); and its renderings that a release carries, which kubectl takes as kustomizations, too.
 
 mod allowed;
-mod beside;
+mod bases;
 mod choices;
 mod facts;
 mod nulls;
 #[cfg(test)]
 mod page;
+pub(crate) mod profiles;
 mod readme;
 mod render;
 #[cfg(test)]
 mod rules;
-mod same;
 mod selectors;
 mod sockets;
 mod values;
 mod versions;
 
 use crate::workspace::root;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -35,61 +35,71 @@ pub(crate) fn chart() -> PathBuf {
     root().join("deploy/helm/devgate")
 }
 
-fn kustomize() -> PathBuf {
-    root().join("deploy/kustomize")
-}
-
 /// Checks all of it.
 ///
 /// # Errors
 /// Names everything that is wrong, at once; or what could not be rendered.
 pub(crate) fn check(programs: &Programs) -> Result<()> {
     let allowed = allowed::read(&root().join("deploy/allowed.yaml"))?;
-    let mut problems = choices::problems(&kustomize())?;
+    let mut problems = choices::problems(&chart())?;
     let mut sorted = versions::Sorted::default();
 
     let cases = choices::cases();
     for case in &cases {
         let name = case.name();
-        let ours = render::overlays(programs, &kustomize(), case)?;
-        let theirs = render::chart(programs, &chart(), case)?;
-        let wrong = allowed.problems(&case.lists(), &facts::of(&ours));
-        problems.extend(wrong.into_iter().map(|wrong| format!("kustomize, {name}: {wrong}")));
-        let mut wrong = selectors::problems(&ours);
-        wrong.extend(sockets::problems(&ours));
-        problems.extend(wrong.into_iter().map(|wrong| format!("kustomize, {name}: {wrong}")));
-        let different = same::differences(&ours, &theirs);
-        problems.extend(different.into_iter().map(|wrong| format!("chart, {name}: {wrong}")));
-        sorted.add(&name, case.least(), ours);
-        sorted.add(&format!("{name}, by the chart"), case.least(), theirs);
-    }
-    for whole in choices::WHOLE {
-        let documents = render::whole(programs, &kustomize().join(whole.folder))?;
-        let mut wrong = allowed.problems(whole.lists, &facts::of(&documents));
+        let documents = render::chart(programs, &chart(), case)?;
+        let mut wrong = allowed.problems(&case.lists(), &facts::of(&documents));
         wrong.extend(selectors::problems(&documents));
         wrong.extend(sockets::problems(&documents));
-        problems.extend(wrong.into_iter().map(|wrong| format!("{}: {wrong}", whole.folder)));
-        sorted.add(whole.folder, whole.least, documents);
+        problems.extend(wrong.into_iter().map(|wrong| format!("{name}: {wrong}")));
+        sorted.add(&name, case.least(), documents);
+    }
+    let rendered = work("rendered")?;
+    profiles::write(&programs.helm, &chart(), &rendered)?;
+    let plain = read(&rendered, "plain")?;
+    for profile in profiles::PROFILES {
+        let documents = read(&rendered, profile.name)?;
+        let mut wrong = allowed.problems(profile.lists, &facts::of(&documents));
+        // What is nothing without a devgate is held against the one that it goes with.
+        let beside = if profile.only.is_some() { &plain[..] } else { &[] };
+        wrong.extend(selectors::problems(&[&documents, beside].concat()));
+        wrong.extend(sockets::problems(&documents));
+        if profile.lists == ["cleanup"] {
+            wrong.extend(selectors::apart(&documents, &plain));
+        }
+        problems.extend(
+            wrong
+                .into_iter()
+                .map(|wrong| format!("profile {}: {wrong}", profile.name)),
+        );
+        sorted.add(&format!("profile {}", profile.name), profile.least, documents);
     }
     println!(
-        "{} choices of overlays, each by kubectl and by helm, and {} whole kustomizations",
+        "{} choices of overlays and {} profiles, rendered by helm",
         cases.len(),
-        choices::WHOLE.len()
+        profiles::PROFILES.len()
     );
-    problems.extend(beside::problems(programs, &kustomize())?);
+    problems.extend(bases::problems(programs, &rendered, &work("own")?)?);
     problems.extend(values::problems(programs, &chart())?);
     problems.extend(nulls::problems(programs, &chart())?);
     problems.extend(readme::problems(programs, &chart())?);
     let packed = crate::chart::pack(&chart(), &work("chart")?, 0)?;
     let from_file = render::chart(programs, &packed, &choices::nothing())?;
-    let from_folder = render::chart(programs, &chart(), &choices::nothing())?;
-    let different = same::differences(&from_folder, &from_file);
-    problems.extend(different.into_iter().map(|wrong| format!("chart, as a file: {wrong}")));
+    if from_file != render::chart(programs, &chart(), &choices::nothing())? {
+        problems.push("chart, as a file: it makes something else than the folder".to_owned());
+    }
     problems.extend(sorted.problems(&programs.validate, &work("documents")?)?);
     if problems.is_empty() {
         return Ok(());
     }
     bail!("manifests:\n  {}", problems.join("\n  "))
+}
+
+/// The documents of a rendered profile.
+fn read(rendered: &Path, name: &str) -> Result<Vec<Value>> {
+    let file = rendered.join(name).join(profiles::FILE);
+    let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
+    render::documents(&text).with_context(|| file.display().to_string())
 }
 
 /// What is at a place in a document, such as `/metadata/name`.
@@ -107,29 +117,9 @@ fn work(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The way from one folder to another, by names alone. Both are absolute and plain.
-fn relative(from: &Path, to: &Path) -> PathBuf {
-    let common = from
-        .components()
-        .zip(to.components())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let up = from.components().skip(common).map(|_| Path::new(".."));
-    let down = to.components().skip(common).map(|part| Path::new(part.as_os_str()));
-    up.chain(down).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_folder_is_found_from_another() {
-        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to)).display().to_string();
-        assert_eq!(way("/a/b", "/a/c/d"), "../c/d");
-        assert_eq!(way("/t", "/r/x"), "../r/x");
-        assert_eq!(way("/a", "/a/b"), "b");
-    }
 
     #[test]
     fn the_chart_has_the_version_of_devgate() {

@@ -23,6 +23,8 @@ pub(crate) struct Given {
     pub(crate) image: PathBuf,
     /// The chart.
     pub(crate) chart: PathBuf,
+    /// The chart's profiles as a release has them rendered.
+    pub(crate) rendered: PathBuf,
     /// The static program.
     pub(crate) program: PathBuf,
     /// The components.

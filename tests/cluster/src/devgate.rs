@@ -168,6 +168,27 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         })
     }
 
+    /// Installs what takes away from the node what devgate has left, beside nothing.
+    ///
+    /// # Errors
+    /// When Helm fails.
+    pub(crate) fn install_cleanup(&self) -> Result<()> {
+        let mut helm = self.admin(&self.given.helm);
+        helm.args(["install", "devgate-cleanup"]).arg(&self.given.chart);
+        helm.args(["--namespace", "devgate", "--set", "cleanup=true", "--set"]);
+        process::read(helm.arg(format!("image.repository={REPOSITORY}"))).map(drop)
+    }
+
+    /// Takes it away, until its pods are gone.
+    ///
+    /// # Errors
+    /// When Helm fails, or a pod stays.
+    pub(crate) fn uninstall_cleanup(&self) -> Result<()> {
+        let words = ["uninstall", "devgate-cleanup", "--namespace", "devgate"];
+        let wait = ["--wait", "--cascade=foreground", "--timeout=60s"];
+        process::read(self.admin(&self.given.helm).args(words).args(wait)).map(drop)
+    }
+
     fn is_installed(&self) -> bool {
         self.api("/apis/apps/v1/namespaces/devgate/daemonsets/devgate").is_ok()
     }

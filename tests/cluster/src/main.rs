@@ -53,6 +53,9 @@ struct Arguments {
     /// devgate's chart
     #[arg(long, value_name = "FILE")]
     chart: Option<PathBuf>,
+    /// The folder of the chart's rendered profiles
+    #[arg(long, value_name = "DIR")]
+    rendered: Option<PathBuf>,
     /// The static program, for what runs on the node itself
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -119,6 +122,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         kubernetes: arguments.kubernetes.unwrap_or_default(),
         image: arguments.image.unwrap_or_default(),
         chart: arguments.chart.unwrap_or_default(),
+        rendered: arguments.rendered.unwrap_or_default(),
         program: arguments.program.unwrap_or_default(),
         components: arguments.components.unwrap_or_default(),
         root: arguments.root.unwrap_or_default(),

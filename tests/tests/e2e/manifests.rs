@@ -3,48 +3,76 @@
 
 use crate::look::look;
 use devgate_tests::components;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Every policy of a kustomization, with its component and a node that has what it is about.
+/// The policies in a file of the chart's values, each as a file in a folder.
+fn policies(values: &str) -> anyhow::Result<TempDir> {
+    let text = std::fs::read_to_string(root().join("deploy").join(values))?;
+    let values: Value = serde_saphyr::from_str(&text)?;
+    let folder = tempfile::tempdir()?;
+    for (name, policy) in values["policy"]["files"].as_object().into_iter().flatten() {
+        if let Some(policy) = policy.as_str() {
+            std::fs::write(folder.path().join(name), policy)?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Every policy of the chart and of a profile, with its component and a node that has what it is about.
 #[test]
 fn the_policies_are_right_for_their_components() -> anyhow::Result<()> {
-    let kustomize = root().join("deploy/kustomize");
-    let mut checked = Vec::new();
-    for (folder, node, offers) in [
-        ("base", "guests/generic/nodes/edge.umockdev", "example.com/serial"),
+    let mut checked = BTreeSet::new();
+    for (values, node, offers) in [
         (
-            "overlays/example",
+            "helm/devgate/values.yaml",
+            "guests/generic/nodes/edge.umockdev",
+            "example.com/serial",
+        ),
+        (
+            "profiles/sriov.yaml",
             "guests/sriov-nic/nodes/two-adapters.umockdev",
             "example.com/vf",
         ),
-        ("overlays/group", "tests/nodes/hgx-h100.umockdev", "nvidia.com/gpu"),
+        (
+            "profiles/nvidia.yaml",
+            "tests/nodes/hgx-h100.umockdev",
+            "nvidia.com/gpu",
+        ),
     ] {
-        let folder = kustomize.join(folder).join("policy.d");
+        let folder = policies(values)?;
         let said = look([
             Path::new("check"),
             Path::new("--policy"),
-            &folder,
+            folder.path(),
             Path::new("--components"),
             &components()?,
             Path::new("--node-root"),
             &root().join(node),
         ])?;
-        assert_eq!(said.code, Some(0), "{}\n{}{}", folder.display(), said.out, said.err);
+        assert_eq!(said.code, Some(0), "{values}\n{}{}", said.out, said.err);
         assert!(said.out.contains("0 errors, 0 warnings"), "{}", said.out);
         assert!(
             said.out.contains(offers) && !said.out.contains("idle here"),
             "{}",
             said.out
         );
-        checked.push(folder);
+        checked.insert(values.to_owned());
     }
-    let found = policies(&kustomize)?;
-    assert_eq!(found, checked.into_iter().collect(), "a folder that is not checked");
+    let mut found = BTreeSet::from(["helm/devgate/values.yaml".to_owned()]);
+    for entry in std::fs::read_dir(root().join("deploy/profiles"))? {
+        let profile = format!("profiles/{}", entry?.file_name().to_string_lossy());
+        if policies(&profile)?.path().read_dir()?.next().is_some() {
+            found.insert(profile);
+        }
+    }
+    assert_eq!(found, checked, "a policy that is not checked");
     Ok(())
 }
 
@@ -90,27 +118,14 @@ fn the_policies_to_start_from_are_no_more_than_they_need() -> anyhow::Result<()>
     Ok(())
 }
 
-/// The folders `policy.d` beneath another one.
-fn policies(folder: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
-    let mut found = BTreeSet::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.file_name().is_some_and(|name| name == "policy.d") {
-            found.insert(path);
-        } else if path.is_dir() {
-            found.extend(policies(&path)?);
-        }
-    }
-    Ok(found)
-}
-
 /// A node without what it is about: the plugin is idle, and no component is needed.
 #[test]
-fn the_bases_policy_costs_nothing_where_it_matches_nothing() -> anyhow::Result<()> {
+fn the_charts_policy_costs_nothing_where_it_matches_nothing() -> anyhow::Result<()> {
+    let folder = policies("helm/devgate/values.yaml")?;
     let said = look([
         Path::new("check"),
         Path::new("--policy"),
-        &root().join("deploy/kustomize/base/policy.d"),
+        folder.path(),
         Path::new("--components"),
         &components()?,
         Path::new("--node-root"),

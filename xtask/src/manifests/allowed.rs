@@ -60,7 +60,8 @@ impl Allowed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choices::{OVERLAYS, WHOLE};
+    use super::super::choices::OVERLAYS;
+    use super::super::profiles::PROFILES;
     use super::*;
     use crate::workspace::root;
 
@@ -101,7 +102,7 @@ mod tests {
         let allowed = read(&root().join("deploy/allowed.yaml")).unwrap();
         let mut wanted: BTreeSet<&str> = OVERLAYS.iter().map(|overlay| overlay.name).collect();
         wanted.insert("base");
-        wanted.extend(WHOLE.iter().flat_map(|whole| whole.lists));
+        wanted.extend(PROFILES.iter().flat_map(|profile| profile.lists));
         assert_eq!(allowed.0.keys().map(String::as_str).collect::<BTreeSet<_>>(), wanted);
         for (name, list) in &allowed.0 {
             let has: BTreeSet<&str> = list.iter().map(|entry| entry.has.as_str()).collect();

@@ -1,17 +1,18 @@
-//! What an admin can choose: overlays, and the chart's values that mean the same.
+//! What an admin can choose: overlays, by the chart's values.
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 use std::path::Path;
 
 /// The oldest and the newest Kubernetes that manifests are held against: minor versions of 1.
 pub(super) const OLDEST: u32 = 28;
 pub(super) const NEWEST: u32 = 37;
 
-/// A component of deploy/kustomize/overlays.
+/// Something that the pod may have besides.
 #[derive(Debug, PartialEq)]
 pub(super) struct Overlay {
     pub(super) name: &'static str,
-    /// The chart's value that chooses the same, as `--set` takes it.
+    /// The chart's value that chooses it, as `--set` takes it.
     pub(super) value: &'static str,
     /// The first Kubernetes whose API server takes it.
     pub(super) least: u32,
@@ -31,7 +32,7 @@ const fn overlay(name: &'static str, value: &'static str) -> Overlay {
     }
 }
 
-/// All of them, in the order in which they are to be given: `control` after `nics`.
+/// All of them.
 pub(super) const OVERLAYS: &[Overlay] = &[
     overlay("nics", "overlays.nics=true"),
     overlay("control", "overlays.control=true"),
@@ -63,32 +64,6 @@ pub(super) const OVERLAYS: &[Overlay] = &[
     },
     overlay("monitoring", "overlays.monitoring=true"),
     overlay("alerts", "overlays.alerts=true"),
-];
-
-/// A kustomization that is whole by itself.
-pub(super) struct Whole {
-    pub(super) folder: &'static str,
-    /// What it may have: lists of deploy/allowed.yaml.
-    pub(super) lists: &'static [&'static str],
-    pub(super) least: u32,
-}
-
-pub(super) const WHOLE: &[Whole] = &[
-    Whole {
-        folder: "overlays/example",
-        lists: &["base", "nics", "device-info", "monitoring", "alerts", "recent"],
-        least: 30,
-    },
-    Whole {
-        folder: "overlays/group",
-        lists: &["base", "kernel-log"],
-        least: OLDEST,
-    },
-    Whole {
-        folder: "cleanup",
-        lists: &["cleanup"],
-        least: OLDEST,
-    },
 ];
 
 /// Overlays that are chosen together.
@@ -147,29 +122,21 @@ fn case(is_wanted: &dyn Fn(&Overlay) -> bool) -> Case {
     Case(OVERLAYS.iter().filter(chosen).collect())
 }
 
-/// Folders of overlays that the table does not know, and the other way round.
-pub(super) fn problems(kustomize: &Path) -> Result<Vec<String>> {
-    let folder = kustomize.join("overlays");
-    let mut problems = Vec::new();
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(&folder).with_context(|| format!("read {}", folder.display()))? {
-        found.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    found.sort();
-    let whole = |name: &str| WHOLE.iter().any(|whole| whole.folder == format!("overlays/{name}"));
-    for name in &found {
-        if !whole(name) && !OVERLAYS.iter().any(|overlay| overlay.name == name) {
-            problems.push(format!(
-                "overlay {name}: nothing checks it; name it in xtask/src/manifests/choices.rs"
-            ));
-        }
-    }
-    for overlay in OVERLAYS {
-        if !found.iter().any(|name| name == overlay.name) {
-            problems.push(format!("overlay {}: it is not in {}", overlay.name, folder.display()));
-        }
-    }
-    Ok(problems)
+/// Overlays in the chart's values that the table does not know.
+pub(super) fn problems(chart: &Path) -> Result<Vec<String>> {
+    let file = chart.join("values.yaml");
+    let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
+    let values: Value = serde_saphyr::from_str(&text).with_context(|| file.display().to_string())?;
+    let found = values.pointer("/overlays").and_then(Value::as_object);
+    let found = found.with_context(|| format!("{} has no overlays", file.display()))?;
+    let is_known = |name: &str| {
+        let value = format!("overlays.{name}=true");
+        OVERLAYS.iter().any(|overlay| overlay.value == value)
+    };
+    let unknown = found.keys().filter(|name| !is_known(name));
+    let told =
+        unknown.map(|name| format!("overlays.{name}: nothing checks it; name it in xtask/src/manifests/choices.rs"));
+    Ok(told.collect())
 }
 
 #[cfg(test)]
@@ -206,16 +173,16 @@ mod tests {
     #[test]
     fn an_overlay_that_nobody_checks_is_found() {
         let dir = tempfile::tempdir().unwrap();
-        for overlay in OVERLAYS.iter().skip(1) {
-            std::fs::create_dir_all(dir.path().join("overlays").join(overlay.name)).unwrap();
-        }
-        std::fs::create_dir_all(dir.path().join("overlays/backdoor")).unwrap();
+        std::fs::write(
+            dir.path().join("values.yaml"),
+            "overlays: {nics: false, backdoor: false}",
+        )
+        .unwrap();
         let problems = problems(dir.path()).unwrap();
-        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(
-            problems[0].starts_with("overlay backdoor: nothing checks it"),
+            problems[0].starts_with("overlays.backdoor: nothing checks it"),
             "{problems:?}"
         );
-        assert!(problems[1].starts_with("overlay nics: it is not in "), "{problems:?}");
     }
 }

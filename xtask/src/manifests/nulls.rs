@@ -7,24 +7,28 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// Renders without each value, and without each value within one.
+/// Renders without each value, and without each value within one, devgate and its cleanup.
 pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>> {
     let file = chart.join("values.yaml");
     let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
     let values: Value = serde_saphyr::from_str(&text).with_context(|| file.display().to_string())?;
     let mut problems = Vec::new();
     let places = places(&values);
-    for place in &places {
-        let mut command = render::template(programs, chart);
-        command.arg("--set");
+    let places = places.iter();
+    let all = places.flat_map(|place| ["cleanup=false", "cleanup=true"].map(|mode| (place, mode)));
+    let mut count = 0;
+    for (place, mode) in all {
+        count += 1;
+        let mut command = render::template(&programs.helm, chart, render::NAME);
+        command.args(["--set", mode, "--set"]);
         command.arg(format!("{place}=null"));
         let output = command.output().with_context(|| process::shown(&command))?;
         let made = String::from_utf8_lossy(&output.stdout);
         let said = String::from_utf8_lossy(&output.stderr);
         let verdict = verdict(place, output.status.success().then_some(&*made), &said);
-        problems.extend(verdict.map(|wrong| format!("chart: {place}=null: {wrong}")));
+        problems.extend(verdict.map(|wrong| format!("chart: {mode}, {place}=null: {wrong}")));
     }
-    println!("{} values that are taken away", places.len());
+    println!("{count} values that are taken away");
     Ok(problems)
 }
 

@@ -1,7 +1,8 @@
 //! The tables of docs/manifests.md, from the table of overlays and the list of what is allowed.
 
 use super::allowed::{self, Allowed};
-use super::choices::{NEWEST, OLDEST, OVERLAYS, WHOLE};
+use super::choices::{NEWEST, OLDEST, OVERLAYS};
+use super::profiles::PROFILES;
 use crate::workspace::root;
 use std::fmt::Write as _;
 
@@ -60,8 +61,8 @@ fn versions() -> String {
             overlay.least,
         );
     }
-    for whole in WHOLE {
-        row(&format!("`{}` (whole)", whole.folder), "", whole.least);
+    for profile in PROFILES {
+        row(&format!("profile `{}`", profile.name), "", profile.least);
     }
     text
 }

@@ -13,7 +13,7 @@ pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>>
     let shown = example(&text).with_context(|| format!("{}: shows no values", page.display()))?;
     let file = work("readme")?.join("values.yaml");
     std::fs::write(&file, shown).with_context(|| format!("write {}", file.display()))?;
-    let mut command = render::template(programs, chart);
+    let mut command = render::template(&programs.helm, chart, render::NAME);
     command.arg("--values").arg(&file);
     let documents = render::documents(&process::read(&mut command)?)?;
     Ok(complaints(&documents))

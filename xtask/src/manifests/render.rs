@@ -1,7 +1,7 @@
-//! What kubectl and Helm make of the sources.
+//! What Helm and kubectl make of the sources.
 
+use super::Programs;
 use super::choices::Case;
-use super::{Programs, relative, work};
 use crate::process;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -9,42 +9,59 @@ use std::path::Path;
 use std::process::Command;
 
 /// Both the release and its namespace.
-const NAME: &str = "devgate";
+pub(super) const NAME: &str = "devgate";
 
-/// The base with overlays, by a kustomization as an admin would write it.
-pub(super) fn overlays(programs: &Programs, kustomize: &Path, case: &Case) -> Result<Vec<Value>> {
-    let folder = work("case")?;
-    let way = |part: &str| format!("  - {}\n", relative(&folder, &kustomize.join(part)).display());
-    let components: String = case.0.iter().map(|o| way(&format!("overlays/{}", o.name))).collect();
-    let mut text = format!("resources:\n{}", way("base"));
-    if !components.is_empty() {
-        text += &format!("components:\n{components}");
-    }
-    let file = folder.join("kustomization.yaml");
-    std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
-    whole(programs, &folder)
-}
+/// What Helm says of all that it makes, and what is not so where kubectl applies it.
+const MANAGED: &str = "app.kubernetes.io/managed-by: Helm";
 
-/// A kustomization as it is.
-pub(super) fn whole(programs: &Programs, folder: &Path) -> Result<Vec<Value>> {
-    let text = process::read(Command::new(&programs.kubectl).arg("kustomize").arg(folder))?;
-    documents(&text).with_context(|| format!("what kubectl made of {}", folder.display()))
-}
-
-/// The chart with the values that mean the same.
+/// The chart with overlays, whole.
 pub(super) fn chart(programs: &Programs, chart: &Path, case: &Case) -> Result<Vec<Value>> {
-    let mut command = template(programs, chart);
+    let mut command = template(&programs.helm, chart, NAME);
     for overlay in &case.0 {
         command.args(["--set", overlay.value]);
     }
-    documents(&process::read(&mut command)?).with_context(|| format!("what helm made with {}", case.name()))
+    documents(&whole(&mut command, NAME)?).with_context(|| format!("what helm made with {}", case.name()))
 }
 
-/// `helm template`, still without values.
-pub(super) fn template(programs: &Programs, chart: &Path) -> Command {
-    let mut command = Command::new(&programs.helm);
-    command.args(["template", NAME]).arg(chart).args(["--namespace", NAME]);
+/// `helm template`, still without values, into a namespace of the release's name.
+pub(super) fn template(helm: &Path, chart: &Path, release: &str) -> Command {
+    let mut command = Command::new(helm);
     command
+        .args(["template", release])
+        .arg(chart)
+        .args(["--namespace", release]);
+    command
+}
+
+/// What it makes, with the namespace, which Helm leaves to the admin and a file cannot do without.
+pub(super) fn whole(template: &mut Command, release: &str) -> Result<String> {
+    let namespace = format!(
+        "\
+# Every device plugin mounts directories of the node, which the levels `baseline` and `restricted` forbid whatever else the pod does
+# without.
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: {release}
+  labels:
+    app.kubernetes.io/name: {release}
+    app.kubernetes.io/instance: {release}
+    pod-security.kubernetes.io/enforce: privileged
+"
+    );
+    Ok(namespace + &of_nobody(&process::read(template)?))
+}
+
+/// A text of Helm's without its claim to what is in it.
+pub(super) fn of_nobody(text: &str) -> String {
+    let lines = text.lines().filter(|line| line.trim() != MANAGED);
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// What kubectl makes of a kustomization.
+pub(super) fn kustomization(kubectl: &Path, folder: &Path) -> Result<Vec<Value>> {
+    let text = process::read(Command::new(kubectl).arg("kustomize").arg(folder))?;
+    documents(&text).with_context(|| format!("what kubectl made of {}", folder.display()))
 }
 
 /// The documents in a text.
@@ -68,5 +85,11 @@ mod tests {
             ]
         );
         assert!(documents("a: [").is_err());
+    }
+
+    #[test]
+    fn what_is_applied_is_not_called_helms() {
+        let text = "labels:\n    app.kubernetes.io/managed-by: Helm\n    a: b\n";
+        assert_eq!(of_nobody(text), "labels:\n    a: b\n");
     }
 }

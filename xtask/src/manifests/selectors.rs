@@ -48,6 +48,42 @@ fn labels(selector: &Value) -> Option<&Map<String, Value>> {
     (!labels.is_empty()).then_some(labels)
 }
 
+/// Whether the pods of cleanup go to no node that has one of devgate's, in whatever namespace, and to those that have their own.
+pub(super) fn apart(cleanup: &[Value], devgate: &[Value]) -> Vec<String> {
+    const TERM: &str = "/spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/0";
+    let set = |documents: &[Value]| {
+        let found = documents.iter().find(|one| at(one, "/kind") == "DaemonSet");
+        found.cloned().unwrap_or_default()
+    };
+    let (cleanup, devgate) = (set(cleanup), set(devgate));
+    let term = at(&cleanup, TERM);
+    let wanted = labels(at(term, "/labelSelector"));
+    let chooses = |of: &Value| {
+        let has = at(of, "/spec/template/metadata/labels");
+        wanted
+            .as_ref()
+            .is_some_and(|wanted| wanted.iter().all(|(key, value)| has.get(key) == Some(value)))
+    };
+    let mut problems = Vec::new();
+    let mut hold = |holds: bool, wrong: &str| {
+        if !holds {
+            problems.push(format!("cleanup: {wrong}"));
+        }
+    };
+    hold(chooses(&devgate), "it does not keep away from pods of devgate");
+    hold(!chooses(&cleanup), "it keeps away from itself");
+    hold(
+        at(term, "/topologyKey") == "kubernetes.io/hostname",
+        "it keeps away from more or less than a node",
+    );
+    // Groups may have namespaces of their own.
+    hold(
+        at(term, "/namespaceSelector").as_object().is_some_and(Map::is_empty),
+        "it does not keep away from those in every namespace",
+    );
+    problems
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,30 +100,26 @@ mod tests {
 
     #[test]
     fn cleanup_keeps_away_from_pods_of_devgate() {
-        let read = |file: &str| -> Value {
-            let text = std::fs::read_to_string(super::super::kustomize().join(file)).unwrap();
-            serde_saphyr::from_str(&text).unwrap()
+        let pods = |name: &str, wanted: &str, spaces: Value| {
+            let term = json!({"labelSelector": {"matchLabels": {"a": wanted}}, "namespaceSelector": spaces,
+                "topologyKey": "kubernetes.io/hostname"});
+            let affinity = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}});
+            let template = json!({"metadata": {"labels": {"a": name}}, "spec": {"affinity": affinity}});
+            [json!({"kind": "DaemonSet", "spec": {"template": template}})]
         };
-        let (cleanup, devgate) = (read("cleanup/daemonset.yaml"), read("base/daemonset.yaml"));
-        let place = "/spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/0";
-        let apart = at(&cleanup, place);
-        assert_eq!(at(apart, "/topologyKey"), "kubernetes.io/hostname");
-        assert_eq!(
-            at(apart, "/namespaceSelector"),
-            &json!({}),
-            "groups have namespaces of their own"
-        );
-        let wanted = labels(at(apart, "/labelSelector")).expect("labels");
-        let pods = at(&devgate, "/spec/template/metadata/labels");
-        assert!(
-            wanted.iter().all(|(key, value)| pods.get(key) == Some(value)),
-            "{wanted:?}"
-        );
-        let own = at(&cleanup, "/spec/template/metadata/labels");
-        assert!(
-            !wanted.iter().all(|(key, value)| own.get(key) == Some(value)),
-            "not from itself"
-        );
+        let devgate = pods("devgate", "-", json!({}));
+        let said = |name, wanted, spaces| apart(&pods(name, wanted, spaces), &devgate);
+        assert_eq!(said("cleanup", "devgate", json!({})), [""; 0]);
+        for (name, wanted, spaces, word) in [
+            ("cleanup", "else", json!({}), "does not keep away"),
+            ("devgate", "devgate", json!({}), "from itself"),
+            ("cleanup", "devgate", Value::Null, "every namespace"),
+        ] {
+            let problems = said(name, wanted, spaces);
+            assert_eq!(problems.len(), 1, "{problems:?}");
+            assert!(problems[0].contains(word), "{problems:?}");
+        }
+        assert_eq!(apart(&devgate, &[]).len(), 1, "no pods of devgate");
     }
 
     #[test]

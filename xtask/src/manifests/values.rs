@@ -61,6 +61,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("networkPolicy.enabled=no-thanks", "networkPolicy"),
     ("securityContext.privileged=true", "securityContext"),
     ("hostNetwork=true", "hostNetwork"),
+    ("cleanup=once", "cleanup"),
 ];
 
 /// Each with what has to be in what is made.
@@ -75,7 +76,7 @@ const TAKEN: &[(&[&str], &str)] = &[
     ),
     (
         &["policy.files.serial\\.yaml=null", "policy.files.a\\.yaml=text"],
-        "a.yaml: \"text\"",
+        "a.yaml: text",
     ),
     (&["policy.existingConfigMap=mine"], "configMap: {name: \"mine\"}"),
     (&["updateStrategy.maxUnavailable=1"], "maxUnavailable: 1\n"),
@@ -118,6 +119,16 @@ const TAKEN: &[(&[&str], &str)] = &[
     ),
     (&["priorityClassName="], "serviceAccountName: devgate"),
     (&["global.x=1"], "kind: DaemonSet"),
+    (&["cleanup=true"], "args: [cleanup, --state]"),
+    (
+        &["cleanup=true", "image.tag=v1"],
+        "image: \"registry.example.com/devgate:v1\"",
+    ),
+    (
+        &["cleanup=true", "affinity.nodeAffinity.x=y"],
+        "affinity:\n        nodeAffinity:\n          x: \"y\"\n",
+    ),
+    (&["cleanup=true", "policy.files=null"], "plugins: {}"),
     (
         &["extraVolumes[0].name=x", "extraVolumes[0].emptyDir.sizeLimit=1Mi"],
         "sizeLimit: 1Mi",
@@ -142,7 +153,7 @@ pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>>
         problems.push("chart: a release with a number for a name has labels that are no text".to_owned());
     }
     for (value, word) in REFUSED {
-        let mut command = render::template(programs, chart);
+        let mut command = render::template(&programs.helm, chart, render::NAME);
         command.args(["--set", value]);
         let output = command.output().with_context(|| process::shown(&command))?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -156,7 +167,7 @@ pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>>
         }
     }
     for (values, wanted) in TAKEN {
-        let mut command = render::template(programs, chart);
+        let mut command = render::template(&programs.helm, chart, render::NAME);
         for value in *values {
             command.args(["--set", value]);
         }

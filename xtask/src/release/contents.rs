@@ -2,9 +2,9 @@
 
 use super::sums;
 use crate::components::{self, digest};
-use crate::dist;
 use crate::shipped;
 use crate::workspace::{guests, root};
+use crate::{dist, manifests, tools};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -46,7 +46,8 @@ pub(super) fn components(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Packs what `kubectl` and Prometheus are given, with the pages, laid out as in a clone: for admins who have none.
+/// Packs what `kubectl` and Prometheus are given, with the pages, laid out as in a clone: for admins who have none. The chart is in it
+/// as Helm renders it, in deploy/rendered.
 pub(super) fn manifests(folder: &Path, version: &str) -> Result<()> {
     let epoch = dist::epoch()?;
     let name = format!("devgate-{version}-manifests");
@@ -54,6 +55,7 @@ pub(super) fn manifests(folder: &Path, version: &str) -> Result<()> {
     let inside = work.path().join(&name);
     std::fs::create_dir(&inside)?;
     shipped::copy(&inside)?;
+    manifests::profiles::write(&tools::helm()?, &manifests::chart(), &inside.join("deploy/rendered"))?;
     std::fs::copy(root().join("LICENSE"), inside.join("LICENSE"))?;
     let archive = folder.join(format!("{name}.tar"));
     dist::tar(work.path(), &archive, epoch)?;

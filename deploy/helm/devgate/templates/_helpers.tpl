@@ -3,7 +3,7 @@
 {{- end }}
 
 {{- define "devgate.selector" -}}
-app.kubernetes.io/name: devgate
+app.kubernetes.io/name: {{ if .Values.cleanup }}devgate-cleanup{{ else }}devgate{{ end }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 

@@ -131,12 +131,13 @@ fn desk(cluster: &Cluster, page: &str) -> Result<PathBuf> {
     let link = |from: &Path, name: PathBuf| {
         symlink(fs::canonicalize(from)?, &name).with_context(|| format!("link {}", name.display()))
     };
-    // Not a link: kustomize goes by where a folder is.
+    // Not a link: kubectl goes by where a folder is.
+    fs::create_dir_all(work.join("deploy"))?;
     process::read(
         std::process::Command::new("cp")
             .arg("-r")
-            .arg(cluster.given.root.join("deploy"))
-            .arg(work.join("deploy")),
+            .arg(&cluster.given.rendered)
+            .arg(work.join("deploy/rendered")),
     )?;
     link(&cluster.given.helm, work.join("bin/helm"))?;
     if cluster.given.kubectl.is_absolute() {
@@ -200,7 +201,7 @@ mod tests {
         }
         let made = kustomization(&page).unwrap();
         assert!(
-            made.contains("configMapGenerator:") && !made.contains("sha256"),
+            made.contains("configMapGenerator:") && made.contains("deploy/rendered/") && !made.contains("sha256"),
             "{made}"
         );
     }

@@ -12,15 +12,9 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     cluster.run_pod("holder", 1)?;
     let had = cluster.has_exactly("holder", 1)?;
     cluster.uninstall()?;
-    let manifest = cluster
-        .given
-        .root
-        .join("deploy/kustomize/cleanup")
-        .display()
-        .to_string();
-    cluster.kubectl(&["apply", "-k", &manifest])?;
+    cluster.install_cleanup()?;
     let result = clean(cluster, &had).and_then(|()| done(cluster));
-    cluster.kubectl(&["delete", "-k", &manifest, "--timeout=60s"])?;
+    cluster.uninstall_cleanup()?;
     result?;
     for (folder, ours) in [("/var/lib/kubelet/device-plugins", "devgate"), ("/var/lib/devgate", "")] {
         let left = cluster.node(&["ls", "-A", folder]).unwrap_or_default();
@@ -43,7 +37,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
 
 /// Until every node is done.
 fn done(cluster: &Cluster) -> Result<()> {
-    let cleanup = |words: &[&str]| cluster.kubectl(&[&["-n", "devgate-cleanup"], words].concat()).map(drop);
+    let cleanup = |words: &[&str]| cluster.kubectl(&[&["-n", "devgate"], words].concat()).map(drop);
     let status = ["rollout", "status", "daemonset/devgate-cleanup"];
     if cluster.given.long {
         return cleanup(&[&status[..], &["--timeout=900s"]].concat());
@@ -56,7 +50,8 @@ fn done(cluster: &Cluster) -> Result<()> {
 /// The pod's init container is refused while a pod holds a device, and says so in its status.
 fn clean(cluster: &Cluster, had: &std::collections::BTreeSet<String>) -> Result<()> {
     let told = until("cleanup to refuse", 60, || {
-        let pods = cluster.list("/api/v1/namespaces/devgate-cleanup/pods")?;
+        let pods =
+            cluster.list("/api/v1/namespaces/devgate/pods?labelSelector=app.kubernetes.io/name=devgate-cleanup")?;
         for pod in &pods {
             if pod["status"]["phase"] == "Running" {
                 return Ok(None);
