@@ -12,6 +12,8 @@ mod change;
 mod choose;
 #[path = "bench/floor.rs"]
 mod floor;
+#[path = "bench/list.rs"]
+mod list;
 #[path = "bench/load.rs"]
 mod load;
 #[path = "bench/socket.rs"]
@@ -59,6 +61,8 @@ enum Part {
     Change,
     /// Choosing devices, in this process
     Choose,
+    /// Listing devices, in this process
+    List,
     /// Start, memory and idleness
     Load,
 }
@@ -85,6 +89,9 @@ fn main() -> anyhow::Result<()> {
     }
     if measured(Part::Choose) {
         runtime.block_on(choose::measure(&mut table, args.calls))?;
+    }
+    if measured(Part::List) {
+        list::measure(&mut table, args.calls)?;
     }
     if measured(Part::Load) {
         runtime.block_on(load::measure(&mut table, args.idle))?;
