@@ -12,7 +12,7 @@ mod vfio;
 
 use crate::inventory::UnitRecord;
 use crate::status::Board;
-use devgate_node::{DeviceNode, DevicePath, Node, ReadError};
+use devgate_node::{DeviceNode, DevicePath, Node, ReadError, Subsystem};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
 use devgate_types::{NodeKind, NodeNumber};
 pub use explain::{SelectorAnswer, Sight};
@@ -129,18 +129,31 @@ impl Grants {
 
     /// The device that covering selectors match: this one, or the one that they reach down from; and those selectors.
     fn reach(&self, device: &DevicePath) -> Option<(DevicePath, Vec<&Selector>)> {
-        let mut at = device.clone();
+        self.reach_of(&Facts::new(&self.node, device))
+    }
+
+    fn reach_of(&self, device: &Facts<'_>) -> Option<(DevicePath, Vec<&Selector>)> {
+        let above = |facts: &Facts<'_>| {
+            let ends = facts.is_bus() && !self.is_part(facts.device, DeviceFacts::subsystem(facts));
+            (!ends).then(|| self.node.parent(facts.device)).flatten()
+        };
+        let matching = self.matching(device);
+        if !matching.is_empty() {
+            return Some((device.device.clone(), matching));
+        }
+        let mut at = above(device)?;
         loop {
             let facts = Facts::new(&self.node, &at);
-            let matching: Vec<_> = self.policy.hardware.iter().filter(|s| s.matches(&facts)).collect();
+            let matching = self.matching(&facts);
             if !matching.is_empty() {
                 return Some((at, matching));
             }
-            if facts.is_bus() && !self.is_part(&at, facts.subsystem()) {
-                return None;
-            }
-            at = self.node.parent(&at)?;
+            at = above(&facts)?;
         }
+    }
+
+    fn matching(&self, device: &Facts<'_>) -> Vec<&Selector> {
+        self.policy.hardware.iter().filter(|s| s.matches(device)).collect()
     }
 
     /// Whether a device of a bus is a part of the one above it rather than another one.
@@ -204,26 +217,31 @@ impl Grants {
                 what: owner.name().to_owned(),
                 why: error.to_string(),
             };
-            let mut found = Vec::new();
-            match self.offered_group(&owner) {
-                Ok(Some((group, grant))) => found.push((group.node, grant, group.device)),
-                Ok(None) => {}
-                Err(error) => withheld.push(wrong(error)),
-            }
-            if let Some(grant) = self.offer_for(&owner) {
-                match self.node.own_node(&owner) {
-                    Ok(Some(node)) => found.push((node, grant, Some(owner))),
-                    Ok(None) => {}
-                    Err(error) => withheld.push(wrong(error)),
-                }
-            }
-            for (node, grant, owner) in found {
+            let mut give = |node: DeviceNode, grant, owner: Option<&Facts<'_>>| {
                 let path = node.path.clone();
                 match self.grant(node, grant, owner) {
                     Ok(node) => granted.push(node),
                     Err(why) => withheld.push(Withheld { what: path, why }),
                 }
+            };
+            let mut wrongs = Vec::new();
+            match self.offered_group(&owner) {
+                Ok(Some((group, grant))) => {
+                    let device = group.device.as_ref().map(|device| Facts::new(&self.node, device));
+                    give(group.node, grant, device.as_ref());
+                }
+                Ok(None) => {}
+                Err(error) => wrongs.push(wrong(error)),
             }
+            let facts = Facts::new(&self.node, &owner);
+            if let Some(grant) = self.offer_for(&facts) {
+                match self.node.own_node(&owner) {
+                    Ok(Some(node)) => give(node, grant, Some(&facts)),
+                    Ok(None) => {}
+                    Err(error) => wrongs.push(wrong(error)),
+                }
+            }
+            withheld.extend(wrongs);
         }
         granted.sort_by(|a, b| a.node.cmp(&b.node));
         // Functions of one group have one node for all.
@@ -232,25 +250,26 @@ impl Grants {
     }
 
     /// A node that the policy offers, unless the host does not give it away.
-    fn grant(&self, node: DeviceNode, grant: NodeGrant, owner: Option<DevicePath>) -> Result<GrantedNode, String> {
-        if let Some(why) = self.refusal(&node, owner.as_ref()) {
+    fn grant(&self, node: DeviceNode, grant: NodeGrant, owner: Option<&Facts<'_>>) -> Result<GrantedNode, String> {
+        if let Some(why) = self.refusal(&node, owner) {
             return Err(why);
         }
-        let group = self.group_of(&node, owner.as_ref())?;
+        let group = self.group_of(&node, owner)?;
         Ok(GrantedNode {
             node,
             grant,
-            owner,
+            owner: owner.map(|owner| owner.device.clone()),
             group,
         })
     }
 
     /// How the node that belongs to `owner` may be given, if a covering selector offers it.
-    fn offer_for(&self, owner: &DevicePath) -> Option<NodeGrant> {
-        let subsystem = self.node.subsystem(owner).ok()??;
-        let offers = self.covering(owner).into_iter().filter(|s| s.usage == Use::Offer);
+    fn offer_for(&self, owner: &Facts<'_>) -> Option<NodeGrant> {
+        let subsystem = owner.asked().as_ref().ok()?.as_ref()?;
+        let (_, covering) = self.reach_of(owner)?;
+        let offers = covering.into_iter().filter(|s| s.usage == Use::Offer);
         offers
-            .filter_map(|s| s.node_offer(&subsystem.name, owner.name()))
+            .filter_map(|s| s.node_offer(&subsystem.name, owner.device.name()))
             .reduce(least)
     }
 
@@ -260,12 +279,13 @@ impl Grants {
         let node = self.node.node_at(path).map_err(NodeDenied::Read)?;
         let owner = self.node.owner_of(node.number);
         // Where a selector offers it as well, neither the order of questions nor the wider grant decides.
+        let owner = owner.as_ref().map(|owner| Facts::new(&self.node, owner));
         let offered = owner.as_ref().and_then(|owner| self.offer_for(owner));
         let grant = match offered {
             Some(offered) => least(offered, grant),
             None => grant,
         };
-        self.grant(node, grant, owner).map_err(NodeDenied::Refused)
+        self.grant(node, grant, owner.as_ref()).map_err(NodeDenied::Refused)
     }
 
     /// What is wrong with giving a node away at this moment, if anything. A disk that was idle when it was enumerated may
@@ -289,25 +309,30 @@ impl Grants {
         }
         let granted = |node: &&GrantedNode| {
             let by_path = || self.policy.host_nodes.grant(&node.node.path).is_some();
-            let offered = node.owner.as_ref().is_some_and(|owner| self.offer_for(owner).is_some());
+            let owner = node.owner.as_ref().map(|owner| Facts::new(&self.node, owner));
+            let offered = owner.is_some_and(|owner| self.offer_for(&owner).is_some());
             offered || node.group.is_some() || by_path()
         };
         let lost = unit.nodes.iter().find(|node| !granted(node));
         let lost = lost.map(|node| format!("node {} is not offered by the policy any more", node.node.path));
         lost.or_else(|| {
-            unit.nodes
-                .iter()
-                .find_map(|node| self.refusal(&node.node, node.owner.as_ref()))
+            unit.nodes.iter().find_map(|node| {
+                let owner = node.owner.as_ref().map(|owner| Facts::new(&self.node, owner));
+                self.refusal(&node.node, owner.as_ref())
+            })
         })
         .or_else(|| self.group_problem(&unit.nodes, &unit.backing))
     }
 
     /// Why the host does not give a node away whatever the policy offers.
-    fn refusal(&self, node: &DeviceNode, owner: Option<&DevicePath>) -> Option<String> {
-        let owner = owner.cloned().or_else(|| self.node.owner_of(node.number));
-        let subsystem = owner.as_ref().and_then(|o| self.node.subsystem(o).ok().flatten());
-        let class = subsystem.as_ref().map(|s| s.name.as_str());
-        let danger = dangerous_node(class, owner.as_ref().map(DevicePath::name), node.number);
+    fn refusal(&self, node: &DeviceNode, owner: Option<&Facts<'_>>) -> Option<String> {
+        let found = owner.is_none().then(|| self.node.owner_of(node.number)).flatten();
+        let found = found.as_ref().map(|found| Facts::new(&self.node, found));
+        let owner = owner.or(found.as_ref());
+        let subsystem = owner.and_then(|owner| owner.asked().as_ref().ok()?.as_ref());
+        let class = subsystem.map(|s| s.name.as_str());
+        let owner = owner.map(|owner| owner.device);
+        let danger = dangerous_node(class, owner.map(DevicePath::name), node.number);
         if let Some(danger) = danger.filter(|danger| !self.policy.accepts(danger)) {
             return Some(format!(
                 "{} ({}) is dangerous to give away: it {}, and needs \"dangerous: [{}]\" in the policy",
@@ -320,7 +345,7 @@ impl Grants {
                 "{path}: cannot tell what it is: the node's /sys/dev is not there to look it up"
             ));
         }
-        self.in_use(node, owner.as_ref())
+        self.in_use(node, owner)
     }
 
     /// Why a disk that the node reaches is not idle.
@@ -399,11 +424,11 @@ pub(crate) fn least(a: NodeGrant, b: NodeGrant) -> NodeGrant {
     }
 }
 
-/// A device as selectors look at it: each fact is read when it is asked for, and once.
+/// A device as selectors look at it: each fact is read when it is asked for, and its subsystem once.
 struct Facts<'a> {
     node: &'a Node,
     device: &'a DevicePath,
-    subsystem: OnceCell<(String, bool)>,
+    subsystem: OnceCell<Result<Option<Subsystem>, ReadError>>,
 }
 
 impl<'a> Facts<'a> {
@@ -415,21 +440,22 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn subsystem_and_bus(&self) -> &(String, bool) {
-        self.subsystem.get_or_init(|| match self.node.subsystem(self.device) {
-            Ok(Some(subsystem)) => (subsystem.name, subsystem.is_bus),
-            Ok(None) | Err(_) => (String::new(), false),
-        })
+    /// What the node answers to the question for its subsystem.
+    fn asked(&self) -> &Result<Option<Subsystem>, ReadError> {
+        self.subsystem.get_or_init(|| self.node.subsystem(self.device))
     }
 
     fn is_bus(&self) -> bool {
-        self.subsystem_and_bus().1
+        matches!(self.asked(), Ok(Some(subsystem)) if subsystem.is_bus)
     }
 }
 
 impl DeviceFacts for Facts<'_> {
     fn subsystem(&self) -> &str {
-        &self.subsystem_and_bus().0
+        match self.asked() {
+            Ok(Some(subsystem)) => &subsystem.name,
+            Ok(None) | Err(_) => "",
+        }
     }
 
     fn name(&self) -> &str {

@@ -48,18 +48,22 @@ pub(crate) fn follow(dir: &str, target: &str) -> Option<String> {
     if target.is_empty() || target.starts_with('/') || target.contains('\0') {
         return None;
     }
-    let mut parts: Vec<&str> = dir.split('/').filter(|part| !part.is_empty()).collect();
+    let mut path = String::with_capacity(dir.len() + 1 + target.len());
+    path.push_str(dir);
     for part in target.split('/') {
         match part {
             "" => return None,
             "." => {}
-            ".." => {
-                parts.pop()?;
+            ".." if path.is_empty() => return None,
+            ".." => path.truncate(above(&path).map_or(0, str::len)),
+            name => {
+                if !path.is_empty() {
+                    path.push('/');
+                }
+                path.push_str(name);
             }
-            name => parts.push(name),
         }
     }
-    let path = parts.join("/");
     (problem(&path).is_none()).then_some(path)
 }
 

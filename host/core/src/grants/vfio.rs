@@ -1,6 +1,6 @@
 //! Nodes of vfio: who gets one can reach every function of its iommu group.
 
-use super::{GrantedNode, Grants};
+use super::{Facts, GrantedNode, Grants};
 use devgate_node::{DeviceNode, DevicePath, GroupNode, ReadError};
 use devgate_policy::{NodeGrant, Use};
 use devgate_types::escape;
@@ -41,7 +41,7 @@ impl Grants {
     ///
     /// # Errors
     /// Where it is one, and which group it opens cannot be told.
-    pub(super) fn group_of(&self, node: &DeviceNode, owner: Option<&DevicePath>) -> Result<Option<String>, String> {
+    pub(super) fn group_of(&self, node: &DeviceNode, owner: Option<&Facts<'_>>) -> Result<Option<String>, String> {
         let unknown = || format!("{}: cannot tell which iommu group it opens", node.path);
         let Some(owner) = owner else {
             return match node.path.strip_prefix(DIRECTORY) {
@@ -51,11 +51,11 @@ impl Grants {
                 Some(name) => Ok(Some(group_name(name))),
             };
         };
-        let subsystem = self.node.subsystem(owner).map_err(|_| unknown())?;
+        let subsystem = owner.asked().as_ref().map_err(|_| unknown())?;
         match subsystem.as_ref().map(|s| s.name.as_str()) {
-            Some(GROUP) => Ok(Some(group_name(owner.name()))),
+            Some(GROUP) => Ok(Some(group_name(owner.device.name()))),
             Some(OWN) => {
-                let device = self.node.parent(owner).ok_or_else(unknown)?;
+                let device = self.node.parent(owner.device).ok_or_else(unknown)?;
                 self.node.link(&device, "iommu_group").map(Some).map_err(|_| unknown())
             }
             _ => Ok(None),
