@@ -5,6 +5,7 @@ mod dangers;
 mod finding;
 mod grants;
 mod overlaps;
+mod placeholders;
 mod pods;
 mod running;
 mod text;
@@ -69,6 +70,15 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
 fn report(args: &CheckArgs) -> anyhow::Result<Report> {
     let policy = policy::read(&args.place.policy)?;
     let node = Node::open(&args.place.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    if !node.has_devices() && !node.is_recorded() {
+        return Err(exit::with_code(
+            exit::NODE,
+            format!(
+                "node {}: there is no device tree: neither sys/class nor sys/bus has anything in it; name the node's root with --node-root",
+                args.place.node_root.display()
+            ),
+        ));
+    }
     let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
     let mut plugins = Vec::new();
     let mut offers = Vec::new();
@@ -95,6 +105,7 @@ fn report(args: &CheckArgs) -> anyhow::Result<Report> {
             findings,
         });
     }
+    placeholders::look(&args.place.policy, &policy, &mut plugins);
     if args.run {
         running::look(&components, &policy, &node, &mut plugins)?;
     }

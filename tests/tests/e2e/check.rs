@@ -2,6 +2,10 @@
 
 use crate::look::{Said, look, unread};
 use crate::small_node::{Place, filters};
+use anyhow::Context;
+use devgate_tests::components;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
 
 const GOOD: &str = r#"
   gpus:
@@ -109,9 +113,65 @@ fn everything_that_is_wrong_is_told_at_once() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The same with the digest of its component.
+fn pinned(policy: &str) -> anyhow::Result<String> {
+    let mut digest = String::new();
+    for byte in Sha256::digest(std::fs::read(components()?.join("generic.wasm"))?) {
+        write!(digest, "{byte:02x}")?;
+    }
+    Ok(policy.replace("generic.wasm}", &format!("generic.wasm, sha256: \"{digest}\"}}")))
+}
+
+/// A mount that went away, or a mistyped root: there is nothing to say of a policy on a node that is none.
+#[test]
+fn a_root_without_a_device_tree_is_no_node() -> anyhow::Result<()> {
+    let place = Place::new(GOOD)?;
+    let empty = tempfile::tempdir()?;
+    let mut args = place.args(&["check"])?;
+    let root = args
+        .iter()
+        .position(|arg| arg == "--node-root")
+        .context("it has a root")?;
+    args[root + 1] = empty.path().to_owned();
+    let said = look(args)?;
+    assert_eq!((said.code, said.out.as_str()), (Some(4), ""), "{}", said.err);
+    assert!(
+        said.err.contains("there is no device tree") && said.err.contains("--node-root"),
+        "{}",
+        said.err
+    );
+    Ok(())
+}
+
+/// What `inspect --output policy` could not know, and its reader has not put in.
+#[test]
+fn what_a_skeleton_left_open_is_an_error_where_it_is_no_comment() -> anyhow::Result<()> {
+    let text = pinned(GOOD)?;
+    let place = Place::new(&format!("# CHANGE-ME is explained here\n{text}"))?;
+    assert_eq!(check(&place, &["--strict"])?.code, Some(0));
+    let said = check(&Place::new(&text.replace("card*", "CHANGE-ME"))?, &[])?;
+    assert_eq!(said.code, Some(5), "{}", said.out);
+    assert!(
+        said.out.contains("ERROR") && said.out.contains("CHANGE-ME stands where"),
+        "{}",
+        said.out
+    );
+    Ok(())
+}
+
+/// Without --run it is said that the component was not asked.
+#[test]
+fn who_was_not_asked_is_said() -> anyhow::Result<()> {
+    let place = Place::new(GOOD)?;
+    let word = "no component was asked what it finds and offers: --run starts each once";
+    assert!(check(&place, &[])?.out.contains(word));
+    assert!(!check(&place, &["--run"])?.out.contains(word));
+    Ok(())
+}
+
 #[test]
 fn a_good_policy_is_good_and_strict_fails_for_warnings() -> anyhow::Result<()> {
-    let good = Place::new(GOOD)?;
+    let good = Place::new(&pinned(GOOD)?)?;
     for more in [&[][..], &["--strict"], &["--run", "--strict"]] {
         let said = check(&good, more)?;
         assert_eq!(said.code, Some(0), "{more:?}: {}{}", said.out, said.err);
@@ -162,7 +222,7 @@ fn the_json_form_has_a_code_for_each_finding() -> anyhow::Result<()> {
         codes.dedup();
         codes
     };
-    assert_eq!(codes(0), [""; 0]);
+    assert_eq!(codes(0), ["component-not-pinned"]);
     assert_eq!(json["plugins"][0]["units"]["healthy"], 2);
     insta::assert_snapshot!((1..6).map(|n| codes(n).join(" ")).collect::<Vec<_>>().join("\n"));
     let documents = include_str!("../../../docs/commands.md");

@@ -57,7 +57,7 @@ fn the_policies_are_right_for_their_components() -> anyhow::Result<()> {
             &root().join(node),
         ])?;
         assert_eq!(said.code, Some(0), "{values}\n{}{}", said.out, said.err);
-        assert!(said.out.contains("0 errors, 0 warnings"), "{}", said.out);
+        assert!(has_no_fault(&said.out), "{}", said.out);
         assert!(
             said.out.contains(offers) && !said.out.contains("idle here"),
             "{}",
@@ -74,6 +74,13 @@ fn the_policies_are_right_for_their_components() -> anyhow::Result<()> {
     }
     assert_eq!(found, checked, "a policy that is not checked");
     Ok(())
+}
+
+/// Whether nothing is said against a policy but that the admin, who has the component's file, has not pinned it yet.
+fn has_no_fault(said: &str) -> bool {
+    let warnings = said.matches("\n  warning  ").count();
+    let unpinned = said.matches(" is not pinned to a digest: ").count();
+    said.contains("\n0 errors, ") && said.contains(", 0 dangers in ") && warnings == unpinned
 }
 
 /// What an admin copies: on a node that has what each is about, it offers something, and nobody has a word to say against it.
@@ -99,11 +106,7 @@ fn the_policies_to_start_from_are_no_more_than_they_need() -> anyhow::Result<()>
             Path::new("--run"),
         ])?;
         assert_eq!(said.code, Some(0), "{name}\n{}{}", said.out, said.err);
-        assert!(
-            said.out.contains("0 errors, 0 warnings, 0 dangers"),
-            "{name}\n{}",
-            said.out
-        );
+        assert!(has_no_fault(&said.out), "{name}\n{}", said.out);
         assert!(
             said.out.contains("  units ") && !said.out.contains(" 0 healthy"),
             "{name}\n{}",

@@ -100,6 +100,13 @@ pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mu
         );
         findings.push(Finding::error("component-digest", at, message));
     }
+    if !facts.pinned {
+        let message = format!(
+            "component {} is not pinned to a digest: what stands there when the host looks is what runs; this one is `sha256: {digest}`",
+            facts.file
+        );
+        findings.push(Finding::warning("component-not-pinned", at, message));
+    }
     facts.size = Some(bytes.len());
     facts.sha256 = Some(digest);
     match inspection.contents {

@@ -19,6 +19,9 @@ pub(super) fn of(report: &Report) -> String {
     for plugin in &report.plugins {
         plugin_block(&mut text, plugin);
     }
+    if report.plugins.iter().all(|plugin| plugin.outcome.is_none()) {
+        text += "\nno component was asked what it finds and offers: --run starts each once\n";
+    }
     let _ = writeln!(
         text,
         "\n{}, {}, {} in {}",

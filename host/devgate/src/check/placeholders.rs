@@ -1,0 +1,75 @@
+//! What a skeleton leaves to its author, and nobody has filled in.
+
+use super::PluginReport;
+use super::finding::Finding;
+use crate::policy;
+use devgate_policy::{Origin, Policy};
+use std::path::PathBuf;
+
+/// What `devgatectl inspect --output policy` writes in place of what it cannot know.
+const PLACEHOLDER: &str = "CHANGE-ME";
+
+/// Finds it in the policy's files, outside of comments.
+pub(super) fn look(paths: &[PathBuf], policy: &Policy, reports: &mut [PluginReport]) {
+    let origins: Vec<&Origin> = policy.plugins.values().map(|plugin| &plugin.origin).collect();
+    for file in paths.iter().filter_map(|path| policy::files(path).ok()).flatten() {
+        // What cannot be read by now was a moment ago, and is not what was parsed.
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            continue;
+        };
+        let name = file.display().to_string();
+        for (number, line) in (1..).zip(text.lines()) {
+            if !without_comment(line).contains(PLACEHOLDER) {
+                continue;
+            }
+            let own = origins
+                .iter()
+                .enumerate()
+                .filter(|(_, origin)| *origin.file == *name && origin.line <= number);
+            let nearest = own.max_by_key(|(_, origin)| origin.line).map(|(n, _)| n);
+            let Some(report) = nearest.and_then(|n| reports.get_mut(n)) else {
+                continue;
+            };
+            let at = Origin {
+                file: name.as_str().into(),
+                line: number,
+            };
+            let message =
+                format!("{PLACEHOLDER} stands where the skeleton of a policy could not know: put in what is meant");
+            report.findings.push(Finding::error("placeholder", Some(&at), message));
+        }
+    }
+}
+
+/// A line of YAML without its comment.
+fn without_comment(line: &str) -> &str {
+    let (mut quote, mut before) = (None, ' ');
+    for (at, character) in line.char_indices() {
+        match (quote, character) {
+            (None, '\'' | '"') => quote = Some(character),
+            (Some(open), _) if open == character => quote = None,
+            (None, '#') if before.is_whitespace() => return line.get(..at).unwrap_or(line),
+            _ => {}
+        }
+        before = character;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_is_told_from_what_looks_like_one() {
+        for (line, kept) in [
+            ("a: b # c", "a: b "),
+            ("# c", ""),
+            ("a: '# b' # c", "a: '# b' "),
+            ("a: b#c", "a: b#c"),
+            ("a: \"it's # b\"", "a: \"it's # b\""),
+        ] {
+            assert_eq!(without_comment(line), kept);
+        }
+    }
+}
