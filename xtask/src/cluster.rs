@@ -34,6 +34,9 @@ pub(crate) struct Options {
     /// The static program of that image, which scenarios run on the node itself
     #[arg(long, value_name = "FILE", requires = "image")]
     program: Option<PathBuf>,
+    /// The static program of the version before: `rollout` goes back to it, and forth again [default: this version's, in another image]
+    #[arg(long, value_name = "FILE")]
+    before: Option<PathBuf>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
@@ -99,6 +102,9 @@ fn command(options: &Options) -> Result<Command> {
     let (helm, rendered) = (tools::helm()?, out.join("rendered"));
     manifests::profiles::write(&helm, &manifests::chart(), &rendered)?;
     command.arg("--rendered").arg(rendered);
+    if let Some(before) = &options.before {
+        command.arg("--before").arg(std::path::absolute(before)?);
+    }
     command.arg("--components").arg(components::folder()?);
     command.arg("--root").arg(root());
     command.arg("--kubectl").arg(tools::kubectl()?).arg("--helm").arg(helm);

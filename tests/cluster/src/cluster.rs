@@ -27,6 +27,8 @@ pub(crate) struct Given {
     pub(crate) rendered: PathBuf,
     /// The static program.
     pub(crate) program: PathBuf,
+    /// The static program of the version before, if there is one.
+    pub(crate) before: Option<PathBuf>,
     /// The components.
     pub(crate) components: PathBuf,
     /// The repository.

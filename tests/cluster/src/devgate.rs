@@ -79,14 +79,15 @@ plugins:
         Ok(())
     }
 
-    /// Gives the node another image, of the same program, and says its name.
+    /// Gives the node another image, of the version before where one is given or else of the same program, and says its name.
     ///
     /// # Errors
     /// When containerd does not take it.
     pub(crate) fn bring_other_image(&self) -> Result<String> {
         let name = format!("{REPOSITORY}:other");
         let file = self.given.dir.join("work/other.tar");
-        archive::write(&file, &name, &[("devgate", &self.given.program)], &["/devgate"])?;
+        let program = self.given.before.as_ref().unwrap_or(&self.given.program);
+        archive::write(&file, &name, &[("devgate", program)], &["/devgate"])?;
         self.load(&file)?;
         Ok(name)
     }

@@ -59,6 +59,9 @@ struct Arguments {
     /// The static program, for what runs on the node itself
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// The static program of the version before, for `rollout` [default: this version's, in another image]
+    #[arg(long, value_name = "FILE")]
+    before: Option<PathBuf>,
     /// The folder of the components
     #[arg(long, value_name = "DIR")]
     components: Option<PathBuf>,
@@ -120,6 +123,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut cluster = Cluster::up(Given {
         dir,
         kubernetes: arguments.kubernetes.unwrap_or_default(),
+        before: arguments.before,
         image: arguments.image.unwrap_or_default(),
         chart: arguments.chart.unwrap_or_default(),
         rendered: arguments.rendered.unwrap_or_default(),

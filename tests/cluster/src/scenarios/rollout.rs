@@ -1,4 +1,6 @@
 //! devgate's pod is deleted, rolled out to another image, and rolled back: pods keep what they have, and who comes after gets what is left.
+//!
+//! With the program of the version before this is an upgrade and its rollback: what either of them gave the other one knows.
 
 use crate::cluster::Cluster;
 use crate::wait::timed;
@@ -6,11 +8,11 @@ use anyhow::{Result, bail};
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     cluster.run_pod("holder", 2)?;
-    let had = cluster.has_exactly("holder", 2)?;
+    let mut held = vec![("holder", cluster.has_exactly("holder", 2)?)];
     let rollout = |words: &[&str]| cluster.kubectl(&[&["-n", "devgate", "rollout"], words].concat());
     let status = ["status", "daemonset/devgate", "--timeout=90s"];
     let mut took = Vec::new();
-    let mut after = |what: &str, change: &dyn Fn() -> Result<()>| {
+    let mut after = |what: &str, pod: &'static str, change: &dyn Fn() -> Result<()>| {
         let old = cluster.devgate_name()?;
         let (_, seconds) = timed(|| {
             change()?;
@@ -21,23 +23,27 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
             bail!("{what}: it is the same pod as before");
         }
         cluster.allocatable(cluster.disks.names().len(), 30)?;
-        let has = cluster.has_exactly("holder", 2)?;
-        if has != had || cluster.restarts("holder")? != 0 {
-            bail!("{what}: the pod had {had:?}, and has {has:?}");
+        for (name, had) in &held {
+            let has = cluster.has_exactly(name, had.len())?;
+            if has != *had || cluster.restarts(name)? != 0 {
+                bail!("{what}: {name} had {had:?}, and has {has:?}");
+            }
         }
-        cluster.run_pod("next", 1)?;
-        let next = cluster.has_exactly("next", 1)?;
-        if !next.is_disjoint(&had) {
-            bail!("{what}: {had:?} are held, and {next:?} was given");
+        cluster.run_pod(pod, 1)?;
+        let given = cluster.has_exactly(pod, 1)?;
+        if let Some((name, had)) = held.iter().find(|(_, had)| !had.is_disjoint(&given)) {
+            bail!("{what}: {name} has {had:?}, and {given:?} was given");
         }
-        cluster.delete_pod("next")
+        // It stays: the next one must know what this one gave.
+        held.push((pod, given));
+        Ok(())
     };
     let image = cluster.bring_other_image()?;
-    after("delete", &|| {
+    after("delete", "deleted", &|| {
         let name = cluster.devgate_name()?;
         cluster.kubectl(&["-n", "devgate", "delete", "pod", &name]).map(drop)
     })?;
-    after("another image", &|| {
+    after("another image", "other", &|| {
         let to = format!("devgate={image}");
         cluster
             .kubectl(&["-n", "devgate", "set", "image", "daemonset/devgate", &to])
@@ -46,7 +52,14 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     if cluster.devgate()?["spec"]["containers"][0]["image"] != image {
         bail!("the pod is not of the other image");
     }
-    after("back", &|| rollout(&["undo", "daemonset/devgate"]).map(drop))?;
-    cluster.note(format!("rollout, until it is complete: {}", took.join(", ")));
+    after("back", "back", &|| rollout(&["undo", "daemonset/devgate"]).map(drop))?;
+    let other = match &cluster.given.before {
+        Some(before) => format!("the version before, {}", before.display()),
+        None => "this version".to_owned(),
+    };
+    cluster.note(format!(
+        "rollout, until it is complete: {}; the other image is of {other}",
+        took.join(", ")
+    ));
     Ok(())
 }
