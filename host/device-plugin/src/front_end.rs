@@ -13,7 +13,7 @@ mod directory;
 pub(crate) mod encoded_list;
 mod incarnation;
 mod listing;
-mod plugin_server;
+mod lists;
 mod presence;
 mod register;
 mod registration;

@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod gauge;
+pub mod latest;
 pub mod transport;
 
 /// The kubelet's own record of what it gave to whom, in its device-plugin directory.

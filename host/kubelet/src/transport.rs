@@ -18,6 +18,7 @@ use tonic::transport::server::Connected;
 use tonic::transport::{Channel, Endpoint, Uri};
 
 use crate::gauge::{Counted, Gauge};
+use crate::latest::{Latest, Place};
 
 /// The longest path that fits into a unix socket's address on Linux (`sun_path` less its closing zero byte).
 pub const LONGEST_SOCKET_PATH: usize = 107;
@@ -42,6 +43,7 @@ pub struct Incoming {
     listener: UnixListener,
     cut: CancellationToken,
     open: Gauge,
+    latest: Option<Latest>,
     pause: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
@@ -52,8 +54,16 @@ impl Incoming {
             listener,
             cut,
             open: Gauge::default(),
+            latest: None,
             pause: None,
         }
+    }
+
+    /// The same with so many connections at a time: one more ends the oldest.
+    #[must_use]
+    pub fn at_most(self, connections: usize) -> Self {
+        let latest = Some(Latest::new(connections));
+        Self { latest, ..self }
     }
 
     /// Counts the connections.
@@ -73,8 +83,12 @@ impl Stream for Incoming {
             }
             match ready!(self.listener.poll_accept(cx)) {
                 Ok((stream, _)) => {
-                    let mut connection = Connection::new(stream, &self.cut);
+                    let latest = self.latest.as_ref();
+                    let place = latest.map(|latest| latest.enter(&self.cut, "connections to a socket"));
+                    let cut = place.as_ref().map_or(&self.cut, Place::ended);
+                    let mut connection = Connection::new(stream, cut);
                     connection.counted = Some(self.open.count());
+                    connection.place = place;
                     return Poll::Ready(Some(Ok(connection)));
                 }
                 Err(error) => {
@@ -92,6 +106,7 @@ pub struct Connection {
     stream: UnixStream,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     counted: Option<Counted>,
+    place: Option<Place>,
 }
 
 impl Connection {
@@ -100,6 +115,7 @@ impl Connection {
             stream,
             cut: Box::pin(cut.clone().cancelled_owned()),
             counted: None,
+            place: None,
         }
     }
 

@@ -1,19 +1,27 @@
 //! A list of devices as the bytes of a `ListAndWatchResponse`: encoded once per change, compared, measured and sent as
-//! bytes.
+//! bytes, which all streams share.
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use devgate_core::offer::{Device, DeviceList};
-use prost::DecodeError;
-use prost::encoding::{DecodeContext, WireType, skip_field};
 
 use devgate_kubelet::api;
 
 /// The largest list that is sent. The kubelet drops the stream, and with it the resource, at 4 MiB.
 pub(crate) const LARGEST_LIST: usize = 3_670_016;
 
-/// A `ListAndWatchResponse` that is encoded already.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What gRPC puts before a message: whether it is compressed, and its length in four bytes.
+const HEAD: usize = 5;
+
+/// A `ListAndWatchResponse` that is encoded already, with gRPC's head. Clones are the same bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EncodedList(Bytes);
+
+impl Default for EncodedList {
+    /// No devices.
+    fn default() -> Self {
+        Self(Bytes::from_static(&[0; HEAD]))
+    }
+}
 
 /// A list that the kubelet would not receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -32,22 +40,33 @@ impl EncodedList {
     /// # Errors
     /// When it takes more than [`LARGEST_LIST`] bytes.
     pub(crate) fn try_new(list: &DeviceList) -> Result<Self, ListTooLarge> {
-        let mut bytes = BytesMut::with_capacity(list.devices.len() * 64);
+        let mut bytes = BytesMut::with_capacity(HEAD + list.devices.len() * 64);
+        bytes.put_bytes(0, HEAD);
         for device in each_once(&list.devices) {
             prost::encoding::message::encode(1, &message(device), &mut bytes);
         }
-        if bytes.len() > LARGEST_LIST {
-            return Err(ListTooLarge {
-                devices: list.devices.len(),
-                bytes: bytes.len(),
-            });
+        let too_large = ListTooLarge {
+            devices: list.devices.len(),
+            bytes: bytes.len() - HEAD,
+        };
+        let length = u32::try_from(too_large.bytes).map_err(|_| too_large)?;
+        if too_large.bytes > LARGEST_LIST {
+            return Err(too_large);
+        }
+        if let Some(head) = bytes.get_mut(1..HEAD) {
+            head.copy_from_slice(&length.to_be_bytes());
         }
         Ok(Self(bytes.freeze()))
     }
 
-    /// Its length on the wire.
+    /// The message's length on the wire.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.0.len() - HEAD
+    }
+
+    /// The message with gRPC's head: the same bytes for all who ask.
+    pub(crate) fn framed(&self) -> Bytes {
+        self.0.clone()
     }
 }
 
@@ -76,31 +95,6 @@ fn message(device: &Device) -> api::Device {
     }
 }
 
-impl prost::Message for EncodedList {
-    fn encode_raw(&self, buf: &mut impl BufMut) {
-        buf.put_slice(&self.0);
-    }
-
-    // Only ever sent.
-    fn merge_field(
-        &mut self,
-        tag: u32,
-        wire_type: WireType,
-        buf: &mut impl Buf,
-        ctx: DecodeContext,
-    ) -> Result<(), DecodeError> {
-        skip_field(wire_type, tag, buf, ctx)
-    }
-
-    fn encoded_len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +111,7 @@ mod tests {
 
     fn decoded(devices: Vec<Device>) -> Vec<api::Device> {
         let encoded = EncodedList::try_new(&DeviceList { devices }).unwrap();
-        api::ListAndWatchResponse::decode(encoded.encode_to_vec().as_slice())
+        api::ListAndWatchResponse::decode(encoded.framed().slice(HEAD..))
             .unwrap()
             .devices
     }
@@ -142,6 +136,16 @@ mod tests {
             devices.iter().map(nodes).collect::<Vec<_>>(),
             [Some(vec![0]), None, Some(vec![0, 3])]
         );
+    }
+
+    #[test]
+    fn the_head_of_grpc_says_the_length() {
+        let list = DeviceList {
+            devices: vec![device("a", None, &[])],
+        };
+        let framed = EncodedList::try_new(&list).unwrap().framed();
+        assert_eq!(framed[..HEAD], [0, 0, 0, 0, 14]);
+        assert_eq!(framed.len(), HEAD + 14);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::directory::FileId;
-use super::plugin_server::device_plugin_server::DevicePluginServer;
+use super::lists::Methods;
 use super::service::Service;
 use devgate_kubelet::gauge::Count;
 use devgate_kubelet::transport::{Incoming, bind};
@@ -20,6 +20,10 @@ use devgate_kubelet::transport::{Incoming, bind};
 const ANSWERS_GO_OUT: Duration = Duration::from_millis(50);
 /// The least time that streams have to end in good order before their connections are cut.
 const STREAMS_END: Duration = Duration::from_millis(100);
+/// The most connections to one socket at a time, and the most calls on one of them. The kubelet has one connection, on which it has
+/// one stream of lists and asks for one pod after the other.
+const MOST_CONNECTIONS: usize = 16;
+const MOST_CALLS: u32 = 64;
 /// How long connections that were cut may take to notice.
 const AFTER_CUT: Duration = Duration::from_secs(1);
 
@@ -51,7 +55,7 @@ impl Incarnation {
     pub(crate) fn start(path: PathBuf, service: Service) -> io::Result<Self> {
         let listener = bind(&path)?;
         let (stop, cut) = (service.stop.clone(), CancellationToken::new());
-        let incoming = Incoming::new(listener, cut.clone());
+        let incoming = Incoming::new(listener, cut.clone()).at_most(MOST_CONNECTIONS);
         let calls = service.calls.subscribe();
         let peers = Peers {
             streams: service.streams.subscribe(),
@@ -61,7 +65,8 @@ impl Incarnation {
         let server = tokio::spawn(async move {
             // No compression, no keepalive, no age or idle limit: tonic's defaults, and what the kubelet needs.
             let served = tonic::transport::Server::builder()
-                .serve_with_incoming_shutdown(DevicePluginServer::new(service), incoming, stopped)
+                .max_concurrent_streams(MOST_CALLS)
+                .serve_with_incoming_shutdown(Methods::new(service), incoming, stopped)
                 .await;
             if let Err(error) = served {
                 tracing::error!(%error, "device plugin's server failed");

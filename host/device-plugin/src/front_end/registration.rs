@@ -15,6 +15,7 @@ use super::directory::{FileId, Sight};
 use super::encoded_list::EncodedList;
 use super::incarnation::{Incarnation, Peers};
 use super::listing::CurrentOffer;
+use super::lists::MOST_STREAMS;
 use super::register::{RegisterError, register};
 use super::repeats::Repeats;
 use super::service::Service;
@@ -23,6 +24,7 @@ use super::watched::Phase;
 use super::{FrontEndConfig, socket};
 use devgate_kubelet::api::KUBELET_SOCKET;
 use devgate_kubelet::gauge::{Count, Gauge};
+use devgate_kubelet::latest::Latest;
 
 /// How long calls may take to finish when a resource starts anew while the host goes on: the kubelet whose calls they
 /// are has most likely gone.
@@ -164,6 +166,7 @@ impl Registration {
             list: self.list.clone(),
             lists: self.config.watch.incarnation(&self.resource, streams.subscribe()),
             streams,
+            latest: Latest::new(MOST_STREAMS),
             calls: Gauge::default(),
             stop: CancellationToken::new(),
         };

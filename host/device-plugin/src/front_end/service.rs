@@ -1,25 +1,22 @@
 //! The device plugin that the kubelet talks to: one per resource, the same for all its incarnations.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::AtomicU64;
 
 use devgate_core::offer::Offer;
 use devgate_types::ResourceName;
 use tokio::sync::watch;
-use tokio_stream::Stream;
-use tokio_stream::wrappers::WatchStream;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
 use super::FrontEndConfig;
 use super::answer;
 use super::encoded_list::EncodedList;
 use super::listing::CurrentOffer;
-use super::plugin_server::device_plugin_server::DevicePlugin;
 use devgate_kubelet::api;
-use devgate_kubelet::gauge::{Counted, Gauge};
+use devgate_kubelet::api::device_plugin_server::DevicePlugin;
+use devgate_kubelet::gauge::Gauge;
+use devgate_kubelet::latest::Latest;
 
 /// One resource's device plugin, in one incarnation.
 pub(crate) struct Service {
@@ -29,6 +26,8 @@ pub(crate) struct Service {
     pub(crate) list: watch::Receiver<EncodedList>,
     /// Its `ListAndWatch` streams.
     pub(crate) streams: Gauge,
+    /// Those that may be open at a time.
+    pub(crate) latest: Latest,
     /// Its calls that give something.
     pub(crate) calls: Gauge,
     /// The lists that it sends.
@@ -99,11 +98,14 @@ impl DevicePlugin for Service {
         Ok(Response::new(self.config.options(&*self.offer())))
     }
 
-    type ListAndWatchStream = ListStream;
+    type ListAndWatchStream = tokio_stream::Empty<Result<api::ListAndWatchResponse, Status>>;
 
-    async fn list_and_watch(&self, _request: Request<api::Empty>) -> Result<Response<ListStream>, Status> {
-        tracing::debug!(resource = %self.resource, "stream opened");
-        Ok(Response::new(ListStream::new(self)))
+    /// Not called: [`super::lists::Methods`] answers it.
+    async fn list_and_watch(
+        &self,
+        _request: Request<api::Empty>,
+    ) -> Result<Response<Self::ListAndWatchStream>, Status> {
+        Err(Status::unimplemented("lists are sent as bytes"))
     }
 
     async fn get_preferred_allocation(
@@ -171,41 +173,4 @@ fn as_set(mut ids: Vec<String>) -> Vec<String> {
     ids.sort_unstable();
     ids.dedup();
     ids
-}
-
-/// One stream of lists: the newest at once, then every newer one that the kubelet takes in time; ends with its server.
-pub(crate) struct ListStream {
-    lists: WatchStream<EncodedList>,
-    stop: Pin<Box<WaitForCancellationFutureOwned>>,
-    sent: Arc<AtomicU64>,
-    _counted: Counted,
-}
-
-impl ListStream {
-    fn new(service: &Service) -> Self {
-        Self {
-            lists: WatchStream::new(service.list.clone()),
-            stop: Box::pin(service.stop.clone().cancelled_owned()),
-            sent: Arc::clone(&service.lists),
-            _counted: service.streams.count(),
-        }
-    }
-}
-
-impl Stream for ListStream {
-    type Item = Result<EncodedList, Status>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.stop.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(None);
-        }
-        match Pin::new(&mut self.lists).poll_next(cx) {
-            Poll::Ready(Some(list)) => {
-                self.sent.fetch_add(1, Ordering::Relaxed);
-                Poll::Ready(Some(Ok(list)))
-            }
-            // No more lists are made, but the stream goes on until its server ends it: calls in flight need it.
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
-        }
-    }
 }

@@ -279,3 +279,41 @@ async fn c64_fields_of_a_newer_kubelet_are_ignored() {
     assert_ne!(status, "0");
     assert_eq!(fake.calls().len(), 1);
 }
+
+/// Whoever may open the socket may not take the host's memory by opening it often: the newest are served.
+#[tokio::test]
+async fn of_many_connections_and_streams_the_newest_are_served() {
+    const MOST: usize = 16;
+    let pair = Pair::new(&[&Fake::new(GPU, &["a"])]).await;
+    let mut raws = Vec::new();
+    for _ in 0..=MOST {
+        let mut raw = UnixStream::connect(pair.socket(GPU)).await.unwrap();
+        raw.write_all(PREFACE).await.unwrap();
+        // Accepted before the next one comes.
+        while tokio::time::timeout(LONG, frame(&mut raw))
+            .await
+            .expect("no SETTINGS")
+            .0
+            != SETTINGS
+        {}
+        raws.push(raw);
+    }
+    let mut rest = Vec::new();
+    let ended = tokio::time::timeout(LONG, raws[0].read_to_end(&mut rest)).await;
+    ended.expect("the oldest connection is still open").ok();
+    let served = raw_call(raws.last_mut().unwrap(), 1, "localhost").await;
+    assert_eq!(served, (HEADERS, None));
+    drop(raws);
+
+    let mut client = connect(&pair.socket(GPU)).await;
+    let mut streams = Vec::new();
+    for _ in 0..=MOST {
+        let response = call(&mut client, Some("localhost"), "ListAndWatch", &[]).await;
+        assert_eq!(response.status(), 200);
+        streams.push(response);
+    }
+    let oldest = tokio::time::timeout(LONG, unary(streams.remove(0))).await;
+    assert_eq!(oldest.expect("the oldest stream is still open").1, "0");
+    let newest = streams.pop().unwrap().into_body().data().await.unwrap().unwrap();
+    assert!(newest.len() > 5);
+}
