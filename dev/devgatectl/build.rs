@@ -16,7 +16,7 @@ const ROOT: &str = "../..";
 const WORKSPACES: [(&str, &[&str], &str); 2] = [
     (
         "",
-        &["host/types", "host/node", "host/core", "host/policy"],
+        &["host/types", "host/node", "host/core", "host/policy", "dev/fake-node"],
         "exclude = [\"guests\"]\n",
     ),
     ("guests/", &["sdk", "testing"], ""),

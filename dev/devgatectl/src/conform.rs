@@ -37,7 +37,7 @@ use devgate::loader::SandboxLoader;
 use devgate::progress::Progress;
 use devgate::{exit, output, policy};
 use devgate_core::Loader;
-use devgate_node::Node;
+use devgate_fake_node::{Opened, RecordedNode};
 use devgate_policy::PluginPolicy;
 use devgate_sandbox::{Allocation, Engine};
 use devgate_types::escape;
@@ -114,14 +114,14 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     }
     let policy = policy::read(&args.place.policy)?;
     let root = &args.place.node_root;
-    let node = Node::open(root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
-    if !node.is_recorded() {
+    let opened = crate::node::either(root)?;
+    let Opened::Recorded(node) = opened else {
         let message = format!(
             "node {}: is a live one; the battery takes devices away and changes attributes, so it needs a recorded node's file (--node-root FILE)",
             root.display()
         );
         return Err(exit::with_code(exit::NODE, message));
-    }
+    };
     let plugins: Vec<_> = match &args.plugin {
         None => policy.plugins.values().collect(),
         Some(name) => policy
@@ -180,7 +180,7 @@ impl Scorecard {
     fn of(
         args: &ConformArgs,
         plugin: &PluginPolicy,
-        node: &Node,
+        node: &RecordedNode,
         components: &Components,
         loader: &SandboxLoader,
     ) -> anyhow::Result<Self> {

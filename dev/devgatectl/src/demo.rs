@@ -7,9 +7,8 @@ mod story;
 use crate::cli::DemoArgs;
 use crate::stage::{Setup, Stage};
 use anyhow::{Context, bail};
-use devgate::exit;
 use devgate_fake_kubelet::{KubeletVersion, Pod};
-use devgate_node::Node;
+use devgate_fake_node::RecordedNode;
 use devgate_policy::PolicyFile;
 use machine::Offered;
 use outage::Outage;
@@ -47,7 +46,7 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
             );
         }
     }
-    let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let node = crate::node::open(&args.node_root)?;
     let mut story = Story::begin(&node)?;
     let offered = machine::offered(&node);
     if offered.is_empty() {
@@ -138,7 +137,7 @@ async fn failed(story: &mut Story, args: &DemoArgs, stage: &Stage, offered: &[Of
         Some(outage) => fails(story, stage, outage).await,
         None => {
             story.nothing_to_fail()?;
-            let node = Node::recorded("the demo's node", RECORDED)?;
+            let node = RecordedNode::parse("the demo's node", RECORDED)?;
             let offered = machine::offered(&node);
             let dir = tempfile::tempdir()?;
             let recording = dir.path().join("node.umockdev");

@@ -7,6 +7,7 @@ mod demo;
 mod inspect;
 mod junit;
 mod new;
+mod node;
 mod pack;
 mod push;
 mod record;
@@ -15,6 +16,7 @@ mod stage;
 
 use clap::Parser;
 use cli::Command;
+use devgate::cli::Command as HostCommand;
 use devgate::exit;
 use std::process::ExitCode;
 
@@ -29,7 +31,8 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
         Command::Conform(args) => conform::conform(&args),
-        Command::Host(command) => devgate::run(&command),
+        Command::Host(command @ HostCommand::Run(_)) => devgate::run(&command, node::open_and_follow),
+        Command::Host(command) => devgate::run(&command, node::open),
     };
     match result {
         Ok(code) => code.into(),

@@ -10,7 +10,7 @@ use anyhow::Context;
 use ask::Asked;
 use devgate::{exit, output, policy};
 use devgate_core::Grants;
-use devgate_node::{Node, Recording};
+use devgate_fake_node::Recording;
 use redact::Redactor;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -29,8 +29,7 @@ pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<u8> {
         [] => None,
         paths => Some(policy::read(paths)?),
     };
-    let unreadable = |error: &dyn std::fmt::Display| exit::with_code(exit::NODE, error.to_string());
-    let node = Node::open(&args.node_root).map_err(|error| unreadable(&error))?;
+    let node = crate::node::open(&args.node_root)?;
     if !node.has_devices() {
         let message = format!("node root {}: there is no device tree", args.node_root.display());
         return Err(exit::with_code(exit::NODE, message));
@@ -75,7 +74,7 @@ fn about(args: &RecordArgs) -> Vec<String> {
         "Serial numbers, addresses and ids are made up; equal ones were equal."
     };
     vec![
-        format!("Recorded by devgate {version}; for devgate --node-root FILE and umockdev-run --device FILE."),
+        format!("Recorded by devgate {version}; for devgatectl --node-root FILE and umockdev-run --device FILE."),
         redacted.to_owned(),
     ]
 }

@@ -104,7 +104,7 @@ mod survey;
 
 pub use devgate_core::component::LogLevel;
 pub use devgate_core::offer::{AllocateError, MountEdit, NodeEdit, Reply};
-pub use devgate_node::Change;
+pub use devgate_fake_node::Change;
 pub use devgate_types::{Access, Verdict};
 pub use rig::Rig;
 pub use seen::{Call, Said, Write};

@@ -5,7 +5,8 @@ use crate::seen::{Call, Said, Seen, Write};
 use crate::survey::Survey;
 use devgate_core::offer::{AllocateError, Offer, Reply};
 use devgate_core::{HoldersFeed, Loader, Memory, Plugins, Surroundings};
-use devgate_node::{Change, Node};
+use devgate_fake_node::{Change, RecordedNode};
+use devgate_node::Node;
 use devgate_policy::{Policy, PolicyFile};
 use devgate_sdk::native::Exported;
 use devgate_types::PluginName;
@@ -27,7 +28,7 @@ pub struct Rig {
     plugins: Plugins,
     policy: Policy,
     name: PluginName,
-    node: Node,
+    node: RecordedNode,
     loader: Arc<dyn Loader>,
     state: TempDir,
     seen: Seen,
@@ -361,8 +362,8 @@ impl Drop for Rig {
 }
 
 #[track_caller]
-fn recorded(text: &str) -> Node {
-    match Node::recorded("of the test", text) {
+fn recorded(text: &str) -> RecordedNode {
+    match RecordedNode::parse("of the test", text) {
         Ok(node) => node,
         Err(error) => panic!("{error}"),
     }

@@ -8,6 +8,7 @@ use crate::holders::HoldersFeed;
 use crate::means::Means;
 use crate::plugin::{LoadFailure, Loader};
 use crate::plugins::Surroundings;
+use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
 use devgate_types::{CallError, Edits, HostFault, Pool, Unit, Verdict};
@@ -114,8 +115,8 @@ plugins:
 "#;
 
 /// The recorded node.
-pub(crate) fn node() -> Node {
-    Node::recorded("test", NODE).unwrap()
+pub(crate) fn node() -> RecordedNode {
+    RecordedNode::parse("test", NODE).unwrap()
 }
 
 pub(crate) fn parse(text: &str) -> Policy {
@@ -134,7 +135,7 @@ pub(crate) fn plugin_policy(text: &str) -> Arc<PluginPolicy> {
 }
 
 pub(crate) fn grants() -> Arc<Grants> {
-    Arc::new(Grants::new(node(), plugin_policy(POLICY)))
+    Arc::new(Grants::new(node().into(), plugin_policy(POLICY)))
 }
 
 /// The capabilities of a call, as the plugin layer makes them.
@@ -318,7 +319,7 @@ pub(crate) fn around(node: &Node, loader: Arc<dyn Loader>, memory: &Memory) -> S
 
 /// The capabilities of a call under another policy on another node.
 pub(crate) fn call_host_on(node: &Node, policy: &str) -> CallHost {
-    host_of(Arc::new(Grants::new(node.clone(), plugin_policy(policy))))
+    host_of(Arc::new(Grants::new(node.clone().into(), plugin_policy(policy))))
 }
 
 /// The capabilities of a call with these grants and nothing kept.

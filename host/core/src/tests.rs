@@ -34,7 +34,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct World {
-    node: devgate_node::Node,
+    node: devgate_fake_node::RecordedNode,
     plugins: Plugins,
 }
 
@@ -42,7 +42,11 @@ fn start(policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) ->
     start_on(&node(), policy, fakes)
 }
 
-fn start_on(node: &devgate_node::Node, policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> World {
+fn start_on(
+    node: &devgate_fake_node::RecordedNode,
+    policy: &str,
+    fakes: impl IntoIterator<Item = (&'static str, Fake)>,
+) -> World {
     let memory = Memory::forgetful();
     let plugins = Plugins::start(&parse(policy), around(node, FakeLoader::with(fakes), &memory));
     let node = node.clone();

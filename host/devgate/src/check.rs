@@ -12,6 +12,7 @@ mod text;
 
 use crate::cli::{CheckArgs, Output};
 use crate::components::Components;
+use crate::node::OpenNode;
 use crate::{exit, output, policy};
 use component::ComponentFacts;
 use devgate_core::Grants;
@@ -57,8 +58,8 @@ struct PluginReport {
 }
 
 /// Runs the command.
-pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
-    let report = report(args)?;
+pub(crate) fn check(args: &CheckArgs, open: OpenNode) -> anyhow::Result<u8> {
+    let report = report(args, open)?;
     match args.output {
         Output::Text => output::print(&text::of(&report))?,
         Output::Json => output::print_json(&report)?,
@@ -67,9 +68,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
-fn report(args: &CheckArgs) -> anyhow::Result<Report> {
+fn report(args: &CheckArgs, open: OpenNode) -> anyhow::Result<Report> {
     let policy = policy::read(&args.place.policy)?;
-    let node = Node::open(&args.place.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let node = open(&args.place.node_root)?;
     if !node.has_devices() && !node.is_recorded() {
         return Err(exit::with_code(
             exit::NODE,

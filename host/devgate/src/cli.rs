@@ -130,7 +130,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "MS", default_value_t = 10_000, hide = true)]
     pub(crate) pod_resources_every: u32,
 
-    /// The node's root, with sys and dev in it; or a recorded node's file
+    /// The node's root, with sys and dev in it; with devgatectl also a recorded node's file
     #[arg(long, value_name = "PATH", default_value = "/")]
     pub(crate) node_root: PathBuf,
 

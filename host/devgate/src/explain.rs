@@ -11,6 +11,7 @@ pub use find::named;
 use crate::cli::{ExplainArgs, Output, PlaceArgs};
 use crate::components::Components;
 use crate::loader::SandboxLoader;
+use crate::node::OpenNode;
 use crate::progress::Telling;
 use crate::{exit, output, policy};
 use anyhow::Context;
@@ -54,8 +55,8 @@ struct World {
 }
 
 /// Runs the command.
-pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
-    let world = World::look(&args.place)?;
+pub(crate) fn explain(args: &ExplainArgs, open: OpenNode) -> anyhow::Result<u8> {
+    let world = World::look(&args.place, open)?;
     let explanation = world.explain(&args.what)?;
     match args.output {
         Output::Text => output::print(&text::of_explanation(&explanation))?,
@@ -65,9 +66,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
 }
 
 impl World {
-    fn look(args: &PlaceArgs) -> anyhow::Result<Self> {
+    fn look(args: &PlaceArgs, open: OpenNode) -> anyhow::Result<Self> {
         let policy = policy::read(&args.policy)?;
-        let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+        let node = open(&args.node_root)?;
         // Each component is called a few times: slots to use again would cost more than they save.
         let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
         let components = Components::looking(args.components().as_ref(), &args.registry, args.pull);

@@ -14,10 +14,10 @@ pub mod loader;
 mod logging;
 #[cfg(test)]
 mod manual;
+pub mod node;
 pub mod output;
 pub mod policy;
 pub mod progress;
-mod recorded;
 mod reload;
 mod run;
 mod said;
@@ -28,17 +28,18 @@ pub mod transfer;
 pub mod watching;
 
 use cli::Command;
+use node::OpenNode;
 
-/// Runs a command of the host, and says with which exit code it ends.
+/// Runs a command of the host on the nodes that `open` opens, and says with which exit code it ends.
 ///
 /// # Errors
 /// As the command's `--help` says; [`exit::report`] shows them and has their codes.
-pub fn run(command: &Command) -> anyhow::Result<u8> {
+pub fn run(command: &Command, open: OpenNode) -> anyhow::Result<u8> {
     match command {
-        Command::Run(args) => run::run(args).map(|()| exit::OK),
-        Command::Check(args) => check::check(args),
+        Command::Run(args) => run::run(args, open).map(|()| exit::OK),
+        Command::Check(args) => check::check(args, open),
         Command::Pull(args) => transfer::pull(args),
-        Command::Explain(args) => explain::explain(args),
+        Command::Explain(args) => explain::explain(args, open),
         Command::Status(args) => status::status(args),
         Command::Reload(args) => reload::command(args),
         Command::Cleanup(args) => cleanup::cleanup(args),

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use devgate::{cli::Cli, exit};
+use devgate::{cli::Cli, exit, node};
 use std::process::ExitCode;
 
 /// Commands that were devgate's in 0.1 and are those of vendors and testers.
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
             format!("{name}: is not a command of devgate any more; run `devgatectl {name}` with the same options");
         return exit::report(&exit::with_code(exit::USAGE, text));
     }
-    match devgate::run(&Cli::parse().command) {
+    match devgate::run(&Cli::parse().command, node::open_live) {
         Ok(code) => code.into(),
         Err(error) => exit::report(&error),
     }

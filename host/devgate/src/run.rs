@@ -4,9 +4,10 @@ use crate::audit::{Audit, Pods};
 use crate::cli::RunArgs;
 use crate::components::Components;
 use crate::loader::SandboxLoader;
+use crate::node::OpenNode;
 use crate::reload::{Files, Reloader, Stamps};
 use crate::watching::{self, Ports, Watching};
-use crate::{exit, logging, policy, recorded, service};
+use crate::{exit, logging, policy, service};
 use anyhow::Context;
 use devgate_core::status::When;
 use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Surroundings};
@@ -30,7 +31,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 
 /// Runs the command.
-pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
+pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
     // First of all: whoever runs as process 1 ignores a signal that it has not asked for.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
@@ -51,8 +52,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let seen = Files::of_policy(args).look();
     let policy = policy::read(&args.policy)?;
     let audit = logging::start(&args.log)?;
-    let recording = recorded::version(&args.node_root);
-    let node = Node::open(&args.node_root).map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    let node = open(&args.node_root)?;
     let _hold = hold(args, &runtime, &stop)?;
     if stop.is_cancelled() {
         return Ok(());
@@ -73,9 +73,6 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
             "labels: {dir} is in the root file system: where the host runs in a container, mount the node's directory there, or nobody \
              reads the file (--nfd-dir)"
         );
-    }
-    if node.is_recorded() {
-        runtime.spawn(recorded::follow(node.clone(), args.node_root.clone(), recording));
     }
     let pods = audit.as_ref().filter(|_| args.log.audit_pods).map(Audit::pods);
     let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, pods, (stop, hangup)));

@@ -67,18 +67,23 @@ impl Node {
 }
 
 /// Who uses block devices, read once for one question.
-pub(crate) struct Users {
+pub struct Users {
     /// Number and mount point.
-    pub(crate) mounted: Vec<(NodeNumber, String)>,
-    pub(crate) swap: BTreeSet<NodeNumber>,
+    pub mounted: Vec<(NodeNumber, String)>,
+    /// What is swapped to.
+    pub swap: BTreeSet<NodeNumber>,
     /// Names of devices that a file system is on, as file systems show them in sysfs, with the file system's name.
-    pub(crate) file_systems: Vec<(String, String)>,
+    pub file_systems: Vec<(String, String)>,
     /// Number of the device behind a loop device, and the loop device's name.
-    pub(crate) looped: Vec<(NodeNumber, String)>,
+    pub looped: Vec<(NodeNumber, String)>,
 }
 
 impl Users {
-    pub(crate) fn of(node: &Node) -> Result<Self, ReadError> {
+    /// As the kernel says now.
+    ///
+    /// # Errors
+    /// Where `/proc/1/mountinfo` or another list of the kernel cannot be read.
+    pub fn of(node: &Node) -> Result<Self, ReadError> {
         Ok(Self {
             mounted: mounted(node)?,
             swap: swap(node)?,

@@ -8,7 +8,7 @@ const LENGTH: usize = 36;
 
 impl Node {
     /// The kernel's id of this boot (`/proc/sys/kernel/random/boot_id`): 36 hexadecimal digits and dashes, another one after
-    /// each boot. A recorded node has one if the recording has that file. Nothing where it cannot be read or is no such id.
+    /// each boot. Nothing where it cannot be read or is no such id.
     #[must_use]
     pub fn boot_id(&self) -> Option<String> {
         let text = String::from_utf8(self.file(BOOT_ID, LENGTH + 1).ok()?).ok()?;
@@ -25,17 +25,21 @@ mod tests {
 
     #[test]
     fn a_boot_id_is_what_the_kernel_writes_and_nothing_else() {
-        let recorded = |id: &str| {
-            let text = format!("F: {BOOT_ID}={id}\n");
-            Node::recorded("test", &text).unwrap().boot_id()
+        let root = tempfile::tempdir().unwrap();
+        let node = Node::open(root.path()).unwrap();
+        assert_eq!(node.boot_id(), None);
+        let file = root.path().join(BOOT_ID.trim_start_matches('/'));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let of = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            node.boot_id()
         };
         let id = "3a862986-6127-4a76-bcba-d4cf2e55b45f";
-        assert_eq!(recorded(&format!("{id}\\n")).as_deref(), Some(id));
-        assert_eq!(recorded(id).as_deref(), Some(id));
-        for bad in ["", "\\n", "3a862986", &format!("{id}0"), &id.replace('3', "/")] {
-            assert_eq!(recorded(bad), None, "{bad}");
+        assert_eq!(of(&format!("{id}\n")).as_deref(), Some(id));
+        assert_eq!(of(id).as_deref(), Some(id));
+        for bad in ["", "\n", "3a862986", &format!("{id}0"), &id.replace('3', "/")] {
+            assert_eq!(of(bad), None, "{bad}");
         }
-        assert_eq!(Node::recorded("test", "").unwrap().boot_id(), None);
     }
 
     #[test]

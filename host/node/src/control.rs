@@ -16,7 +16,7 @@ const OWN_RESETS: [&str; 3] = ["flr", "af_flr", "pm"];
 
 impl Node {
     /// Writes an attribute of a device, by one `write(2)`. Only a regular file that is there, through no link; nothing is
-    /// created. What is written stays in a recorded node, where nobody acts on it.
+    /// created.
     ///
     /// # Errors
     /// As [`Node::attribute`]; [`ReadError::Denied`] where the file may not be written, [`ReadError::Io`] where the kernel
@@ -92,6 +92,3 @@ impl Node {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

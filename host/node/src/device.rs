@@ -21,7 +21,8 @@ pub struct DevicePath(Arc<str>);
 
 impl DevicePath {
     /// From a path below the root, if it is one below `/sys/devices`.
-    pub(crate) fn at(path: &str) -> Option<Self> {
+    #[must_use]
+    pub fn at(path: &str) -> Option<Self> {
         let location = path.strip_prefix(DEVICES)?;
         problem(location).is_none().then(|| Self(path.into()))
     }
@@ -47,7 +48,8 @@ impl DevicePath {
     }
 
     /// Its directory, below the node's root.
-    pub(crate) fn directory(&self) -> &str {
+    #[must_use]
+    pub fn directory(&self) -> &str {
         &self.0
     }
 
@@ -58,7 +60,10 @@ impl DevicePath {
     }
 
     /// `path` in its directory.
-    pub(crate) fn join(&self, path: &str) -> Result<String, ReadError> {
+    ///
+    /// # Errors
+    /// [`ReadError::Invalid`] where that is no plain path.
+    pub fn join(&self, path: &str) -> Result<String, ReadError> {
         match self.problem(path) {
             Some(problem) => Err(ReadError::Invalid(problem)),
             None => Ok(format!("{}/{path}", self.0)),
@@ -310,7 +315,8 @@ impl Node {
 
     /// Whether a directory is a device: it has a `uevent` and says its subsystem, as udev asks too. Without the second,
     /// roots of buses such as `pci0000:00` would be devices.
-    pub(crate) fn is_device(&self, directory: &str) -> bool {
+    #[must_use]
+    pub fn is_device(&self, directory: &str) -> bool {
         let is = |name: &str, kind| self.tree().stat(&format!("{directory}/{name}")) == Ok(kind);
         is("subsystem", Kind::Link) && is("uevent", Kind::File)
     }

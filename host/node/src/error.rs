@@ -117,7 +117,7 @@ fn name_of(errno: rustix::io::Errno) -> Cow<'static, str> {
     })
 }
 
-/// Why a node could not be opened or changed as a whole.
+/// Why a live node could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// The root cannot be opened or read.
@@ -128,40 +128,17 @@ pub enum NodeError {
         /// Why.
         source: io::Error,
     },
+    /// The root is a regular file: no live node, and perhaps a recorded one.
+    #[error("node root {} is a file, not a directory", escape(&path.to_string_lossy(), 256))]
+    IsFile {
+        /// As given.
+        path: PathBuf,
+    },
     /// The root is neither a directory nor a regular file.
     #[error("node root {} must be a directory or a recording", escape(&path.to_string_lossy(), 256))]
     NotARoot {
         /// As given.
         path: PathBuf,
-    },
-    /// A recording is larger than the host reads.
-    #[error("recording {name} is larger than {most} bytes")]
-    TooLarge {
-        /// The recording's name, escaped.
-        name: String,
-        /// The limit in bytes.
-        most: usize,
-    },
-    /// A line of a recording cannot be understood.
-    #[error("recording {name}, line {line}: {problem}")]
-    Malformed {
-        /// The recording's name, escaped.
-        name: String,
-        /// The line, counted from 1.
-        line: usize,
-        /// What is wrong, and what it should be.
-        problem: String,
-    },
-    /// A live node is changed by the kernel alone.
-    #[error("node is live: only a recorded one can be changed")]
-    Live,
-    /// A change to a recorded node names something that cannot be changed so.
-    #[error("change to {}: {problem}", escape(what, 256))]
-    Change {
-        /// The location or path that the change names.
-        what: String,
-        /// What is wrong with it.
-        problem: String,
     },
 }
 

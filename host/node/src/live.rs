@@ -34,7 +34,6 @@ impl Live {
     }
 
     /// The same without `openat2`, as on a kernel before 5.6 or behind a seccomp filter that does not know it.
-    #[cfg(test)]
     pub(crate) fn stepwise(directory: OwnedFd) -> Self {
         Self {
             root: Root::stepwise(directory),

@@ -48,7 +48,10 @@ impl Node {
     }
 
     /// Type, major and minor of the device's node, if it has one.
-    pub(crate) fn number_of(&self, device: &DevicePath) -> Result<Option<NodeNumber>, ReadError> {
+    ///
+    /// # Errors
+    /// Where the kernel's own word for it cannot be read or understood.
+    pub fn number_of(&self, device: &DevicePath) -> Result<Option<NodeNumber>, ReadError> {
         let bytes = match self.attribute(device, "dev", 32) {
             Ok(bytes) => bytes,
             Err(ReadError::NotFound) => return Ok(None),
@@ -139,7 +142,8 @@ impl Node {
 }
 
 /// `10:229` as numbers. Plain digits only: `u32` alone would take a sign.
-pub(crate) fn parse_number(text: &str) -> Option<(u32, u32)> {
+#[must_use]
+pub fn parse_number(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once(':')?;
     let number = |digits: &str| {
         let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -2,7 +2,7 @@
 //! name.
 
 /// The longest path that is looked at, in bytes: the kernel's `PATH_MAX` with its NUL.
-pub(crate) const MOST_PATH_BYTES: usize = 4096;
+pub const MOST_PATH_BYTES: usize = 4096;
 /// The longest component, in bytes: the kernel's `NAME_MAX`.
 const MOST_NAME_BYTES: usize = 255;
 
@@ -10,7 +10,8 @@ const MOST_NAME_BYTES: usize = 255;
 ///
 /// The kernel is told to stay beneath the root as well; this keeps out what it would understand and others might read
 /// in another way: trailing slashes, `.`, empty components.
-pub(crate) fn problem(path: &str) -> Option<&'static str> {
+#[must_use]
+pub fn problem(path: &str) -> Option<&'static str> {
     if path.len() > MOST_PATH_BYTES {
         return Some("path is longer than 4096 bytes");
     }
@@ -35,7 +36,8 @@ fn name_problem(name: &str) -> Option<&'static str> {
 }
 
 /// Whether this can be the name of a subsystem, a device or an entry: one component.
-pub(crate) fn is_name(name: &str) -> bool {
+#[must_use]
+pub fn is_name(name: &str) -> bool {
     !name.contains('/') && name_problem(name).is_none()
 }
 
@@ -44,7 +46,8 @@ pub(crate) fn is_name(name: &str) -> bool {
 ///
 /// This is arithmetic on text, and right because `dir` is never reached through a link and the result is never opened
 /// through one: in sysfs, the kernel writes every link as the shortest way between two real directories.
-pub(crate) fn follow(dir: &str, target: &str) -> Option<String> {
+#[must_use]
+pub fn follow(dir: &str, target: &str) -> Option<String> {
     if target.is_empty() || target.starts_with('/') || target.contains('\0') {
         return None;
     }
@@ -68,12 +71,14 @@ pub(crate) fn follow(dir: &str, target: &str) -> Option<String> {
 }
 
 /// The last component.
-pub(crate) fn base(path: &str) -> &str {
+#[must_use]
+pub fn base(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// The directory above, or nothing at the top.
-pub(crate) fn above(path: &str) -> Option<&str> {
+#[must_use]
+pub fn above(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(dir, _)| dir)
 }
 

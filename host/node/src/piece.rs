@@ -166,6 +166,3 @@ fn beside(device: &DevicePath, name: &str) -> Option<DevicePath> {
     let directory = above(device.directory())?;
     DevicePath::at(&format!("{directory}/{name}")).filter(|_| !name.is_empty())
 }
-
-#[cfg(test)]
-mod tests;

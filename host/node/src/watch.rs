@@ -7,15 +7,39 @@ mod paths;
 
 pub use log::LogSource;
 
+use crate::KernelLine;
 use crate::events::NodeEvent;
-use crate::node::{Node, Source};
-use live::LiveWatch;
+use crate::node::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Where events go. Called on a thread that must go on at once, and never after the [`Watch`] is dropped and has been for a
 /// moment. What is about paths may come from another thread than the rest.
 pub type Sink = Arc<dyn Fn(NodeEvent) + Send + Sync>;
+
+/// What tells what happens on a node, and what its kernel has said.
+pub trait EventSource: Send + Sync {
+    /// Begins to tell `sink`, as [`Node::watch`] says, until the [`Watch`] is dropped.
+    fn watch(self: Arc<Self>, kernel_log: bool, sink: Sink) -> Watch;
+    /// Where the kernel's log would come from, if it were asked for.
+    fn log_source(&self) -> LogSource;
+    /// All that there still is of the kernel's log, oldest first.
+    ///
+    /// # Errors
+    /// In words, where it cannot be read.
+    fn log_lines(&self) -> Result<Vec<KernelLine>, String>;
+}
+
+/// One who listens, until it is dropped.
+pub trait Listener: Send + Sync {
+    /// As [`Watch::no_device_events`].
+    fn no_device_events(&self) -> Option<&str> {
+        None
+    }
+
+    /// As [`Watch::listen_in`]; nothing where the source tells of all paths by itself.
+    fn listen_in(&self, _wanted: BTreeMap<String, Told>) {}
+}
 
 /// What is told of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,16 +52,8 @@ pub enum Told {
 
 /// Events of one node, until this is dropped.
 pub struct Watch {
-    kind: Kind,
+    listener: Box<dyn Listener>,
     log: LogSource,
-}
-
-enum Kind {
-    Live(LiveWatch),
-    /// The node lets go of a sink that nobody else has.
-    Recorded {
-        _sink: Sink,
-    },
 }
 
 impl Node {
@@ -47,37 +63,38 @@ impl Node {
     /// Nothing here is needed for being right: whoever looks often enough sees the same, later.
     #[must_use]
     pub fn watch(&self, kernel_log: bool, sink: Sink) -> Watch {
-        match self.source() {
-            Source::Live(live) => {
-                let (watch, log) = LiveWatch::start(Arc::clone(live), kernel_log, sink);
-                Watch {
-                    kind: Kind::Live(watch),
-                    log,
-                }
-            }
-            Source::Recorded(recorded) => {
-                recorded.watch(kernel_log, &sink);
-                Watch {
-                    kind: Kind::Recorded { _sink: sink },
-                    log: if kernel_log {
-                        LogSource::Recorded
-                    } else {
-                        LogSource::NotAsked
-                    },
-                }
-            }
-        }
+        Arc::clone(self.events()).watch(kernel_log, sink)
+    }
+
+    /// Where the kernel's log would come from, if it were asked for.
+    #[must_use]
+    pub fn log_source(&self) -> LogSource {
+        self.events().log_source()
+    }
+
+    /// All that there still is of the kernel's log, oldest first.
+    ///
+    /// # Errors
+    /// In words, where it cannot be read.
+    pub fn log_lines(&self) -> Result<Vec<KernelLine>, String> {
+        self.events().log_lines()
     }
 }
 
 impl Watch {
+    /// What a listener is told of, and where the kernel's log comes from.
+    #[must_use]
+    pub fn new(listener: impl Listener + 'static, log: LogSource) -> Self {
+        Self {
+            listener: Box::new(listener),
+            log,
+        }
+    }
+
     /// Why the kernel does not tell of devices here, if so; then only the poll sees them come and go.
     #[must_use]
     pub fn no_device_events(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Live(live) => live.no_uevents(),
-            Kind::Recorded { .. } => None,
-        }
+        self.listener.no_device_events()
     }
 
     /// Where the kernel's log comes from.
@@ -97,8 +114,6 @@ impl Watch {
     /// open them; a directory's own path is told when it is watched from then on. Where the file system does not tell, as under
     /// `/proc` and `/sys`, nothing comes.
     pub fn listen_in(&self, wanted: BTreeMap<String, Told>) {
-        if let Kind::Live(live) = &self.kind {
-            live.directories(wanted);
-        }
+        self.listener.listen_in(wanted);
     }
 }

@@ -170,7 +170,7 @@ mod tests {
             (4, Some((2, 0)))
         );
         assert_eq!(machine.at("/dev/null"), None);
-        let node = devgate_node::Node::recorded("node", &machine.recording()).unwrap();
+        let node = devgate_fake_node::RecordedNode::parse("node", &machine.recording()).unwrap();
         assert!(node.is_recorded());
     }
 }

@@ -1,11 +1,12 @@
 //! The recorded eight-GPU server that other tests play on is a machine of that kind.
 
+use devgate_fake_node::RecordedNode;
 use devgate_node::{DevicePath, Node};
 use devgate_types::{NodeKind, NodeNumber};
 use std::collections::BTreeMap;
 
-fn node() -> Node {
-    Node::recorded("hgx-h100", include_str!("../../nodes/hgx-h100.umockdev")).unwrap()
+fn node() -> RecordedNode {
+    RecordedNode::parse("hgx-h100", include_str!("../../nodes/hgx-h100.umockdev")).unwrap()
 }
 
 fn text(node: &Node, device: &DevicePath, attribute: &str) -> String {

@@ -58,6 +58,34 @@ fn a_command_that_has_moved_says_where_to() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// All that a recording could make of a node is in the other program.
+#[test]
+fn a_recorded_node_is_the_workshop_s() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let file = |name: &str, text: &str| -> anyhow::Result<String> {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text)?;
+        Ok(path.display().to_string())
+    };
+    let policy = file(
+        "policy.yaml",
+        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins: {}\n",
+    )?;
+    let node = file("node.umockdev", "P: /devices/virtual/misc/x\nE: SUBSYSTEM=misc\n")?;
+    let state = dir.path().join("state").display().to_string();
+    for command in [&["check"][..], &["explain", "/dev/x"], &["run", "--state-dir", &state]] {
+        let args = [command, &["--policy", &policy, "--node-root", &node]].concat();
+        let (code, out, err) = say(&devgate()?, &args)?;
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{command:?}: {err}");
+        let expected =
+            format!("node root {node} is a file, not a directory; for a recorded node, run `devgatectl` with");
+        assert!(err.contains(&expected), "{err}");
+    }
+    let (code, _, err) = say(&devgatectl()?, &["check", "--policy", &policy, "--node-root", &node])?;
+    assert_eq!(code, Some(0), "{err}");
+    Ok(())
+}
+
 #[test]
 fn what_both_have_is_one_thing_also_as_a_plugin_of_kubectl() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;

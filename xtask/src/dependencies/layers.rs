@@ -9,7 +9,11 @@ const BELOW: &[(&str, &[&str])] = &[
     ("devgate-types", &[]),
     ("devgate-policy", &["devgate-types"]),
     ("devgate-node", &["devgate-types"]),
-    ("devgate-core", &["devgate-types", "devgate-policy", "devgate-node"]),
+    (
+        "devgate-core",
+        &["devgate-types", "devgate-policy", "devgate-node", "devgate-fake-node"],
+    ),
+    ("devgate-fake-node", &["devgate-types", "devgate-node"]),
     ("devgate-oci", &["devgate-types"]),
     (
         "devgate-sandbox",
@@ -51,6 +55,7 @@ const ALL: &[&str] = &[
     "devgate-kubelet",
     "devgate-types",
     "devgate-node",
+    "devgate-fake-node",
     "devgate-core",
     "devgate-policy",
     "devgate-oci",
@@ -96,7 +101,7 @@ pub(super) fn problems(metadata: &Metadata) -> Vec<String> {
     if reaches(metadata, "xtask", "wasmtime") {
         problems.push("xtask: reaches wasmtime, and would take minutes to build".to_owned());
     }
-    for fake in ["devgate-fake-kubelet"] {
+    for fake in ["devgate-fake-kubelet", "devgate-fake-node"] {
         if reaches(metadata, "devgate", fake) {
             problems.push(format!("devgate: reaches {fake}, which is for whoever pretends"));
         }
@@ -207,6 +212,8 @@ mod tests {
             ("devgate-device-plugin", "devgate-sandbox"),
             ("devgate-sandbox", "devgate-device-plugin"),
             ("devgate", "devgate-fake-kubelet"),
+            ("devgate", "devgate-fake-node"),
+            ("devgate-node", "devgate-fake-node"),
             ("devgate-sandbox", "devgate"),
             ("xtask", "devgate-types"),
         ] {

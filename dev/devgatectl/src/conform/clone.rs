@@ -204,7 +204,7 @@ fn unique_word(word: &str, n: usize, called_so: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use devgate_node::{Change, Node};
+    use devgate_fake_node::{Change, RecordedNode};
 
     const NODE: &str = "\
 F: /proc/driver/acme/0000:00:01.0/information=Serial: 0123456789abcdef\\n
@@ -259,7 +259,7 @@ E: SUBSYSTEM=pci
     #[test]
     fn all_copies_stand_beside_each_other() {
         let template = Template::of(NODE, "pci0000:00/0000:00:01.0").unwrap();
-        let node = Node::recorded("test", NODE).unwrap();
+        let node = RecordedNode::parse("test", NODE).unwrap();
         node.apply(Change::AddDevices(template.copies(1_000))).unwrap();
         assert_eq!(node.devices("pci").unwrap().len(), 1_002);
         assert_eq!(node.devices("disk").unwrap().len(), 2_002);

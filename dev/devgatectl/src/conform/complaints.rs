@@ -79,7 +79,7 @@ fn of_gone(subject: &Subject, baseline: &Baseline) -> anyhow::Result<Vec<Failure
     let mut failures = Vec::new();
     for (n, pool) in baseline.listed.pools.iter().enumerate() {
         let Some(unit) = pool.units.first() else { continue };
-        let node = subject.copy()?;
+        let node = subject.copy();
         if !unplug(&node, unit) {
             continue;
         }

@@ -3,7 +3,8 @@
 use super::meddler::Script;
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Given, Subject, unplug};
-use devgate_node::{Change, Node};
+use devgate_fake_node::{Change, RecordedNode};
+use devgate_node::Node;
 use devgate_policy::Use;
 
 const REMEDY: &str = "what is not there is no failure: `if_present()` turns not-found into nothing, and an empty list is an answer. \
@@ -31,7 +32,7 @@ pub(super) const RULES: &[&Rule] = &[&NODE, &UNPLUGGED, &AFTER];
 pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>) -> anyhow::Result<()> {
     if sheet.wants(&NODE) {
         // A kernel without any bus or class is none.
-        let node = Node::recorded(
+        let node = RecordedNode::parse(
             "empty",
             "P: /devices/virtual/mem/null\nN: null\nE: SUBSYSTEM=mem\nE: DEVNAME=/dev/null\nE: MAJOR=1\nE: MINOR=3\nA: dev=1:3\\n\n",
         )?;
@@ -41,7 +42,7 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
     if !sheet.wants(&UNPLUGGED) && !sheet.wants(&AFTER) {
         return Ok(());
     }
-    let node = subject.copy()?;
+    let node = subject.copy();
     let removed = remove_all(subject, baseline, &node);
     if removed == 0 {
         return Ok(());
@@ -76,8 +77,8 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
 }
 
 /// Takes away every device that a selector matches, and every node of a unit that is made of none; how many there were.
-fn remove_all(subject: &Subject, baseline: &Baseline, node: &Node) -> usize {
-    let grants = devgate_core::Grants::new(node.clone(), subject.policy.clone());
+fn remove_all(subject: &Subject, baseline: &Baseline, node: &RecordedNode) -> usize {
+    let grants = devgate_core::Grants::new(node.node().clone(), subject.policy.clone());
     let mut removed = 0;
     for found in grants.matches().unwrap_or_default() {
         let gone = node.apply(Change::RemoveDevice(found.device.location().to_owned()));

@@ -160,7 +160,7 @@ pub(super) fn lifecycle(
     for pool in pools {
         for unit in &pool.units {
             let one = std::slice::from_ref(unit);
-            let node = subject.copy()?;
+            let node = subject.copy();
             let bench = subject.bench_on(&node)?;
             for (call, result) in [
                 ("prepare", bench.prepare(pool.asked(), one)),
@@ -170,7 +170,7 @@ pub(super) fn lifecycle(
             ] {
                 twice.extend(result.err().map(|error| format!("{call} of {} {error}", named(unit))));
             }
-            let node = subject.copy()?;
+            let node = subject.copy();
             let released = subject.bench_on(&node)?.release(pool.asked(), one);
             first.extend(
                 released
@@ -178,7 +178,7 @@ pub(super) fn lifecycle(
                     .map(|error| format!("release of {} {error}", named(unit))),
             );
         }
-        let node = subject.copy()?;
+        let node = subject.copy();
         let bench = subject.bench_on(&node)?;
         for units in [&pool.units[..], &[]] {
             for (call, result) in [
@@ -194,7 +194,7 @@ pub(super) fn lifecycle(
         }
     }
     for (n, pool) in pools.iter().enumerate() {
-        let node = subject.copy()?;
+        let node = subject.copy();
         if pool.units.first().is_some_and(|unit| unplug(&node, unit)) {
             let bench = subject.bench_on(&node)?;
             for call in [Call::Prepare(n, 0), Call::Release(n, 0)] {

@@ -5,7 +5,8 @@ use super::meddler::{Script, Seen};
 use super::sheet::{Outcome, Rule, Sheet};
 use super::subject::{Baseline, Call, Given, Subject, broke, named};
 use devgate_core::bench::{Listed, ListedPool};
-use devgate_node::{Change, Node};
+use devgate_fake_node::{Change, RecordedNode};
+use devgate_node::Node;
 use devgate_types::{Limits, Verdict};
 use std::time::Duration;
 
@@ -145,8 +146,13 @@ fn template(subject: &Subject, baseline: &Baseline) -> anyhow::Result<Option<(Te
 }
 
 /// Nothing where the copies cannot be.
-fn crowd(subject: &Subject, template: &Template, pool: usize, copies: usize) -> anyhow::Result<Option<(Node, Crowd)>> {
-    let node = subject.copy()?;
+fn crowd(
+    subject: &Subject,
+    template: &Template,
+    pool: usize,
+    copies: usize,
+) -> anyhow::Result<Option<(RecordedNode, Crowd)>> {
+    let node = subject.copy();
     if node.apply(Change::AddDevices(template.copies(copies))).is_err() {
         return Ok(None);
     }

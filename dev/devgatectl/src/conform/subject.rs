@@ -5,7 +5,8 @@ use super::thing::{Kind, Thing};
 use devgate_core::bench::{Bench, Listed, ListedPool, ListedUnit, NotGiven};
 use devgate_core::component::Component;
 use devgate_core::component::Profile;
-use devgate_node::{Change, DevicePath, Node};
+use devgate_fake_node::{Change, RecordedNode};
+use devgate_node::{DevicePath, Node};
 use devgate_policy::PluginPolicy;
 use devgate_types::{CallError, UnitId, Verdict, escape};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A plugin's policy and component, and a recorded node that stays as it is.
 pub(super) struct Subject {
     pub(super) policy: Arc<PluginPolicy>,
-    pub(super) node: Node,
+    pub(super) node: RecordedNode,
     component: Arc<Meddled>,
 }
 
@@ -50,7 +51,7 @@ pub(super) enum Given {
 }
 
 impl Subject {
-    pub(super) fn new(policy: &PluginPolicy, node: Node, component: Arc<dyn Component>) -> Self {
+    pub(super) fn new(policy: &PluginPolicy, node: RecordedNode, component: Arc<dyn Component>) -> Self {
         let mut policy = policy.clone();
         policy.limits.deadline = policy.limits.deadline.max(PATIENCE);
         Self {
@@ -69,8 +70,8 @@ impl Subject {
     }
 
     /// A copy of the node, to be changed.
-    pub(super) fn copy(&self) -> anyhow::Result<Node> {
-        Ok(self.node.copy()?)
+    pub(super) fn copy(&self) -> RecordedNode {
+        self.node.copy()
     }
 
     /// A bench for the component that nothing has been done on, on the node as recorded.
@@ -349,7 +350,7 @@ fn relations(subject: &Subject, bench: &Bench, listed: &Listed) -> HashMap<UnitI
 }
 
 /// Takes away what a unit is made of, or its nodes where it is made of nothing; whether there was anything.
-pub(super) fn unplug(node: &Node, unit: &ListedUnit) -> bool {
+pub(super) fn unplug(node: &RecordedNode, unit: &ListedUnit) -> bool {
     let mut any = false;
     for device in unit.backing() {
         any |= node.apply(Change::RemoveDevice(device.location().to_owned())).is_ok();

@@ -46,7 +46,7 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
     let units: Vec<_> = baseline.units().map(|(_, unit)| unit).collect();
     let mut ends: Vec<&ListedUnit> = units.first().into_iter().chain(units.last()).copied().collect();
     ends.dedup();
-    ends.retain(|unit| subject.copy().is_ok_and(|node| unplug(&node, unit)));
+    ends.retain(|unit| unplug(&subject.copy(), unit));
     if ends.is_empty() {
         return Ok(());
     }
@@ -78,7 +78,7 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
     if sheet.wants(&IDS) || sheet.wants(&BACK) {
         let (mut gone, mut back) = (Vec::new(), Vec::new());
         for unit in &ends {
-            let node = subject.copy()?;
+            let node = subject.copy();
             // The same host all along: what the component keeps is kept.
             let bench = subject.bench_on(&node)?;
             let _before = bench.enumerate();
@@ -87,7 +87,7 @@ pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>)
                 Ok(listed) => gone.extend(changed(baseline, &listed, unit)),
                 Err(error) => gone.push(format!("enumerate {error}, without {}", named(unit))),
             }
-            node.become_as(&subject.node)?;
+            node.become_as(&subject.node);
             match bench.enumerate() {
                 Ok(listed) if listed == baseline.listed => {}
                 Ok(_) => back.push(format!(
@@ -123,7 +123,7 @@ fn at(
     unit: &ListedUnit,
     n: usize,
 ) -> anyhow::Result<Option<String>> {
-    let node = subject.copy()?;
+    let node = subject.copy();
     let bench = subject.bench_on(&node)?;
     let (gone, from) = (unit.clone(), node);
     let script = Script::at(n, move || {

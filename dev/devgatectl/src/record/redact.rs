@@ -12,7 +12,8 @@ mod own;
 mod tests;
 
 use anyhow::Context;
-use devgate_node::{Instead, Node, Text, Unwritten};
+use devgate_fake_node::{Instead, RecordedNode, Text, Unwritten};
+use devgate_node::Node;
 use forms::Forms;
 use keys::Keys;
 use made_up::MadeUp;
@@ -79,7 +80,7 @@ impl Redactor {
     }
 
     /// The node without what is its own.
-    pub(super) fn redact(&mut self, node: &Node) -> anyhow::Result<Node> {
+    pub(super) fn redact(&mut self, node: &RecordedNode) -> anyhow::Result<RecordedNode> {
         node.rewritten(&mut |text| {
             if let Text::Content { path, bytes } = text
                 && let Some(content) = readable(bytes)

@@ -3,7 +3,8 @@
 use super::redact::Redactor;
 use devgate::output::count;
 use devgate_core::Grants;
-use devgate_node::{Node, Recording, Unwritten};
+use devgate_fake_node::{Recording, Unwritten};
+use devgate_node::Node;
 use devgate_policy::Policy;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

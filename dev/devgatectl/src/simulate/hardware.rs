@@ -1,7 +1,8 @@
 //! The recorded node of a scenario: changed in memory, and handed to the host that plays it as a file.
 
 use anyhow::{Context, bail};
-use devgate_node::{Change, DevicePath, Node};
+use devgate_fake_node::{Change, RecordedNode};
+use devgate_node::DevicePath;
 use devgate_types::{NodeKind, NodeNumber};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::time::Instant;
 
 /// A node and what was taken from it.
 pub(super) struct Hardware {
-    node: Node,
+    node: RecordedNode,
     /// By the name under which it was unplugged: what puts it back.
     unplugged: BTreeMap<String, Vec<Change>>,
     begun: Instant,
@@ -19,7 +20,7 @@ impl Hardware {
     /// From a recording.
     pub(super) fn open(recording: &Path) -> anyhow::Result<Self> {
         Ok(Self {
-            node: Node::open(recording)?,
+            node: RecordedNode::open(recording)?,
             unplugged: BTreeMap::new(),
             begun: Instant::now(),
         })

@@ -12,7 +12,7 @@ use devgate::status::ask;
 use devgate::watching::Report;
 use devgate_core::status::State;
 use devgate_fake_kubelet::StandIn;
-use devgate_node::Change;
+use devgate_fake_node::Change;
 use devgate_policy::{PolicyFile, yaml};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

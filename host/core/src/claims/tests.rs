@@ -556,7 +556,7 @@ fn small_tree() -> Vec<DevicePath> {
         add(&format!("bus/f{function}"));
         (0..4).for_each(|n| add(&format!("bus/f{function}/n{function}{n}")));
     }
-    devgate_node::Node::recorded("tree", &text)
+    devgate_fake_node::RecordedNode::parse("tree", &text)
         .unwrap()
         .devices("pci")
         .unwrap()

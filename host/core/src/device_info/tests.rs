@@ -41,8 +41,8 @@ E: MINOR=238
 A: dev=10:238\\n
 ";
 
-fn nic() -> devgate_node::Node {
-    devgate_node::Node::recorded("nic", NIC).unwrap()
+fn nic() -> devgate_fake_node::RecordedNode {
+    devgate_fake_node::RecordedNode::parse("nic", NIC).unwrap()
 }
 
 fn device(node: &devgate_node::Node, subsystem: &str, name: &str) -> DevicePath {

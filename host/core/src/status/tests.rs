@@ -6,7 +6,7 @@ use crate::offer::{AllocateError, Offer};
 use crate::plugins::Plugins;
 use crate::testing::*;
 use crate::{LoadFailure, Loader};
-use devgate_node::Change;
+use devgate_fake_node::Change;
 use devgate_policy::PluginPolicy;
 use devgate_types::{CallError, HostFault, ResourceName, Verdict};
 use std::collections::BTreeMap;

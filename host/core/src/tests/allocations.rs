@@ -27,7 +27,7 @@ fn start_with(
     memory: &Memory,
     fakes: impl IntoIterator<Item = (&'static str, Fake)>,
 ) -> World {
-    let node = devgate_node::Node::recorded("test", node).unwrap();
+    let node = devgate_fake_node::RecordedNode::parse("test", node).unwrap();
     let plugins = Plugins::start(&parse(policy), around(&node, FakeLoader::with(fakes), memory));
     World { node, plugins }
 }
@@ -388,7 +388,7 @@ fn a_number_counts_in_the_boot_that_it_was_handed_out_in() {
         let kvm = "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}";
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
         let policy = plugin_policy(&format!("{head}{}", entry("one", kvm)));
-        let mut host = host_of(Arc::new(crate::grants::Grants::new(node(), Arc::clone(&policy))));
+        let mut host = host_of(Arc::new(crate::grants::Grants::new(node().into(), Arc::clone(&policy))));
         let device = host.device_by_name("misc", "kvm").unwrap();
         let pools = vec![Pool {
             resource: "fake.com/one".into(),
@@ -589,7 +589,7 @@ async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told()
             fakes.extend(there.then(|| ("good.wasm", each_of("fake.com/good", of_good))));
             let (source, feed) = crate::holders::holders();
             let memory = Memory::open(dir.path()).unwrap();
-            let node = devgate_node::Node::recorded("test", &text).unwrap();
+            let node = devgate_fake_node::RecordedNode::parse("test", &text).unwrap();
             let around = crate::Surroundings {
                 holders: feed,
                 ..around(&node, FakeLoader::with(fakes), &memory)
@@ -622,7 +622,7 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::open(dir.path()).unwrap();
     let (source, feed) = crate::holders::holders();
-    let node = devgate_node::Node::recorded("test", NODE).unwrap();
+    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let policy = format!(
         "{POLICY}{}",
         entry(
@@ -692,7 +692,7 @@ async fn told(
         ("fake.wasm", Fake::gpus()),
         ("late.wasm", each_of("fake.com/late", "misc")),
     ];
-    let node = devgate_node::Node::recorded("test", NODE).unwrap();
+    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let around = crate::Surroundings {
         holders: feed,
         ..around(&node, FakeLoader::with(fakes), memory)
@@ -805,7 +805,7 @@ async fn a_first_start_is_no_fault() {
     let memory = Memory::open(dir.path()).unwrap();
     let (source, feed) = crate::holders::holders();
     source.tell_records(records(&[("other.com/nic", "eth0", &["/dev/other"])]));
-    let node = devgate_node::Node::recorded("test", NODE).unwrap();
+    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let around = crate::Surroundings {
         holders: feed,
         ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory)

@@ -8,7 +8,8 @@ use crate::grants::Grants;
 use crate::means::Means;
 use crate::status::RefusalKind;
 use crate::testing::*;
-use devgate_node::{DevicePath, Node};
+use devgate_fake_node::RecordedNode;
+use devgate_node::DevicePath;
 use devgate_types::{FailureKind, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -76,14 +77,14 @@ const POLICY: &str = r#"    hardware: [{subsystem: pci, vendor: "0x1234", use: o
 "#;
 
 struct World {
-    node: Node,
+    node: RecordedNode,
     ledger: Ledger,
 }
 
 impl World {
     fn new() -> Self {
         Self {
-            node: Node::recorded("test", NODE).unwrap(),
+            node: RecordedNode::parse("test", NODE).unwrap(),
             ledger: Ledger::new(["p".to_owned(), "other".to_owned()]),
         }
     }
@@ -94,7 +95,7 @@ impl World {
 
     fn host(&self) -> CallHost {
         let policy = plugin_policy(&policy_of(POLICY));
-        let grants = Arc::new(Grants::new(self.node.clone(), policy));
+        let grants = Arc::new(Grants::new(self.node.clone().into(), policy));
         let mut means = Means::none(&grants.policy);
         means.ledger = self.ledger.clone();
         host_with(grants, Arc::new(means))
@@ -353,7 +354,7 @@ fn what_was_handed_out_counts_as_held_whoever_looks_after_it() {
 fn what_is_not_written_is_counted_as_such() {
     let world = World::new();
     let policy = plugin_policy(&policy_of(POLICY));
-    let grants = Arc::new(Grants::new(world.node.clone(), policy));
+    let grants = Arc::new(Grants::new(world.node.clone().into(), policy));
     let mut host = host_with(Arc::clone(&grants), Arc::new(Means::none(&grants.policy)));
     host.during(Moment::Release(host.ticket()));
     let gpu = world.device("0000:00:02.0");

@@ -2,7 +2,7 @@
 
 use super::{World, all_healthy, start, strings, wait};
 use crate::testing::*;
-use devgate_node::Change;
+use devgate_fake_node::Change;
 use devgate_types::{NodeKind, NodeNumber, Verdict};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};

@@ -2,7 +2,7 @@
 
 use crate::component::{Capabilities, Denied};
 use crate::testing::*;
-use devgate_node::{Change, Node};
+use devgate_fake_node::{Change, RecordedNode};
 use devgate_types::{Failure, FailureKind};
 
 const WORLD: &str = "\
@@ -27,8 +27,8 @@ const LISTED: &str = "
     files: [/proc/driver/fake/*, /proc/driver/fake/gpus/*/information, /opt/fake/version]
 ";
 
-fn world() -> Node {
-    Node::recorded("files", WORLD).unwrap()
+fn world() -> RecordedNode {
+    RecordedNode::parse("files", WORLD).unwrap()
 }
 
 fn kind<T: std::fmt::Debug>(answer: Result<T, Denied>) -> FailureKind {

@@ -4,7 +4,7 @@ use super::{World, all_healthy, wait};
 use crate::Memory;
 use crate::plugins::Plugins;
 use crate::testing::*;
-use devgate_node::{Change, Node};
+use devgate_fake_node::{Change, RecordedNode};
 use devgate_types::Verdict;
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const GPUS: &str = "fake.com/gpu";
 
 /// A host that finds all units so, started with what is kept in a directory.
-fn host(node: &Node, state: &Path, policy: &str, verdict: &Verdict) -> World {
+fn host(node: &RecordedNode, state: &Path, policy: &str, verdict: &Verdict) -> World {
     let mut fake = Fake::gpus();
     let verdict = verdict.clone();
     fake.health = Box::new(move |_, units| Ok(vec![verdict.clone(); units.len()]));
@@ -40,7 +40,7 @@ async fn saved(state: &Path, wanted: bool) {
         .expect("saved in time");
 }
 
-fn boot(node: &Node, digit: char) {
+fn boot(node: &RecordedNode, digit: char) {
     let id = "00000000-0000-4000-8000-00000000000".to_owned();
     node.apply(Change::SetFile {
         path: "/proc/sys/kernel/random/boot_id".into(),
@@ -131,7 +131,7 @@ async fn a_unit_that_blinks_is_not_healed_by_it() {
     assert_eq!(list.matches("too hot").count(), 2, "{list}");
 }
 
-async fn unhealthy(node: &Node, state: &Path) -> World {
+async fn unhealthy(node: &RecordedNode, state: &Path) -> World {
     let world = host(node, state, POLICY, &hot());
     wait(&world.offer(GPUS).await, |list| {
         list.devices.iter().any(|d| d.unhealthy.is_some())

@@ -2,7 +2,7 @@
 
 use crate::grants::Grants;
 use crate::testing::*;
-use devgate_node::Node;
+use devgate_fake_node::RecordedNode;
 use std::fmt::Write;
 
 const WORLD: &str = "\
@@ -23,14 +23,14 @@ D: /dev/fakemem=c 1:1
 
 #[test]
 fn every_entry_is_told_with_what_it_matches() {
-    let node = Node::recorded("here", WORLD).unwrap();
+    let node = RecordedNode::parse("here", WORLD).unwrap();
     let policy = policy_of(
         "
     files: [/proc/driver/fake/gpus/*/information, /proc/driver/fake/version, /proc/driver/*/nothing, /srv/fake/*, '/proc/driver/**']
     host-nodes: {exclusive: ['/dev/fake[0-9]', '/dev/fakes/**'], shared: ['/dev/fakem*', /dev/nothing]}
 ",
     );
-    let grants = Grants::new(node, plugin_policy(&policy));
+    let grants = Grants::new(node.into(), plugin_policy(&policy));
     let mut told = String::new();
     for found in grants.files() {
         let _ = writeln!(told, "{} ({}): {}", found.pattern, found.origin, found.files.join(" "));
@@ -67,8 +67,8 @@ fn every_entry_is_told_with_what_it_matches() {
 #[test]
 fn a_directory_without_end_is_looked_at_so_far() {
     let files: String = (0..5_000).map(|n| format!("F: /srv/many/{n}=x\n")).collect();
-    let node = Node::recorded("many", &files).unwrap();
-    let grants = Grants::new(node, plugin_policy(&policy_of("\n    files: [/srv/many/*]\n")));
+    let node = RecordedNode::parse("many", &files).unwrap();
+    let grants = Grants::new(node.into(), plugin_policy(&policy_of("\n    files: [/srv/many/*]\n")));
     let found = grants.files();
     assert_eq!((found[0].files.len(), found[0].more), (4_096, true));
 }

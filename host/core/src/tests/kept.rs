@@ -15,7 +15,7 @@ const POLICY: &str =
 
 fn world(memory: &Memory) -> (Arc<Grants>, Arc<Means>) {
     let policy = plugin_policy(&policy_of(POLICY));
-    let grants = Arc::new(Grants::new(node(), policy));
+    let grants = Arc::new(Grants::new(node().into(), policy));
     let ledger = crate::claims::Ledger::new(["p".to_owned()]);
     let means = Means::new(&grants.policy, &grants.node, memory, ledger);
     (grants, Arc::new(means))
@@ -100,7 +100,7 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
     });
     let trial = |policy: &str| {
         let policy = plugin_policy(&policy_of(policy));
-        let grants = Arc::new(Grants::new(node(), policy));
+        let grants = Arc::new(Grants::new(node().into(), policy));
         let mut host = host_with(grants, Arc::clone(&means));
         host.on_trial(Moment::Health);
         host.kernel_log_since("", 10).unwrap().events.len()

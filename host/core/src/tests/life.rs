@@ -5,7 +5,7 @@ use crate::allocations::Memory;
 use crate::plugins::Plugins;
 use crate::status::When;
 use crate::testing::*;
-use devgate_node::Change;
+use devgate_fake_node::Change;
 use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, Pool, Verdict};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -244,7 +244,7 @@ async fn a_device_tree_that_went_away_is_a_fault_and_not_an_empty_node() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("node.umockdev");
     std::fs::write(&file, NODE).unwrap();
-    let node = devgate_node::Node::open(&file).unwrap();
+    let node = devgate_fake_node::RecordedNode::open(&file).unwrap();
     let loader = FakeLoader::with([("fake.wasm", Fake::gpus())]);
     let plugins = Plugins::start(&parse(POLICY), around(&node, loader, &crate::Memory::forgetful()));
     let world = World { node, plugins };
@@ -315,7 +315,7 @@ async fn hardware_that_is_not_offered_any_more_is_not_given() {
         "vendor: \"0x1234\", use: offer",
         "vendor: \"0x1234\", driver: fakegpu, use: offer",
     );
-    let node = devgate_node::Node::recorded("test", NODE).unwrap();
+    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let mut fake = Fake::gpus();
     fake.enumerate = Box::new(|host| {
         let mut pools = gpu_pool(host)?;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Outcome;
 use crate::plugin::LoadFailure;
-use devgate_node::Change;
+use devgate_fake_node::Change;
 use devgate_types::{CallError, HostFault, PluginName};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 

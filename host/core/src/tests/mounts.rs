@@ -4,7 +4,7 @@ use crate::component::{Capabilities, Denied};
 use crate::grants::Grants;
 use crate::reply::Asked;
 use crate::testing::*;
-use devgate_node::{Change, Node};
+use devgate_fake_node::{Change, RecordedNode};
 use devgate_types::{Edits, FailureKind, MountHandle};
 
 const WORLD: &str = "\
@@ -30,8 +30,8 @@ const MOUNTS: &str = "
         unseen: {source: /srv/elsewhere, target: /opt/fake/unseen, unchecked: true}
 ";
 
-fn world() -> Node {
-    Node::recorded("mounts", WORLD).unwrap()
+fn world() -> RecordedNode {
+    RecordedNode::parse("mounts", WORLD).unwrap()
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_socket_may_be_accepted_by_name() {
 #[test]
 fn what_changed_since_is_seen_when_it_is_given() {
     let node = world();
-    let grants = Grants::new(node.clone(), plugin_policy(&policy_of(MOUNTS)));
+    let grants = Grants::new(node.clone().into(), plugin_policy(&policy_of(MOUNTS)));
     let (dir, unseen) = (grants.mount("dir").unwrap(), grants.mount("unseen").unwrap());
     assert_eq!(grants.mount_problem_now(&dir), None);
     assert_eq!(grants.mount_problem_now(&unseen), None);
@@ -105,13 +105,13 @@ fn what_changed_since_is_seen_when_it_is_given() {
     node.apply(Change::AddDevices("I: /srv/fake=l /etc\n".into())).unwrap();
     insta::assert_snapshot!(grants.mount_problem_now(&dir).unwrap(), @"mount dir: source /srv/fake: /srv/fake is a link");
     // Under a policy that names it no more.
-    let other = Grants::new(node, plugin_policy(&policy_of("")));
+    let other = Grants::new(node.into(), plugin_policy(&policy_of("")));
     assert!(other.mount_problem_now(&dir).unwrap().contains("no entry"));
 }
 
 #[test]
 fn all_mounts_are_told_with_what_the_host_sees() {
-    let grants = Grants::new(world(), plugin_policy(&policy_of(MOUNTS)));
+    let grants = Grants::new(world().into(), plugin_policy(&policy_of(MOUNTS)));
     let said = grants.mounts().into_iter().map(|(name, mount)| (name, mount.is_ok()));
     let said: Vec<_> = said.filter(|(_, ok)| *ok).map(|(name, _)| name).collect();
     assert_eq!(said, ["lib", "dir", "unseen"]);

@@ -3,11 +3,12 @@
 use crate::component::{Capabilities, Denied};
 use crate::grants::Grants;
 use crate::testing::*;
-use devgate_node::{Change, Node};
+use devgate_fake_node::{Change, RecordedNode};
+use devgate_node::Node;
 
 /// What is at each path, and why not where it is withheld.
 fn told(node: &Node, policy: &str) -> String {
-    let grants = Grants::new(node.clone(), plugin_policy(policy));
+    let grants = Grants::new(node.clone().into(), plugin_policy(policy));
     let mut lines = Vec::new();
     for found in grants.matches().unwrap() {
         let name = found.device.name().to_owned();
@@ -70,7 +71,7 @@ fn a_dangerous_node_needs_its_own_word() {
 #[test]
 fn a_dangerous_node_by_another_path_is_known_by_its_number() {
     let text = format!("{NODE}\nD: /dev/harmless=c 1:1\nD: /dev/fine=c 240:0\n");
-    let node = Node::recorded("disguised", &text).unwrap();
+    let node = RecordedNode::parse("disguised", &text).unwrap();
     let listed = "\n    host-nodes: {exclusive: [/dev/harmless, /dev/fine]}\n";
     let mut host = call_host_on(&node, &policy_of(listed));
     assert!(host.node_at("/dev/fine").is_ok());
@@ -120,7 +121,7 @@ E: MAJOR=241
 E: MINOR=1
 A: dev=241:1\\n
 ";
-    let node = Node::recorded("nvme", text).unwrap();
+    let node = RecordedNode::parse("nvme", text).unwrap();
     let offered = policy_of(
         "
     hardware:
@@ -130,7 +131,7 @@ A: dev=241:1\\n
 ",
     );
     let paths = ["/dev/nvme0", "/dev/ng0n1", "/dev/ng0n2"];
-    let grants = Grants::new(node.clone(), plugin_policy(&offered));
+    let grants = Grants::new(node.clone().into(), plugin_policy(&offered));
     let granted = paths.map(|path| grants.node_at(path).ok().unwrap());
     assert!(!told(&node, &offered).contains("not "), "{}", told(&node, &offered));
     node.apply(Change::SetFile {
@@ -166,11 +167,11 @@ E: DEVNAME=/dev/vdb
 A: dev=254:16\\n
 A: size=1000\\n
 ";
-    let node = Node::recorded("disk", text).unwrap();
+    let node = RecordedNode::parse("disk", text).unwrap();
     let offered = policy_of(
         "\n    hardware: [{subsystem: block, name: vdb, use: offer, nodes: [{}]}]\n    host-nodes: {exclusive: [/dev/vdb]}\n",
     );
-    let grants = Grants::new(node.clone(), plugin_policy(&offered));
+    let grants = Grants::new(node.clone().into(), plugin_policy(&offered));
     assert_eq!(told(&node, &offered), "vdb: /dev/vdb rw");
     let granted = grants.node_at("/dev/vdb").ok().unwrap();
     assert_eq!(grants.problem_now(&granted), None);

@@ -2,7 +2,7 @@
 
 use crate::component::{Capabilities, Denied};
 use crate::testing::*;
-use devgate_node::Change;
+use devgate_fake_node::Change;
 use devgate_types::FailureKind;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn reading_stops_at_the_grants() {
 #[test]
 fn reading_more_than_the_limit_ends_the_call() {
     let policy = POLICY.replace("    health:", "    limits: {read: 4KiB}\n    health:");
-    let grants = Arc::new(crate::grants::Grants::new(node(), plugin_policy(&policy)));
+    let grants = Arc::new(crate::grants::Grants::new(node().into(), plugin_policy(&policy)));
     let mut host = host_of(grants);
     let gpu = host.devices("pci").unwrap()[0];
     let reads = (0..10_000).find_map(|n| host.attribute(gpu, "vendor").err().map(|error| (n, error)));
@@ -81,8 +81,8 @@ plugins:
     resources: [fake.com/bridge]
     hardware: [{subsystem: pci, name: '0000:00:1c.0'}]
 ";
-    let node = devgate_node::Node::recorded("bridge", BRIDGE).unwrap();
-    let grants = Arc::new(crate::grants::Grants::new(node.clone(), plugin_policy(GRANT)));
+    let node = devgate_fake_node::RecordedNode::parse("bridge", BRIDGE).unwrap();
+    let grants = Arc::new(crate::grants::Grants::new(node.clone().into(), plugin_policy(GRANT)));
     let mut host = host_of(grants);
     let bridge = host.devices("pci").unwrap();
     assert_eq!(bridge.len(), 1);
@@ -104,7 +104,7 @@ plugins:
     assert!(host.related(bridge, "neighbour").is_err(), "by a link of its own");
     // And nothing of what is above, for one that has a network function alone.
     let above = GRANT.replace("{subsystem: pci, name: '0000:00:1c.0'}", "{subsystem: net, name: eth0}");
-    let mut host = host_of(Arc::new(crate::grants::Grants::new(node, plugin_policy(&above))));
+    let mut host = host_of(Arc::new(crate::grants::Grants::new(node.into(), plugin_policy(&above))));
     let function = host.devices("net").unwrap()[0];
     assert_eq!(host.attribute(function, "address"), Ok("aa:bb".into()));
     assert_eq!(host.parent(function), Ok(None));
@@ -164,8 +164,8 @@ plugins:
     resources: [fake.com/serial]
     hardware: [{subsystem: usb, vendor: '0403', product: '6001', use: offer, nodes: [{subsystem: tty}]}]
 ";
-    let node = devgate_node::Node::recorded("usb", USB).unwrap();
-    let grants = crate::grants::Grants::new(node, plugin_policy(GRANT));
+    let node = devgate_fake_node::RecordedNode::parse("usb", USB).unwrap();
+    let grants = crate::grants::Grants::new(node.into(), plugin_policy(GRANT));
     let matches = grants.matches().unwrap();
     assert_eq!(matches.len(), 1);
     let nodes: Vec<_> = matches[0].nodes.iter().map(|n| n.node.path.as_str()).collect();
@@ -179,7 +179,7 @@ fn the_order_of_questions_decides_nothing() {
         "      - {subsystem: misc}\n",
         "      - {subsystem: misc, name: fuse, use: offer, nodes: [{access: r}]}\n",
     );
-    let grants = Arc::new(crate::grants::Grants::new(node(), plugin_policy(&policy)));
+    let grants = Arc::new(crate::grants::Grants::new(node().into(), plugin_policy(&policy)));
     for by_path_first in [true, false] {
         let mut host = host_of(Arc::clone(&grants));
         let fuse = host.device_by_name("misc", "fuse").unwrap();
@@ -259,7 +259,10 @@ fn an_attribute_is_small_for_everybody_and_not_on_the_list() {
         "A: class=0x030000\\n\nA: numa_node=1",
         "R: class=0x030000\\n\nA: numa_node=1",
     );
-    let mut host = call_host_on(&devgate_node::Node::recorded("r", &only_root).unwrap(), POLICY);
+    let mut host = call_host_on(
+        &devgate_fake_node::RecordedNode::parse("r", &only_root).unwrap(),
+        POLICY,
+    );
     let gpu = host.devices("pci").unwrap()[0];
     assert_eq!(
         kind(host.attribute(gpu, "class")),

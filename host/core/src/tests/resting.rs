@@ -98,7 +98,7 @@ async fn a_component_that_breaks_in_prepare_rests_as_well() {
     let fourth = NODE.replace("0000:00:01.0", "0000:00:04.0").replace("/drm/", "/none/");
     let fourth = fourth.split("\n\n").next().unwrap();
     let node = format!("{NODE}\n{fourth}\n").replace("0x9999", "0x1234");
-    let node = devgate_node::Node::recorded("test", &node).unwrap();
+    let node = devgate_fake_node::RecordedNode::parse("test", &node).unwrap();
     let loader = FakeLoader::with([("fake.wasm", fake)]);
     let plugins = Plugins::start(&parse(POLICY), around(&node, loader, &Memory::forgetful()));
     let world = World { node, plugins };

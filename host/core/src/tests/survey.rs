@@ -90,7 +90,7 @@ fn each_plugin_gets_as_far_as_it_would_if_it_were_started() {
 
 #[test]
 fn nothing_is_known_without_a_device_tree() {
-    let empty = devgate_node::Node::recorded("empty", "").unwrap();
+    let empty = devgate_fake_node::RecordedNode::parse("empty", "").unwrap();
     let surveyed = survey(&parse(POLICY), &empty, FakeLoader::with([]).as_ref());
     assert!(
         matches!(&surveyed[0].outcome, Outcome::Blind(why) if why.contains("device tree")),
@@ -103,7 +103,7 @@ fn nothing_is_known_without_a_device_tree() {
 /// The first key that does not hold, for each selector; and what a device beneath a granted one inherits.
 #[test]
 fn a_sight_says_which_key_of_which_selector_does_not_hold() {
-    let grants = Grants::new(node(), plugin_policy(POLICY));
+    let grants = Grants::new(node().into(), plugin_policy(POLICY));
     let sight = |subsystem: &str, name: &str| grants.sight(&grants.node.device(subsystem, name).unwrap()).unwrap();
     let unmet = |sight: &crate::Sight| sight.answers.iter().map(|a| a.unmet.unwrap_or("-")).collect::<Vec<_>>();
 

@@ -555,7 +555,10 @@ async fn units_are_made_ready_at_each_start_where_the_policy_says_so() {
     wait(&gpus, all_healthy).await;
     // What is not what it was when it was allocated starts nothing.
     let card = world.node.node_at("/dev/dri/card0").unwrap();
-    world.node.apply(devgate_node::Change::RemoveNode(card.path)).unwrap();
+    world
+        .node
+        .apply(devgate_fake_node::Change::RemoveNode(card.path))
+        .unwrap();
     let refused = gpus.start(&strings(&[FIRST])).await.unwrap_err();
     assert!(refused.to_string().contains("/dev/dri/card0"), "{refused}");
 }
@@ -703,7 +706,7 @@ async fn what_was_released_while_it_was_away_is_released_again() {
     let (path, number) = (card.path.clone(), card.number);
     world
         .node
-        .apply(devgate_node::Change::RemoveNode(path.clone()))
+        .apply(devgate_fake_node::Change::RemoveNode(path.clone()))
         .unwrap();
     wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     script.forget();
@@ -714,7 +717,7 @@ async fn what_was_released_while_it_was_away_is_released_again() {
     let kept = remembered(dir.path());
     world
         .node
-        .apply(devgate_node::Change::AddNode { path, number })
+        .apply(devgate_fake_node::Change::AddNode { path, number })
         .unwrap();
     wait(&gpus, all_healthy).await;
     script.forget();
@@ -736,8 +739,8 @@ async fn what_was_released_while_it_was_away_is_released_again() {
 fn flicker(world: &World) {
     let card = world.node.node_at("/dev/dri/card0").unwrap();
     let (path, number) = (card.path.clone(), card.number);
-    let there_again = devgate_node::Change::AddNode { path, number };
-    for change in [devgate_node::Change::RemoveNode(card.path), there_again] {
+    let there_again = devgate_fake_node::Change::AddNode { path, number };
+    for change in [devgate_fake_node::Change::RemoveNode(card.path), there_again] {
         world.node.apply(change).unwrap();
     }
 }

@@ -4,7 +4,7 @@ use super::{all_healthy, start_on, strings, wait};
 use crate::component::Capabilities;
 use crate::inventory::Inventory;
 use crate::testing::*;
-use devgate_node::{Change, Node};
+use devgate_fake_node::{Change, RecordedNode};
 use devgate_types::{DeviceHandle, Pool, Unit};
 
 /// Group 42: a bridge, a NIC function and a sound function, both on vfio. Group 43: one function, on a variant driver.
@@ -69,8 +69,8 @@ const OFFERS: &str = "
     health: {check-every: 100ms, enumerate-every: 100ms, stale-after: 1s}
 ";
 
-fn world() -> Node {
-    Node::recorded("vfio", WORLD).unwrap()
+fn world() -> RecordedNode {
+    RecordedNode::parse("vfio", WORLD).unwrap()
 }
 
 fn unit(id: &str, backing: &[DeviceHandle], nodes: Vec<devgate_types::NodeHandle>) -> Unit {
@@ -132,7 +132,7 @@ fn functions_on_vfio_have_their_groups_node_and_their_own_where_they_are_offered
     let functions = host.devices("pci").unwrap();
     assert_eq!(paths(&mut host, functions[0]), [""; 0]);
     // A device that another driver has.
-    let node = Node::recorded("vfio", &WORLD.replace("DRIVER=acme_vfio_pci", "DRIVER=acmenic")).unwrap();
+    let node = RecordedNode::parse("vfio", &WORLD.replace("DRIVER=acme_vfio_pci", "DRIVER=acmenic")).unwrap();
     let mut host = call_host_on(&node, &policy_of(OFFERS));
     let functions = host.devices("pci").unwrap();
     assert_eq!(paths(&mut host, functions[2]), [""; 0]);
@@ -184,7 +184,7 @@ fn a_group_backs_one_id_as_a_whole() {
 /// A bridge that a process could drive is a function as any other.
 #[test]
 fn a_bridge_on_vfio_counts() {
-    let node = Node::recorded("vfio", &WORLD.replace("DRIVER=pcieport", "DRIVER=vfio-pci")).unwrap();
+    let node = RecordedNode::parse("vfio", &WORLD.replace("DRIVER=pcieport", "DRIVER=vfio-pci")).unwrap();
     let mut host = call_host_on(&node, &policy_of(OFFERS));
     let functions = host.devices("pci").unwrap();
     let nodes = host.nodes(functions[0]).unwrap();
@@ -214,7 +214,7 @@ fn a_node_by_its_path_goes_through_the_same_rule() {
         class_less.join("\n\n")
     );
     for text in [WORLD.to_owned(), class_less] {
-        let node = Node::recorded("vfio", &text).unwrap();
+        let node = RecordedNode::parse("vfio", &text).unwrap();
         let mut host = call_host_on(&node, &policy_of(by_path));
         let functions = host.devices("pci").unwrap();
         let (group, single) = (
@@ -241,7 +241,7 @@ fn a_node_by_its_path_goes_through_the_same_rule() {
 /// Without an iommu, whoever drives the hardware reaches everybody's memory.
 #[test]
 fn a_group_without_an_iommu_needs_a_word() {
-    let node = Node::recorded("vfio", &WORLD.replace("vfio/43", "vfio/noiommu-43")).unwrap();
+    let node = RecordedNode::parse("vfio", &WORLD.replace("vfio/43", "vfio/noiommu-43")).unwrap();
     let nodes = |policy: &str| {
         let mut host = call_host_on(&node, &policy_of(policy));
         let function = *host.devices("pci").unwrap().last().unwrap();

@@ -4,14 +4,14 @@ use super::*;
 use crate::component::Capabilities;
 use crate::inventory::Inventory;
 use crate::testing::*;
-use devgate_node::Change;
+use devgate_fake_node::{Change, RecordedNode};
 use devgate_types::{NodeKind, NodeNumber};
 
 const GPU: &str = "pci0000:00/0000:00:01.0";
 
 /// What a plugin with this policy and the units of the recorded node is asked for by changes.
 struct Woken {
-    node: Node,
+    node: RecordedNode,
     wake: Arc<Wake>,
     _watcher: Watcher,
 }
@@ -25,7 +25,7 @@ impl Woken {
         if units {
             inventory = Inventory::ask(&Fake::gpus(), Box::new(call_host())).unwrap().0;
         }
-        let watcher = Watcher::new(node.clone());
+        let watcher = Watcher::new(node.clone().into());
         watcher.register(
             Place(0),
             Interest::new(&policy, &inventory, Arc::clone(&wake), captures(&policy)),
@@ -150,11 +150,11 @@ fn captures(policy: &devgate_policy::PluginPolicy) -> Arc<crate::captures::Captu
 /// Lines that were there before, those that come, and nothing of what no pattern matches; whoever comes later gets them all.
 #[test]
 fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
-    let node = Node::recorded("test", "K: 5 ACME: Fault (PCI:0000:05:00): 13,\n").unwrap();
+    let node = RecordedNode::parse("test", "K: 5 ACME: Fault (PCI:0000:05:00): 13,\n").unwrap();
     let policy = plugin_policy(&policy_of(
         "    kernel-log: ['^ACME: Fault .PCI:([0-9a-f:]+).: ([0-9]+),']\n",
     ));
-    let watcher = Watcher::new(node.clone());
+    let watcher = Watcher::new(node.clone().into());
     let register = |place: usize| {
         let (wake, captures): (Arc<Wake>, _) = (Arc::default(), captures(&policy));
         let interest = Interest::new(&policy, &Inventory::default(), Arc::clone(&wake), Arc::clone(&captures));

@@ -53,7 +53,7 @@ pub struct PlaceArgs {
     #[arg(long, value_name = "DIR")]
     components: Option<PathBuf>,
 
-    /// The node's root, with sys and dev in it; or a recorded node's file
+    /// The node's root, with sys and dev in it; with devgatectl also a recorded node's file
     #[arg(long, value_name = "PATH", default_value = "/")]
     pub node_root: PathBuf,
 

@@ -21,7 +21,10 @@ impl Node {
     }
 
     /// The disks that the character node of an NVMe device reaches; none for any other device.
-    pub(crate) fn nvme_disks(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
+    ///
+    /// # Errors
+    /// [`ReadError::Gone`] where the device went; others where the tree cannot be read.
+    pub fn nvme_disks(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
         // Names first: this is asked for every node that is handed out.
         if !device.name().starts_with("nvme") && !device.name().starts_with("ng") {
             return Ok(Vec::new());

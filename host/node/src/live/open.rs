@@ -28,7 +28,7 @@ impl Root {
         }
     }
 
-    #[cfg(test)]
+    /// The same without `openat2`.
     pub(crate) fn stepwise(directory: OwnedFd) -> Self {
         Self {
             directory,

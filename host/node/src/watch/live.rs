@@ -1,9 +1,10 @@
 //! One thread that waits for all that a live node tells.
 
 use super::follow::Follow;
-use super::log::{Log, LogSource};
+use super::log::{self, Log, LogSource};
 use super::paths::PathWatch;
-use super::{Sink, Told};
+use super::{EventSource, Listener, Sink, Told, Watch};
+use crate::KernelLine;
 use crate::events::NodeEvent;
 use crate::live::Live;
 use crate::uevent::Uevents;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Ends its threads when it is dropped.
-pub(super) struct LiveWatch {
+struct LiveWatch {
     paths: Option<PathWatch>,
     no_uevents: Option<String>,
     /// The thread has the other end.
@@ -34,7 +35,7 @@ struct Sources {
 }
 
 impl LiveWatch {
-    pub(super) fn start(live: Arc<Live>, kernel_log: bool, sink: Sink) -> (Self, LogSource) {
+    fn start(live: Arc<Live>, kernel_log: bool, sink: Sink) -> (Self, LogSource) {
         let (uevents, mut no_uevents) = if live.is_this_kernel() {
             match Uevents::listen() {
                 Ok(uevents) => (Some(uevents), None),
@@ -78,12 +79,29 @@ impl LiveWatch {
         };
         (watch, source)
     }
+}
 
-    pub(super) fn no_uevents(&self) -> Option<&str> {
+impl EventSource for Live {
+    fn watch(self: Arc<Self>, kernel_log: bool, sink: Sink) -> Watch {
+        let (watch, log) = LiveWatch::start(self, kernel_log, sink);
+        Watch::new(watch, log)
+    }
+
+    fn log_source(&self) -> LogSource {
+        Log::open(self).1
+    }
+
+    fn log_lines(&self) -> Result<Vec<KernelLine>, String> {
+        log::lines(self)
+    }
+}
+
+impl Listener for LiveWatch {
+    fn no_device_events(&self) -> Option<&str> {
         self.no_uevents.as_deref()
     }
 
-    pub(super) fn directories(&self, wanted: BTreeMap<String, Told>) {
+    fn listen_in(&self, wanted: BTreeMap<String, Told>) {
         if let Some(paths) = &self.paths {
             paths.set(wanted);
         }

@@ -4,7 +4,6 @@
 use crate::events::NodeEvent;
 use crate::kernel_log::{KernelLine, Klog, Record, kmsg_record};
 use crate::live::Live;
-use crate::node::{Node, Source};
 use crate::tree::{Kind, Tree};
 use devgate_types::{NodeKind, NodeNumber, escape};
 use rmesg::error::RMesgError;
@@ -60,39 +59,19 @@ impl fmt::Display for LogSource {
     }
 }
 
-impl Node {
-    /// Where the kernel's log would come from, if it were asked for.
-    #[must_use]
-    pub fn log_source(&self) -> LogSource {
-        match self.source() {
-            Source::Live(live) => Log::open(live).1,
-            Source::Recorded(_) => LogSource::Recorded,
+/// All that there still is of a live node's log, oldest first. The error is in words.
+pub(super) fn lines(live: &Live) -> Result<Vec<KernelLine>, String> {
+    let mut log = match Log::open(live) {
+        (Some(log), _) => log,
+        (None, source) => return Err(source.to_string()),
+    };
+    let lines = RefCell::new(Vec::new());
+    log.drain(&|event| {
+        if let NodeEvent::Line(line) = event {
+            lines.borrow_mut().push(line);
         }
-    }
-}
-
-impl Node {
-    /// All that there still is of the kernel's log, oldest first.
-    ///
-    /// # Errors
-    /// In words, where it cannot be read.
-    pub fn log_lines(&self) -> Result<Vec<KernelLine>, String> {
-        let live = match self.source() {
-            Source::Live(live) => live,
-            Source::Recorded(recorded) => return Ok(recorded.log()),
-        };
-        let mut log = match Log::open(live) {
-            (Some(log), _) => log,
-            (None, source) => return Err(source.to_string()),
-        };
-        let lines = RefCell::new(Vec::new());
-        log.drain(&|event| {
-            if let NodeEvent::Line(line) = event {
-                lines.borrow_mut().push(line);
-            }
-        })?;
-        Ok(lines.into_inner())
-    }
+    })?;
+    Ok(lines.into_inner())
 }
 
 /// A source that is open.

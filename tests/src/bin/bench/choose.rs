@@ -5,7 +5,7 @@ use anyhow::{Context, ensure};
 use devgate_core::component::Component;
 use devgate_core::offer::{DeviceList, Offer};
 use devgate_core::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
-use devgate_node::Node;
+use devgate_fake_node::RecordedNode;
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest};
 use std::fmt::Write;
@@ -54,7 +54,7 @@ async fn time(offer: &Arc<dyn Offer>, size: usize, calls: usize) -> anyhow::Resu
 
 /// So many devices, this many on each switch, five switches to a root complex and half of those to a NUMA node.
 async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins, Arc<dyn Offer>)> {
-    let node = Node::recorded("bench", &recording(devices, on_a_switch))?;
+    let node = RecordedNode::parse("bench", &recording(devices, on_a_switch))?;
     let file = PolicyFile {
         name: "bench.yaml",
         text: POLICY,
@@ -65,7 +65,7 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
         bytes: std::fs::read(devgate_tests::components()?.join("generic.wasm"))?,
     });
     let around = Surroundings {
-        node,
+        node: node.into(),
         loader,
         memory: Memory::forgetful(),
         holders: HoldersFeed::none(),

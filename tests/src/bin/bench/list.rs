@@ -4,7 +4,7 @@
 use crate::table::{Table, median_and_p99};
 use anyhow::{anyhow, ensure};
 use devgate_core::bench::Bench;
-use devgate_node::Node;
+use devgate_fake_node::RecordedNode;
 use devgate_policy::PolicyFile;
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
 use devgate_tests::{Kind, generic_policy, recording};
@@ -33,7 +33,7 @@ pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
 /// For each call how long it took, and how long it kept a processor busy: the one that is the same on a busy machine. In ms.
 fn time(engine: &Engine, count: u32, calls: usize) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     let kind = Kind { class: 0, count };
-    let node = Node::recorded("bench", &recording(&[kind]))?;
+    let node = RecordedNode::parse("bench", &recording(&[kind]))?;
     let text = generic_policy(&[kind]);
     let file = PolicyFile {
         name: "bench.yaml",

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 fn redacted(node: &str, more: &[&str]) -> (String, Vec<(&'static str, usize, usize)>) {
     let more: Vec<_> = more.iter().map(|text| (*text).to_owned()).collect();
     let mut redactor = Redactor::new(&more).unwrap();
-    let node = Node::recorded("test", node).unwrap();
+    let node = RecordedNode::parse("test", node).unwrap();
     redactor.know_host(&node);
     let text = redactor.redact(&node).unwrap().text().unwrap();
     (text, redactor.counts())
@@ -104,7 +104,7 @@ fn what_nobody_can_look_through_is_left_out() {
     let node =
         "P: /devices/x\nE: SUBSYSTEM=misc\nH: edid=00FFFFFFFFFFFF00\nH: descriptors=1201000200\nA: text=a\\000\n";
     let text = redactor
-        .redact(&Node::recorded("test", node).unwrap())
+        .redact(&RecordedNode::parse("test", node).unwrap())
         .unwrap()
         .text()
         .unwrap();
