@@ -10,6 +10,7 @@ mod here;
 mod kept;
 mod life;
 mod look;
+mod maps;
 mod mounts;
 mod nodes;
 mod offers;
