@@ -319,7 +319,7 @@ pub(crate) fn around(node: &Node, loader: Arc<dyn Loader>, memory: &Memory) -> S
 
 /// The capabilities of a call under another policy on another node.
 pub(crate) fn call_host_on(node: &Node, policy: &str) -> CallHost {
-    host_of(Arc::new(Grants::new(node.clone().into(), plugin_policy(policy))))
+    host_of(Arc::new(Grants::new(node.clone(), plugin_policy(policy))))
 }
 
 /// The capabilities of a call with these grants and nothing kept.

@@ -8,7 +8,7 @@ use devgate_node::Node;
 
 /// What is at each path, and why not where it is withheld.
 fn told(node: &Node, policy: &str) -> String {
-    let grants = Grants::new(node.clone().into(), plugin_policy(policy));
+    let grants = Grants::new(node.clone(), plugin_policy(policy));
     let mut lines = Vec::new();
     for found in grants.matches().unwrap() {
         let name = found.device.name().to_owned();
