@@ -8,7 +8,7 @@ use devgate_node::tree::{
     IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL,
     NOT_WRITABLE, Readers, Tree,
 };
-use devgate_node::{EventSource, KernelLine, Listener, LogSource, NodeEvent, ReadError, Sink, Watch};
+use devgate_node::{EventSource, KernelLine, Listener, LogError, LogSource, NodeEvent, ReadError, Sink, Watch};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A world that scripts and tests may change while it is read.
@@ -98,7 +98,7 @@ impl EventSource for Recorded {
         LogSource::Recorded
     }
 
-    fn log_lines(&self) -> Result<Vec<KernelLine>, String> {
+    fn log_lines(&self) -> Result<Vec<KernelLine>, LogError> {
         Ok(self.world().log)
     }
 }

@@ -5,7 +5,7 @@ mod live;
 mod log;
 mod paths;
 
-pub use log::LogSource;
+pub use log::{LogError, LogSource};
 
 use crate::KernelLine;
 use crate::events::NodeEvent;
@@ -26,8 +26,8 @@ pub trait EventSource: Send + Sync {
     /// All that there still is of the kernel's log, oldest first.
     ///
     /// # Errors
-    /// In words, where it cannot be read.
-    fn log_lines(&self) -> Result<Vec<KernelLine>, String>;
+    /// Where there is no source that can be read, or it fails.
+    fn log_lines(&self) -> Result<Vec<KernelLine>, LogError>;
 }
 
 /// One who listens, until it is dropped.
@@ -75,8 +75,8 @@ impl Node {
     /// All that there still is of the kernel's log, oldest first.
     ///
     /// # Errors
-    /// In words, where it cannot be read.
-    pub fn log_lines(&self) -> Result<Vec<KernelLine>, String> {
+    /// Where there is no source that can be read, or it fails.
+    pub fn log_lines(&self) -> Result<Vec<KernelLine>, LogError> {
         self.events().log_lines()
     }
 }

@@ -69,7 +69,7 @@ impl Hardware {
 
     /// The driver or the kernel says something, at this moment of the scenario.
     pub(super) fn say(&self, text: &str) -> anyhow::Result<()> {
-        let said = self.node.log_lines().map_err(anyhow::Error::msg)?;
+        let said = self.node.log_lines()?;
         // A recording may come from a node that has run for longer.
         let last = said.last().map(|line| line.micros);
         let since = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);

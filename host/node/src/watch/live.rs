@@ -1,7 +1,7 @@
 //! One thread that waits for all that a live node tells.
 
 use super::follow::Follow;
-use super::log::{self, Log, LogSource};
+use super::log::{self, Log, LogError, LogSource};
 use super::paths::PathWatch;
 use super::{EventSource, Listener, Sink, Told, Watch};
 use crate::KernelLine;
@@ -91,7 +91,7 @@ impl EventSource for Live {
         Log::open(self).1
     }
 
-    fn log_lines(&self) -> Result<Vec<KernelLine>, String> {
+    fn log_lines(&self) -> Result<Vec<KernelLine>, LogError> {
         log::lines(self)
     }
 }

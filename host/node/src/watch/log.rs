@@ -59,18 +59,30 @@ impl fmt::Display for LogSource {
     }
 }
 
-/// All that there still is of a live node's log, oldest first. The error is in words.
-pub(super) fn lines(live: &Live) -> Result<Vec<KernelLine>, String> {
+/// Why what the kernel has said could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// There is no source of lines; it says why.
+    #[error("{0}")]
+    NoSource(LogSource),
+    /// A source that was opened failed, in words.
+    #[error("{0}")]
+    Read(String),
+}
+
+/// All that there still is of a live node's log, oldest first.
+pub(super) fn lines(live: &Live) -> Result<Vec<KernelLine>, LogError> {
     let mut log = match Log::open(live) {
         (Some(log), _) => log,
-        (None, source) => return Err(source.to_string()),
+        (None, source) => return Err(LogError::NoSource(source)),
     };
     let lines = RefCell::new(Vec::new());
     log.drain(&|event| {
         if let NodeEvent::Line(line) = event {
             lines.borrow_mut().push(line);
         }
-    })?;
+    })
+    .map_err(LogError::Read)?;
     Ok(lines.into_inner())
 }
 
