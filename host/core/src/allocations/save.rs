@@ -68,6 +68,9 @@ impl Memory {
         drop(known);
         writing.write(batch)?;
         self.is_written(last);
+        if writing.journal().wants_next().is_some() {
+            self.save_soon();
+        }
         Ok(())
     }
 
@@ -152,6 +155,9 @@ impl Memory {
     /// Saves what nobody waits for, and what could not be saved until it is, for as long as it is polled.
     pub(crate) async fn keep_saved(self) {
         loop {
+            // That ends when the disk answers, and no allocation waits for it.
+            let memory = self.clone();
+            let _ = tokio::task::spawn_blocking(move || memory.compact()).await;
             if self.lock().failing.is_some() {
                 tokio::time::sleep(AGAIN).await;
             } else {
@@ -159,12 +165,7 @@ impl Memory {
             }
             let (memory, step) = (self.clone(), self.lock().book.last());
             // What is wrong has been said.
-            if (Unsaved { memory, step }).save().await.is_err() {
-                continue;
-            }
-            let memory = self.clone();
-            // That ends when the disk answers, and nobody waits for it.
-            let _ = tokio::task::spawn_blocking(move || memory.compact()).await;
+            let _ = Unsaved { memory, step }.save().await;
         }
     }
 
