@@ -48,5 +48,6 @@ mod small_node;
 mod state;
 mod tenancy;
 mod threats;
+mod version_0_1;
 mod wat_component;
 mod watching;
