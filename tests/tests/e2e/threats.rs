@@ -50,7 +50,7 @@ fn assert_readable(host: &Host) {
 fn every_test_that_the_page_names_exists() -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut tests = BTreeSet::new();
-    for dir in ["host", "tests", "guests"] {
+    for dir in ["dev", "host", "tests", "guests"] {
         collect(&root.join(dir), &mut tests)?;
     }
     assert!(tests.len() > 200, "{}", tests.len());
