@@ -139,18 +139,22 @@ impl Memory {
         let knew = unknown.is_none();
         let known = Known {
             past: Past::new(book.contents(), None),
+            // It is written anew before anybody waits for it: nothing is appended to what another host wrote.
+            is_news: store.is_some(),
             book,
             unknown,
             ..Known::default()
         };
-        Self(Arc::new(Inner {
+        let memory = Self(Arc::new(Inner {
             store,
             knew,
             known: Mutex::new(known),
             forgotten: watch::Sender::new(0),
             unsaved: Notify::new(),
             files: OnceLock::new(),
-        }))
+        }));
+        memory.save_soon();
+        memory
     }
 
     /// The same, with files in `dir` that tell a meta network plugin what was handed out (`containers.device-info`). Without

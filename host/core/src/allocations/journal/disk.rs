@@ -15,8 +15,6 @@ pub(crate) trait Disk: Send + Sync {
     fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
     /// Makes a file of zeroes, for its owner alone; whatever had that name is gone.
     fn create(&self, name: &str, zeroes: u64) -> io::Result<Box<dyn DiskFile>>;
-    /// Opens one to write on.
-    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
     /// Gives one another name, whatever had that.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes one; one that is not there is no error.
@@ -63,15 +61,6 @@ impl Disk for Dir {
         file.set_permissions(Permissions::from_mode(0o600))?;
         // Zeroes that are written have their place on the disk: to write over them asks nothing more of it.
         file.write_all_at(&vec![0; usize::try_from(zeroes).unwrap_or_default()], 0)?;
-        Ok(Box::new(Opened {
-            file,
-            dir: self.clone(),
-        }))
-    }
-
-    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
-        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::openat(self.fd(), name, flags, Mode::empty())?);
         Ok(Box::new(Opened {
             file,
             dir: self.clone(),

@@ -3,7 +3,7 @@
 use super::super::contents::Contents;
 use super::disk::Disk;
 use super::entry::{ALIGN, Entry, Kind};
-use super::writer::{Writer, remove_before, segment_name, snapshot_name};
+use super::writer::{Writer, segment_name, snapshot_name};
 use super::{Book, FORMAT, Format, Header};
 use std::io;
 use std::sync::Arc;
@@ -28,28 +28,19 @@ pub(crate) struct Opened {
     pub(crate) known: Known,
 }
 
-/// Reads the journal on a disk, to go on with it.
+/// Reads the journal on a disk, to go on with it: in new files, which have all that it says. What is read may be in the kernel's memory
+/// alone, also where a sync of it failed before the host that wrote it was killed; so nothing is ever written behind it.
 ///
 /// # Errors
 /// Where the disk cannot be read.
 pub(crate) fn open(disk: Arc<dyn Disk>) -> io::Result<Opened> {
     let files = Files::of(&*disk)?;
-    let (known, replay, end) = files.read(&*disk)?;
+    let (known, replay) = files.read(&*disk)?;
     let keeps = !matches!(known, Known::All);
-    // What is torn stays where it is, and everything is written anew: nothing of it can be taken for an entry then.
-    let writer = match files.segments.last().filter(|_| !keeps && !replay.torn) {
-        Some(number) => {
-            // A name may be in the kernel's memory alone, after a host that was killed.
-            disk.sync_names()?;
-            let _ = remove_before(&*disk, files.base().unwrap_or_default(), false);
-            Writer::at(disk, *number, end, replay.snapshot)?
-        }
-        None => Writer::after(disk, files.newest().unwrap_or_default(), keeps),
-    };
-    let durable = if keeps { 0 } else { replay.durable };
+    let writer = Writer::after(disk, files.newest().unwrap_or_default(), keeps);
     let book = match known {
         Known::Nothing | Known::Newer(_) => Book::unknown(),
-        Known::All | Known::Incomplete(_) => Book::new(replay.contents, replay.seq, durable),
+        Known::All | Known::Incomplete(_) => Book::new(replay.contents, replay.seq, 0),
     };
     Ok(Opened { book, writer, known })
 }
@@ -61,7 +52,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>) -> io::Result<Opened> {
 pub(crate) fn look(disk: &dyn Disk) -> io::Result<(Contents, Known)> {
     let mut looks = 0;
     loop {
-        let (known, replay, _) = Files::of(disk)?.read(disk)?;
+        let (known, replay) = Files::of(disk)?.read(disk)?;
         looks += 1;
         // Files may go while they are looked at, because others took their place.
         if looks == LOOKS || !matches!(known, Known::Incomplete(_)) {
@@ -102,16 +93,15 @@ impl Files {
         self.snapshots.last().copied()
     }
 
-    /// Whether they are all, what they say, and where the last segment ends.
-    fn read(&self, disk: &dyn Disk) -> io::Result<(Known, Replay, u64)> {
-        let (mut replay, mut end, base) = (Replay::default(), 0, self.base());
+    /// Whether they are all, and what they say.
+    fn read(&self, disk: &dyn Disk) -> io::Result<(Known, Replay)> {
+        let (mut replay, base) = (Replay::default(), self.base());
         if self.newest().is_none() {
-            return Ok((Known::Nothing, replay, 0));
+            return Ok((Known::Nothing, replay));
         }
         match base {
             Some(base) => {
                 let bytes = disk.read(&snapshot_name(base))?.unwrap_or_default();
-                replay.snapshot = bytes.len() as u64;
                 replay.take_in_snapshot(&bytes);
                 if !self.segments.contains(&base) {
                     replay.lacks("its first segment is not there");
@@ -125,7 +115,7 @@ impl Files {
             .filter(|number| base.is_none_or(|base| **number >= base))
         {
             let bytes = disk.read(&segment_name(*number))?.unwrap_or_default();
-            end = replay.take_in_segment(&bytes);
+            replay.take_in_segment(&bytes);
         }
         let known = match (replay.newer, replay.lacks.take()) {
             (Some(format), _) => Known::Newer(format),
@@ -137,7 +127,7 @@ impl Files {
             }
             (None, None) => Known::All,
         };
-        Ok((known, replay, end))
+        Ok((known, replay))
     }
 }
 
@@ -168,16 +158,10 @@ struct Replay {
     contents: Contents,
     /// The last entry that counts.
     seq: u64,
-    /// The last one that is known to be on the disk.
-    durable: u64,
-    /// How much the snapshot has, in bytes.
-    snapshot: u64,
     /// What is missing, if anything is. For people.
     lacks: Option<String>,
     /// The format, where that is newer than this host's.
     newer: Option<u32>,
-    /// Whether the newest segment has something behind its end.
-    torn: bool,
 }
 
 impl Replay {
@@ -194,7 +178,7 @@ impl Replay {
                     if !self.header(&entry) {
                         return;
                     }
-                    (self.seq, self.durable) = (entry.seq, entry.seq);
+                    self.seq = entry.seq;
                 }
                 Kind::END => whole = true,
                 kind => self.entry(kind, entry.bytes),
@@ -205,23 +189,21 @@ impl Replay {
         }
     }
 
-    /// Takes in a segment; where its entries end.
-    fn take_in_segment(&mut self, bytes: &[u8]) -> u64 {
-        let (mut at, mut first, mut any) = (0, true, false);
-        // What was behind the end of the one before was never acknowledged, or the next one would not have been gone on in.
-        self.torn = false;
+    /// Takes in a segment.
+    fn take_in_segment(&mut self, bytes: &[u8]) {
+        let (mut at, mut is_begun, mut any) = (0, false, false);
         while let Some((entry, length)) = bytes.get(at..).and_then(Entry::read) {
-            if std::mem::take(&mut first) {
+            if !is_begun {
                 if entry.kind != Kind::HEADER || !self.header(&entry) {
                     self.lacks("a segment does not begin with its format");
-                    return 0;
+                    return;
                 }
-                at += length;
+                (is_begun, at) = (true, at + length);
                 continue;
             }
             if entry.seq != self.seq + 1 {
                 if !any {
-                    // Everything before was on the disk when the segment was begun.
+                    // Everything before was on the disk when the segment was gone on in.
                     self.lacks("what comes between two segments is not there");
                 }
                 break;
@@ -230,20 +212,14 @@ impl Replay {
             at += length;
             self.take(&entry);
         }
-        if first {
-            // Nothing was ever acknowledged in a segment without its header.
-            self.torn = true;
-        }
         self.behind(bytes.get(at..).unwrap_or_default());
-        at as u64
     }
 
     /// Looks at what is behind the end: zeroes, something that was being written when the host ended, or entries after one that is
     /// not there any more.
     fn behind(&mut self, bytes: &[u8]) {
-        self.torn |= bytes.iter().any(|byte| *byte != 0);
         let missing = self.seq + 1;
-        if self.torn && entries(bytes).any(|entry| entry.durable_through >= missing) {
+        if entries(bytes).any(|entry| entry.durable_through >= missing) {
             self.lacks("an entry in its middle cannot be read");
             // What comes later counts all the same: it holds more, or frees what was given before.
             for entry in entries(bytes).filter(|entry| entry.kind != Kind::HEADER) {
@@ -254,7 +230,6 @@ impl Replay {
 
     fn take(&mut self, entry: &Entry<'_>) {
         self.seq = self.seq.max(entry.seq);
-        self.durable = self.durable.max(entry.durable_through);
         self.entry(entry.kind, entry.bytes);
     }
 

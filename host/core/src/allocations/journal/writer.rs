@@ -87,16 +87,6 @@ impl Writer {
         }
     }
 
-    /// Goes on in the segment with this number, from this place on.
-    pub(super) fn at(disk: Arc<dyn Disk>, number: u64, at: u64, snapshot: u64) -> io::Result<Self> {
-        let file = disk.open(&segment_name(number))?;
-        Ok(Self {
-            segment: Some(Segment { file, at }),
-            snapshot,
-            ..Self::after(disk, number, false)
-        })
-    }
-
     /// Whether the next batch has to have all.
     pub(crate) const fn needs_all(&self) -> bool {
         self.segment.is_none()
@@ -273,7 +263,7 @@ fn write_header(seq: u64, contents: &Contents, bytes: &mut Vec<u8>) {
 }
 
 /// Removes, or puts aside, the files with smaller numbers.
-pub(super) fn remove_before(disk: &dyn Disk, number: u64, aside: bool) -> io::Result<()> {
+fn remove_before(disk: &dyn Disk, number: u64, aside: bool) -> io::Result<()> {
     for name in disk.names()? {
         let of = super::replay::number_of(&name, "journal.").or_else(|| super::replay::number_of(&name, "snapshot."));
         match of {
