@@ -203,6 +203,12 @@ impl Memory {
             .or_else(|| known.failing.clone())
     }
 
+    /// What of the state directory could not be written the last time that it was tried, with the reasons. Text for people.
+    #[must_use]
+    pub fn not_saved(&self) -> Vec<String> {
+        self.dir().map(Dir::unsaved).unwrap_or_default()
+    }
+
     /// The files that tell what was handed out, where there are any.
     pub(crate) fn files(&self) -> Option<&Files> {
         self.0.files.get()

@@ -50,7 +50,9 @@ impl Place {
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        match self.state.inner(DIRECTORY, true)? {
+        let dir = self.state.inner(DIRECTORY, true);
+        self.state.notes(DIRECTORY, &dir);
+        match dir? {
             Some(dir) => dir.write(&self.plugin, bytes),
             None => Err(io::ErrorKind::NotFound.into()),
         }

@@ -9,6 +9,9 @@ use tokio::sync::{Notify, watch};
 /// How long after an allocation a look may not show who has it.
 const GRACE: Duration = Duration::from_secs(30);
 
+/// How long whoever tells may be away, as a kubelet that restarts.
+const SILENCE: Duration = Duration::from_secs(10);
+
 /// A container that has a device. Names are as they were told: any text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Holder {
@@ -115,6 +118,13 @@ impl HoldersFeed {
     #[must_use]
     pub fn newest(&self) -> Option<Arc<Holders>> {
         self.newest.borrow().clone()
+    }
+
+    /// How long nobody has told who has what, where that is for longer than it may take; `start` is when somebody began to ask.
+    #[must_use]
+    pub fn silent(&self, start: Instant) -> Option<Duration> {
+        let newest = self.newest.borrow().as_ref().map_or(start, |holders| holders.begun);
+        Some(newest.elapsed()).filter(|silent| *silent > self.grace.max(SILENCE))
     }
 
     /// To be told of each look.

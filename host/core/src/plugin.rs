@@ -330,6 +330,7 @@ impl Plugin {
             );
         }
         self.core.board.rejects(rejected.iter());
+        self.core.board.leaves_out(inventory.left.len(), inventory.unread.len());
         self.rejected = rejected;
         self.adopt(inventory);
     }

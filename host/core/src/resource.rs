@@ -95,6 +95,7 @@ impl Core {
     /// Puts others in force.
     pub(crate) fn replace_calls(&self, calls: Arc<Calls>) {
         self.breaker.forgive();
+        self.board.forgives();
         *self.calls.write().unwrap_or_else(PoisonError::into_inner) = calls;
     }
 }

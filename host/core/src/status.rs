@@ -85,12 +85,22 @@ pub struct PluginStatus {
     pub rejected: Vec<RejectedUnit>,
     /// How many those are altogether.
     pub rejected_total: u64,
+    /// How many units `only` and `except` leave out.
+    #[serde(default)]
+    pub left_out: u64,
+    /// How many devices its component says that it cannot describe now.
+    #[serde(default)]
+    pub unread: u64,
     /// What was asked for and not given, the latest last; at most 32, each once with the number of times.
     pub refusals: Vec<Refusal>,
     /// How many refusals there were of each kind since the host started.
     pub refused: BTreeMap<RefusalKind, u64>,
     /// How many allocations had which end since the host started.
     pub allocations: BTreeMap<AllocationEnd, u64>,
+    /// How many allocations in a row its component or the host has failed, if the last of them is of the last half hour or there
+    /// were three.
+    #[serde(default)]
+    pub allocations_failing: u64,
     /// Its component's calls.
     pub calls: Vec<CallStatus>,
     /// How many devices are not given for a while, because calls about them keep failing.
@@ -275,7 +285,65 @@ impl AllocationEnd {
     }
 }
 
+/// Why a plugin whose component answers has nothing to offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nothing {
+    /// `only` and `except` leave out all that passed the gate.
+    LeftOut,
+    /// The gate lets nothing through.
+    Rejected,
+    /// The component can describe nothing.
+    Unread,
+    /// The component lists nothing.
+    Unlisted,
+}
+
+impl Nothing {
+    /// What counts of a component's answer: whether anything is listed, and whether something was rejected, could not be described or
+    /// was left out.
+    #[must_use]
+    pub const fn of(listed: bool, rejected: bool, unread: bool, left_out: bool) -> Option<Self> {
+        match (listed, left_out, rejected, unread) {
+            (true, ..) => None,
+            (false, true, ..) => Some(Self::LeftOut),
+            (false, false, true, _) => Some(Self::Rejected),
+            (false, false, false, true) => Some(Self::Unread),
+            (false, false, false, false) => Some(Self::Unlisted),
+        }
+    }
+
+    /// For scripts.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Rejected => "all-rejected",
+            Self::Unread => "nothing-described",
+            Self::LeftOut | Self::Unlisted => "nothing-listed",
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rejected => "all that the component lists was rejected, so that it offers nothing",
+            Self::Unread => "the component can describe no device now, so that it offers nothing",
+            Self::LeftOut => "only and except leave out all that the component lists, so that it offers nothing",
+            Self::Unlisted => "the component lists no device, so that it offers nothing",
+        }
+    }
+}
+
 impl PluginStatus {
+    /// Why it offers nothing, where its component answers and lists nothing that counts.
+    #[must_use]
+    pub fn nothing(&self) -> Option<Nothing> {
+        let mut devices = self.resources.iter().flat_map(|resource| &resource.devices);
+        let listed = devices.any(|device| !device.unlisted);
+        let nothing = Nothing::of(listed, self.rejected_total > 0, self.unread > 0, self.left_out > 0);
+        nothing.filter(|_| self.state == State::Serving)
+    }
+
     /// The same with who has what.
     #[must_use]
     pub fn with_holders(mut self, holders: &Holders) -> Self {

@@ -74,11 +74,7 @@ impl Reloader {
             tried: stamps,
             next_look: Instant::now() + LOOK,
             again: None,
-            in_force: watch::Sender::new(InForce {
-                since: When::now(),
-                refused: None,
-                fewer: Vec::new(),
-            }),
+            in_force: watch::Sender::new(InForce::new(When::now())),
             asked,
             ask,
         }

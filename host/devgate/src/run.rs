@@ -6,7 +6,7 @@ use crate::components::Components;
 use crate::loader::SandboxLoader;
 use crate::node::OpenNode;
 use crate::reload::{Files, Reloader, Stamps};
-use crate::watching::{self, Ports, Watching};
+use crate::watching::{self, Ports, Serving, Watching};
 use crate::{exit, logging, policy, service};
 use anyhow::Context;
 use devgate_core::status::When;
@@ -16,7 +16,7 @@ use devgate_node::Node;
 use devgate_policy::Policy;
 use devgate_sandbox::{Allocation, Engine};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
@@ -96,7 +96,8 @@ fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> anyhow::
             );
             tracing::warn!(family = "host", "{why}");
             let telling = service::wait(why.clone());
-            let waiting = watching::wait(args.watch.listen, why);
+            let since = When::now();
+            let waiting = watching::wait(args.watch.clone(), Watching::Waits { since, why: why.into() });
             runtime.spawn(async move {
                 tokio::join!(telling, waiting);
             })
@@ -173,15 +174,16 @@ async fn serve(
     plugins.label_in(&args.nfd_dir);
     let mut reloader = Reloader::new(args, policy, components, seen, hangup);
     let config = FrontEndConfig::new(args.kubelet_dir.clone());
-    let watching = Watching {
+    let watching = Watching::Serves(Arc::new(Serving {
         plugins: plugins.watch(),
         front_end: config.watch.clone(),
         holders: plugins.holders().clone(),
         memory: memory.clone(),
         reloads: reloader.reloads(),
         started: When::now(),
+        asks_since: Instant::now(),
         store,
-    };
+    }));
     let mut answering = JoinSet::new();
     answering.spawn(watching::serve(ports, watching.clone()));
     let telling = tokio::spawn(service::tell(watching, stop.clone()));

@@ -4,7 +4,7 @@
 //! Where nobody set that, nothing is sent. A reload is not told (`RELOADING=1`): what was in force serves until another takes
 //! its place, and `devgate reload` waits for it.
 
-use crate::watching::{Watching, summary};
+use crate::watching::Watching;
 use sd_notify::NotifyState;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -70,7 +70,7 @@ struct Told {
 impl Told {
     fn news(&mut self, watching: &Watching, watched: bool) -> Vec<Said> {
         let hangs = if watched { watching.hangs() } else { Vec::new() };
-        self.compare(summary(&watching.report()), &hangs, watched)
+        self.compare(watching.report().summary, &hangs, watched)
     }
 
     fn compare(&mut self, status: String, hangs: &[String], watched: bool) -> Vec<Said> {

@@ -1,7 +1,7 @@
 //! `devgate status`: asks the host that runs here what it does.
 
 pub mod ask;
-mod text;
+pub(crate) mod text;
 
 use crate::cli::{Output, StatusArgs};
 use crate::watching::Report;
@@ -33,12 +33,9 @@ pub(crate) fn status(args: &StatusArgs) -> anyhow::Result<u8> {
     }
 }
 
-fn code(report: &Report) -> u8 {
-    if report.unwell().is_nothing() {
-        exit::OK
-    } else {
-        exit::FOUND
-    }
+/// What the command ends with.
+pub(crate) fn code(report: &Report) -> u8 {
+    if report.is_well() { exit::OK } else { exit::FOUND }
 }
 
 fn show(report: &Report, args: &StatusArgs) -> anyhow::Result<()> {

@@ -1,15 +1,14 @@
 //! What a running host says of itself: one report, from which status, metrics, probes and page are made.
 
+mod conditions;
 mod http;
 mod metrics;
 mod page;
 mod ports;
-mod probes;
 mod process;
-mod well;
 
+pub(crate) use conditions::{About, Condition, Found};
 pub(crate) use ports::{Ports, serve, wait};
-pub(crate) use well::{Unwell, summary};
 
 use crate::reload::{InForce, Reloads};
 use devgate_core::status::{PluginStatus, Watch, When};
@@ -18,16 +17,27 @@ use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
 use devgate_oci::{Counts, Store};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// Looks at a running host. Cheap to clone.
+/// Looks at a host. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Watching {
+pub(crate) enum Watching {
+    /// One that waits for another to end, since then, and serves nothing.
+    Waits { since: When, why: Arc<str> },
+    /// One that serves.
+    Serves(Arc<Serving>),
+}
+
+/// What a host that serves is looked at by.
+pub(crate) struct Serving {
     pub(crate) plugins: Watch,
     pub(crate) front_end: FrontEndWatch,
     pub(crate) holders: HoldersFeed,
     pub(crate) memory: Memory,
     pub(crate) reloads: Reloads,
     pub(crate) started: When,
+    /// When the kubelet was first asked what pods have.
+    pub(crate) asks_since: Instant,
     pub(crate) store: Arc<Store>,
 }
 
@@ -45,6 +55,24 @@ pub struct Report {
     /// Why no device is given that no pod has, if so: it is not known what pods have, or cannot be recorded what they get.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) closed: Option<String>,
+    /// Why this host serves nothing, where another one has the state directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) waits: Option<String>,
+    /// What hangs, and for how long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) late: Vec<String>,
+    /// What of the state directory could not be written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unsaved: Vec<String>,
+    /// For how many seconds nobody has told which pods have what, where that is too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pods_unseen_s: Option<u64>,
+    /// Everything that somebody should look at; nothing where all is well. Made of the rest, also of what another version said.
+    #[serde(skip_deserializing)]
+    pub(crate) conditions: Vec<Found>,
+    /// The same in one line.
+    #[serde(skip_deserializing)]
+    pub(crate) summary: String,
     /// Whether it is known who has which device. Never, where this was not asked for on the node itself.
     pub(crate) holders_known: bool,
     /// The plugins, in the policy's order.
@@ -59,6 +87,35 @@ pub struct Report {
 impl Watching {
     /// What there is to say now, with who has what.
     pub(crate) fn report(&self) -> Report {
+        match self {
+            Self::Waits { since, why } => Report::of_waiting(*since, why),
+            Self::Serves(serving) => serving.report(),
+        }
+        .judged()
+    }
+
+    /// What hangs: nothing, in a host that lives.
+    pub(crate) fn hangs(&self) -> Vec<String> {
+        match self {
+            Self::Waits { .. } => Vec::new(),
+            Self::Serves(serving) => serving.hangs(),
+        }
+    }
+
+    /// Has the policy read again, and waits for what becomes of it.
+    ///
+    /// # Errors
+    /// Why it was refused.
+    pub(crate) async fn reload(&self, forced: bool) -> Result<String, String> {
+        match self {
+            Self::Waits { why, .. } => Err(why.to_string()),
+            Self::Serves(serving) => serving.reloads.ask(forced).await,
+        }
+    }
+}
+
+impl Serving {
+    fn report(&self) -> Report {
         let holders = self.holders.newest();
         let plugins = self.plugins.status().into_iter();
         let plugins = plugins.map(|plugin| match &holders {
@@ -67,20 +124,66 @@ impl Watching {
         });
         let plugins: Vec<_> = plugins.collect();
         Report {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started: self.started,
-            now: When::now(),
             policy: self.reloads.in_force().with(&plugins),
             closed: self.memory.trouble().map(|why| why.to_string()),
+            late: self.hangs(),
+            unsaved: self.memory.not_saved(),
+            pods_unseen_s: self.holders.silent(self.asks_since).map(|silent| silent.as_secs()),
             holders_known: holders.is_some(),
             plugins,
             kubelet: self.front_end.status(),
             registry: self.store.counts(),
+            ..Report::new(self.started)
         }
+    }
+
+    fn hangs(&self) -> Vec<String> {
+        let seconds = |late: Duration| late.as_secs();
+        let plugins = self.plugins.late().into_iter();
+        let plugins = plugins.map(|(name, late)| format!("plugin {name}: is {}s late", seconds(late)));
+        let front_end = self.front_end.late().into_iter();
+        plugins
+            .chain(front_end.map(|late| format!("front end: is {}s late", seconds(late))))
+            .collect()
     }
 }
 
 impl Report {
+    /// One with nothing in it.
+    fn new(started: When) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started,
+            now: When::now(),
+            policy: InForce::new(started),
+            closed: None,
+            waits: None,
+            late: Vec::new(),
+            unsaved: Vec::new(),
+            pods_unseen_s: None,
+            conditions: Vec::new(),
+            summary: String::new(),
+            holders_known: false,
+            plugins: Vec::new(),
+            kubelet: Vec::new(),
+            registry: Counts::default(),
+        }
+    }
+
+    fn of_waiting(since: When, why: &str) -> Self {
+        Self {
+            waits: Some(why.to_owned()),
+            ..Self::new(since)
+        }
+    }
+
+    /// The same with the conditions that hold by it.
+    pub(crate) fn judged(mut self) -> Self {
+        self.conditions = conditions::of(&self);
+        self.summary = conditions::summary::of(&self);
+        self
+    }
+
     /// The same without a word of who has what.
     pub(crate) fn without_holders(self) -> Self {
         Self {
@@ -90,9 +193,9 @@ impl Report {
         }
     }
 
-    /// What somebody should look at.
-    pub(crate) fn unwell(&self) -> Unwell {
-        Unwell::of(self)
+    /// Whether nobody needs to look.
+    pub(crate) fn is_well(&self) -> bool {
+        self.conditions.is_empty()
     }
 
     /// Where a resource is with the kubelet.

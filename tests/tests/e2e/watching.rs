@@ -277,9 +277,22 @@ async fn a_port_that_others_reach_has_no_page_and_no_status() -> anyhow::Result<
     Ok(())
 }
 
+/// It holds, and nothing else.
+fn only(host: &Host, condition: &str) -> anyhow::Result<()> {
+    let said = status(host, &["--output", "json"])?;
+    let json: serde_json::Value = serde_json::from_str(&said.out)?;
+    let found: Vec<_> = json["conditions"].as_array().into_iter().flatten().collect();
+    anyhow::ensure!(
+        said.code == Some(5) && found.len() == 1 && found[0]["condition"] == condition,
+        "{condition}: {said:?}"
+    );
+    Ok(())
+}
+
 /// Ready means that the first look is done, also where there is nothing to offer: at the start, and after a change of the policy.
+/// That nothing is offered is no reason to hold up a rollout, and somebody should look at it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_nothing_to_list_is_ready_and_well() -> anyhow::Result<()> {
+async fn what_has_nothing_to_list_is_ready_and_says_so() -> anyhow::Result<()> {
     let policy = generic_policy(&[KIND]);
     let changed = |from: &str, to: &str| {
         let other = policy.replace(from, to);
@@ -293,29 +306,31 @@ async fn what_has_nothing_to_list_is_ready_and_well() -> anyhow::Result<()> {
     let cases = [
         (
             "only looked at",
+            "all-rejected",
             changed("use: offer, nodes: [{access: rw}]", "use: read"),
         ),
         (
             "left out",
+            "nothing-listed",
             changed(resources, &format!("{resources}\n    only: [{{id: nothing}}]")),
         ),
         (
             "refused by the gate",
+            "all-rejected",
             changed(resources, "    resources: [devgate.dev/other]"),
         ),
     ];
-    for (what, nothing) in &cases {
+    for (what, condition, nothing) in &cases {
         let host = Setup::new(nothing)
             .on(&recording(&[KIND]))
             .args(&["--listen", "127.0.0.1:0"])
             .start()
             .await?;
         ready(&host, port(&host).await?).await.context(*what)?;
-        let said = status(&host, &[])?;
-        assert_eq!(said.code, Some(0), "{what}: {said:?}");
+        only(&host, condition)?;
     }
     let host = started().await?;
-    for (what, nothing) in &cases {
+    for (what, condition, nothing) in &cases {
         std::fs::write(host.dir().join("policy.yaml"), nothing)?;
         let forced = look([
             "reload",
@@ -325,6 +340,7 @@ async fn what_has_nothing_to_list_is_ready_and_well() -> anyhow::Result<()> {
         ])?;
         assert_eq!(forced.code, Some(0), "{what}: {forced:?}");
         ready(&host, port(&host).await?).await.context(*what)?;
+        only(&host, condition)?;
     }
     Ok(())
 }

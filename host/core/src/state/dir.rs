@@ -3,15 +3,17 @@
 //! A name may be anything by the time that it is used: a link, a pipe, another user's file. So nothing is followed, what is
 //! written first has a name that nothing had before, and a directory in which others could rename things is not used at all.
 
+use devgate_types::escape;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Before and after the number of what is written first.
 const BEFORE: &str = ".devgate-";
@@ -60,7 +62,11 @@ pub(crate) struct Dir(Arc<Opened>);
 struct Opened {
     fd: OwnedFd,
     path: PathBuf,
+    unsaved: Unsaved,
 }
+
+/// What could not be written the last time that it was tried, by its path, and why; of a directory and those beneath it together.
+type Unsaved = Arc<Mutex<BTreeMap<PathBuf, String>>>;
 
 impl Dir {
     /// Opens a directory, which is made for its owner alone where it is not there, and removes what was not finished there.
@@ -69,7 +75,7 @@ impl Dir {
     /// Where it cannot be made, opened or written in; where it is another user's, or others can write in it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-        let dir = Self::of(rustix::fs::open(path, AS_DIR, Mode::empty())?, path)?;
+        let dir = Self::of(rustix::fs::open(path, AS_DIR, Mode::empty())?, path, Unsaved::default())?;
         dir.tidy()?;
         dir.is_writable()?;
         Ok(dir)
@@ -81,7 +87,7 @@ impl Dir {
     /// Where it cannot be opened; where it is another user's, or others can write in it.
     pub(crate) fn look(path: &Path) -> io::Result<Option<Self>> {
         match rustix::fs::open(path, AS_DIR, Mode::empty()) {
-            Ok(fd) => Self::of(fd, path).map(Some),
+            Ok(fd) => Self::of(fd, path, Unsaved::default()).map(Some),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -103,10 +109,11 @@ impl Dir {
             opened => opened,
         };
         let fd = fd.map_err(|error| named(name, error.into()))?;
-        Self::of(fd, &path).map(Some).map_err(|error| named(name, error))
+        let inner = Self::of(fd, &path, Arc::clone(&self.0.unsaved));
+        inner.map(Some).map_err(|error| named(name, error))
     }
 
-    fn of(fd: OwnedFd, path: &Path) -> io::Result<Self> {
+    fn of(fd: OwnedFd, path: &Path, unsaved: Unsaved) -> io::Result<Self> {
         let look = rustix::fs::fstat(&fd)?;
         if let Some(problem) = problem(&look) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
@@ -114,7 +121,29 @@ impl Dir {
         Ok(Self(Arc::new(Opened {
             fd,
             path: path.to_owned(),
+            unsaved,
         })))
+    }
+
+    /// What could not be written here or beneath it the last time that it was tried, with the reason: text for people.
+    pub(crate) fn unsaved(&self) -> Vec<String> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// Keeps in mind whether something could be written.
+    pub(crate) fn notes<T>(&self, name: &str, written: &io::Result<T>) {
+        let path = self.0.path.join(name);
+        match written {
+            Ok(_) => drop(self.lock().remove(&path)),
+            Err(error) => {
+                let why = escape(&format!("{} could not be saved: {error}", path.display()), 512);
+                self.lock().insert(path, why);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
+        self.0.unsaved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its path when it was opened, for people.
@@ -176,8 +205,9 @@ impl Dir {
     /// # Errors
     /// Where it is not sure to be on the disk; the file is as it was then, but where only the last step failed.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        replace(&self.0.fd, name, bytes, Style::KEPT)?;
-        self.is_there()
+        let written = replace(&self.0.fd, name, bytes, Style::KEPT).and_then(|()| self.is_there());
+        self.notes(name, &written);
+        written
     }
 
     /// Fails where the directory was removed: what is written to it is gone with it.

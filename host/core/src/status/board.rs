@@ -18,6 +18,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The most rejections that are shown.
 const MOST_REJECTED: usize = 32;
+/// Allocations in a row that fail for a lasting reason, and how long fewer of them count.
+const MANY: u64 = 3;
+const LATELY: Duration = Duration::from_secs(30 * 60);
 /// What the host may be late: a node that pages, a machine that was suspended.
 const SLACK: Duration = Duration::from_secs(60);
 
@@ -45,11 +48,17 @@ pub(super) struct Noted {
     pub(super) settling: HashMap<UnitId, Settling>,
     pub(super) rejected: Vec<RejectedUnit>,
     pub(super) rejected_total: u64,
+    /// How many units the policy's filters leave out, and how many devices the component cannot describe.
+    pub(super) left_out: usize,
+    pub(super) unread: usize,
     pub(super) refusals: Refusals,
     pub(super) labels: Arc<Derived>,
     /// Why they are not in the file, if so.
     pub(super) labels_problem: Option<Arc<str>>,
     pub(super) allocations: BTreeMap<AllocationEnd, u64>,
+    /// Allocations that component or host failed since the last one that was given, and when the last of them was.
+    failed: u64,
+    last_failed: Option<When>,
     pace: Pace,
     /// When the plugin's task must have come by again.
     due: Instant,
@@ -68,10 +77,14 @@ impl Default for Board {
                 settling: HashMap::new(),
                 rejected: Vec::new(),
                 rejected_total: 0,
+                left_out: 0,
+                unread: 0,
                 refusals: Refusals::default(),
                 labels: Arc::default(),
                 labels_problem: None,
                 allocations: BTreeMap::new(),
+                failed: 0,
+                last_failed: None,
                 pace: Pace::default(),
                 due: Instant::now() + SLACK,
             }),
@@ -163,6 +176,12 @@ impl Board {
             why: rejection.why.clone(),
         };
         noted.rejected = rejected.take(MOST_REJECTED).map(unit).collect();
+    }
+
+    /// What the policy's filters leave out, and how many devices the component names that it cannot describe.
+    pub(crate) fn leaves_out(&self, left_out: usize, unread: usize) {
+        let mut noted = self.noted();
+        (noted.left_out, noted.unread) = (left_out, unread);
     }
 
     /// What is offered under this name now.
@@ -262,12 +281,26 @@ impl Board {
         };
         let mut noted = self.noted();
         *noted.allocations.entry(end).or_default() += 1;
+        match end {
+            AllocationEnd::Given => noted.failed = 0,
+            AllocationEnd::Guest | AllocationEnd::Host => {
+                noted.failed += 1;
+                noted.last_failed = Some(When::now());
+            }
+            // Which says nothing of component and host.
+            AllocationEnd::Unknown | AllocationEnd::Refused | AllocationEnd::Busy => {}
+        }
         if let Some(error) = error {
             noted
                 .refusals
                 .note(RefusalKind::Allocate, &error.to_string(), When::now());
         }
         end
+    }
+
+    /// Another component or other limits are in force: allocations that failed say nothing of these.
+    pub(crate) fn forgives(&self) {
+        self.noted().failed = 0;
     }
 
     /// How many lines were left out before this one, if this one may be written.
@@ -308,5 +341,13 @@ impl Board {
     /// What is on it. Every change is made whole before the lock is let go.
     pub(super) fn noted(&self) -> MutexGuard<'_, Noted> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Noted {
+    /// How many allocations in a row component or host failed. A few alone count for as long as an alert tells of them.
+    pub(super) fn failed_in_a_row(&self, now: When) -> u64 {
+        let lately = self.last_failed.is_some_and(|last| last.ago(now) < LATELY);
+        if lately || self.failed >= MANY { self.failed } else { 0 }
     }
 }

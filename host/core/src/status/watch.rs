@@ -81,7 +81,6 @@ fn of(core: &Core, now: When) -> PluginStatus {
     };
     let shown = noted.shown.values().flat_map(|snapshot| snapshot.units.keys());
     let resting = shown.filter(|id| problems.get(id).is_some()).count();
-    let resting = u64::try_from(resting).unwrap_or(u64::MAX);
     let resources = noted
         .shown
         .iter()
@@ -100,11 +99,14 @@ fn of(core: &Core, now: When) -> PluginStatus {
         resources: resources.collect(),
         rejected: noted.rejected.clone(),
         rejected_total: noted.rejected_total,
+        left_out: whole(noted.left_out),
+        unread: whole(noted.unread),
         refusals: noted.refusals.last(),
         refused: noted.refusals.counts(),
         allocations: noted.allocations.clone(),
+        allocations_failing: noted.failed_in_a_row(now),
         calls: counted,
-        resting,
+        resting: whole(resting),
         given_up,
         hanging,
         near,
@@ -149,6 +151,10 @@ fn resource(
         replicas,
         devices: snapshot.pool.units.iter().map(device).collect(),
     }
+}
+
+fn whole(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 /// As `sha256sum` prints it.

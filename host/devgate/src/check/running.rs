@@ -9,6 +9,7 @@ use crate::components::Components;
 use crate::loader::SandboxLoader;
 use crate::progress::Telling;
 use anyhow::Context;
+use devgate_core::status::Nothing;
 use devgate_core::{Outcome, Surveyed};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
@@ -104,9 +105,16 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
             .findings
             .extend(messages.map(|message| Finding::warning(code, at, message)));
     }
-    if surveyed.units.is_empty() && surveyed.left.is_empty() && !surveyed.rejected.is_empty() {
-        let message = "all that the component lists was rejected, so that it offers nothing";
-        report.findings.push(Finding::error("all-rejected", at, message));
+    let [listed, rejected, left_out] = [
+        !surveyed.units.is_empty(),
+        !surveyed.rejected.is_empty(),
+        !surveyed.left.is_empty(),
+    ];
+    if let Some(nothing) = Nothing::of(listed, rejected, !surveyed.unread.is_empty(), left_out) {
+        report.findings.push(match nothing {
+            Nothing::Rejected => Finding::error(nothing.code(), at, nothing.as_str()),
+            _ => Finding::warning(nothing.code(), at, nothing.as_str()),
+        });
     }
     unused(report, surveyed, policy);
     let healthy = surveyed.units.iter().filter(|unit| unit.unhealthy().is_none());

@@ -32,8 +32,8 @@ Exit codes:
   0  all is well
   1  something failed at run time
   4  no host answers on the socket, or it may not be used
-  5  a plugin is loading or fails, a device is unhealthy, a resource is not registered (there may be no kubelet yet), or
-     another policy is refused; the last line says which";
+  5  not all is well: a plugin is loading or fails, a device is unhealthy, a resource is not registered (there may be no
+     kubelet yet), another policy is refused, …; the last line says which";
 
 /// What `devgate reload --help` says last.
 pub(super) const RELOAD_HELP: &str = "\

@@ -18,6 +18,15 @@ pub(crate) struct InForce {
 }
 
 impl InForce {
+    /// One that nothing is said about yet.
+    pub(crate) fn new(since: When) -> Self {
+        Self {
+            since,
+            refused: None,
+            fewer: Vec::new(),
+        }
+    }
+
     /// The same with what there is fewer of as it is now, and without what there is as much of as before.
     pub(crate) fn with(mut self, plugins: &[PluginStatus]) -> Self {
         self.fewer.retain_mut(|fewer| {

@@ -29,7 +29,8 @@ pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
     if !status.is_success() {
         return Err(wrong(refusal(status, &body)));
     }
-    serde_json::from_slice(&body).map_err(|error| {
+    let report: Result<Report, _> = serde_json::from_slice(&body);
+    report.map(Report::judged).map_err(|error| {
         wrong(format!(
             "the answer is not one that this devgate understands, is it of another version? {error}"
         ))

@@ -1,7 +1,7 @@
 //! What people read: what is wrong first, and no more lines than a screen has where nothing is.
 
 use crate::output::{columns, count};
-use crate::watching::{Report, summary};
+use crate::watching::{About, Condition, Report};
 use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
 use devgate_device_plugin::Phase;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use std::time::Duration;
 const SHOWN: usize = 16;
 
 /// The whole report.
-pub(super) fn of(report: &Report) -> String {
+pub(crate) fn of(report: &Report) -> String {
     let mut text = format!(
         "devgate {}, up {}\n",
         report.version,
@@ -26,8 +26,8 @@ pub(super) fn of(report: &Report) -> String {
             refused.why.replace('\n', "\n  ")
         );
     }
-    if let Some(why) = &report.closed {
-        let _ = writeln!(text, "state: {why}");
+    for found in report.conditions.iter().filter(|found| !is_told_below(found.condition)) {
+        let _ = writeln!(text, "{}: {}", found.of, found.why);
     }
     if !report.policy.fewer.is_empty() {
         let since = short(report.policy.since.ago(report.now));
@@ -45,8 +45,18 @@ pub(super) fn of(report: &Report) -> String {
     for plugin in &report.plugins {
         block(&mut text, plugin, report);
     }
-    let _ = writeln!(text, "\n{}", summary(report));
+    let _ = writeln!(text, "\n{}", report.summary);
     text
+}
+
+/// Whether the lines about the policy, its plugins and what these offer say it.
+fn is_told_below(condition: Condition) -> bool {
+    use Condition as C;
+    match condition {
+        C::AllRejected | C::NothingDescribed | C::NothingListed | C::AllocationsFail | C::ListNotSent => false,
+        C::PolicyRefused => true,
+        other => other.about() != About::Host,
+    }
 }
 
 fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
@@ -331,7 +341,7 @@ mod tests {
         (idle.resources, idle.calls, idle.near) = (Vec::new(), Vec::new(), Vec::new());
         (idle.refusals, idle.rejected_total) = (Vec::new(), 0);
         report.plugins.push(idle);
-        insta::assert_snapshot!(of(&report));
+        insta::assert_snapshot!(of(&report.judged()));
     }
 
     #[test]
@@ -344,7 +354,7 @@ mod tests {
             look: "check the selectors of plugin gpus".into(),
         };
         report.policy.fewer = vec![fewer; 20];
-        let text = of(&report);
+        let text = of(&report.judged());
         let lines: Vec<_> = text.lines().take(4).chain(text.lines().skip(18).take(2)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         devgate 0.1.0, up 60m
@@ -365,8 +375,11 @@ mod tests {
             why: "the units differ".into(),
         });
         labels.problem = Some("/x: another devgate keeps it".into());
-        let text = of(&report);
-        let lines: Vec<_> = text.lines().filter(|line| line.contains("label")).collect();
+        let text = of(&report.judged());
+        let lines: Vec<_> = text
+            .lines()
+            .filter(|line| line.starts_with("  ") && line.contains("label"))
+            .collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
           label     example.com/x.count=2
           no label  example.com/x.product: the units differ
@@ -381,6 +394,7 @@ mod tests {
         report.plugins[0].resources[0].devices.extend(vec![bad; 10_000]);
         let hidden = report.kubelet[0].hidden[0].clone();
         report.kubelet[0].hidden.extend(vec![hidden; 10_000]);
-        assert!(of(&report).lines().count() < 60, "{}", of(&report));
+        let text = of(&report.judged());
+        assert!(text.lines().count() < 60, "{text}");
     }
 }

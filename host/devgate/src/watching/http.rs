@@ -1,8 +1,9 @@
 //! The answers, over whatever connection. Only GET, and small requests; but for a reload, which root may ask for over the local
 //! socket, nothing is ever changed.
 
+use super::conditions::Ready;
 use super::process::Usage;
-use super::{Report, Watching, metrics, page, probes};
+use super::{Report, Watching, metrics, page};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -63,22 +64,6 @@ where
     let _ = tokio::time::timeout(patience, connection).await;
 }
 
-/// Answers one connection to a host that serves nothing yet: it lives, and everything else there is not because of `why`.
-pub(super) async fn answer_waiting<C>(connection: C, why: String)
-where
-    C: AsyncRead + AsyncWrite + Unpin,
-{
-    let service = service_fn(|request: Request<Incoming>| {
-        let answer = match request.uri().path() {
-            "/healthz" => said(StatusCode::OK, "lives\n"),
-            _ => said(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}\n")),
-        };
-        async move { Ok::<_, Infallible>(answer) }
-    });
-    let connection = protocol(Audience::Network).serve_connection(TokioIo::new(connection), service);
-    let _ = tokio::time::timeout(PATIENCE, connection).await;
-}
-
 fn protocol(audience: Audience) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -110,7 +95,7 @@ async fn respond(
             return said(StatusCode::FORBIDDEN, "no web page may ask for a reload\n");
         }
         let forced = request.uri().query() == Some("force");
-        return match watching.reloads.ask(forced).await {
+        return match watching.reload(forced).await {
             Ok(text) => said(StatusCode::OK, &format!("{text}\n")),
             Err(why) => said(StatusCode::CONFLICT, &format!("{why}\n")),
         };
@@ -141,7 +126,7 @@ async fn respond(
 
 fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<Bytes>> {
     match (path, audience) {
-        ("/healthz", _) => probe("lives\n", &watching.hangs()),
+        ("/healthz", _) => lives(&watching.hangs()),
         ("/readyz", _) => ready(&watching.report()),
         ("/metrics", _) => match metrics::text(&watching.report(), &Usage::now()) {
             Ok(text) => typed(StatusCode::OK, metrics::TYPE, text),
@@ -154,24 +139,35 @@ fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<By
     }
 }
 
-fn probe(good: &str, bad: &[String]) -> Response<Full<Bytes>> {
-    if bad.is_empty() {
-        return said(StatusCode::OK, good);
+pub(super) fn lives(hangs: &[String]) -> Response<Full<Bytes>> {
+    match hangs {
+        [] => said(StatusCode::OK, "lives\n"),
+        _ => said(StatusCode::SERVICE_UNAVAILABLE, &format!("{}\n", hangs.join("\n"))),
     }
-    said(StatusCode::SERVICE_UNAVAILABLE, &format!("{}\n", bad.join("\n")))
 }
 
 /// Whether a host is ready, and what an admin should see of one that is: the kubelet takes 300 for ready, and makes an event of the
 /// pod of what is said with it.
-fn ready(report: &Report) -> Response<Full<Bytes>> {
-    let waits = probes::waits(report);
-    match &report.policy.refused {
-        Some(refused) if waits.is_empty() => {
-            let why: String = refused.why.chars().take(MOST_WARNING).collect();
+pub(super) fn ready(report: &Report) -> Response<Full<Bytes>> {
+    let such = |ready| {
+        report
+            .conditions
+            .iter()
+            .filter(move |found| found.condition.ready() == ready)
+    };
+    let waits: String = such(Ready::No)
+        .map(|found| format!("{}: {}\n", found.of, found.why))
+        .collect();
+    if !waits.is_empty() {
+        return said(StatusCode::SERVICE_UNAVAILABLE, &waits);
+    }
+    match such(Ready::Told).next() {
+        None => said(StatusCode::OK, "is ready\n"),
+        Some(found) => {
+            let why: String = found.why.chars().take(MOST_WARNING).collect();
             let text = format!("is ready; another policy is refused, what was in force goes on: {why}\n");
             said(StatusCode::MULTIPLE_CHOICES, &text)
         }
-        _ => probe("is ready\n", &waits),
     }
 }
 
@@ -236,13 +232,14 @@ mod tests {
             why: "é".repeat(5_000),
             since: When::now(),
         });
+        let mut now = now.judged();
         let answer = ready(&now);
         assert_eq!(answer.status(), 300);
         assert!(!answer.headers().contains_key(header::LOCATION));
         let size = hyper::body::Body::size_hint(answer.body());
         assert!(size.exact().unwrap() < 2_000, "{size:?}");
         now.kubelet.clear();
-        assert_eq!(ready(&now).status(), 503, "what it waits for comes first");
+        assert_eq!(ready(&now.judged()).status(), 503, "what it waits for comes first");
     }
 
     #[test]

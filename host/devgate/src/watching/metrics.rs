@@ -1,8 +1,8 @@
 //! The report as Prometheus reads it. Labels are names of plugins and resources and words of this program. A component has no
 //! say in them but where the policy's `resources` has a pattern, and then for a bounded number of names.
 
-use super::Report;
 use super::process::Usage;
+use super::{Condition, Report};
 use anyhow::Context;
 use devgate_core::status::{AllocationEnd, BUCKETS, CallStatus, DeviceStatus, RefusalKind, State, When};
 use devgate_device_plugin::Phase;
@@ -46,7 +46,16 @@ fn host(report: &Report) -> Vec<MetricFamily> {
         "1 while no device is given that no pod has, because it is not known what pods have or cannot be recorded what they get, else 0.",
     );
     add(&mut closed, &[], f64::from(u8::from(report.closed.is_some())));
-    vec![build, applied, refused, closed]
+    let mut conditions = gauge(
+        "devgate_condition",
+        "How many plugins, devices or resources are in a condition that somebody should look at; of the host itself 1 or 0.",
+    );
+    for condition in Condition::ALL {
+        let such = report.conditions.iter().filter(|found| found.condition == condition);
+        let count = such.map(|found| found.count).sum();
+        add(&mut conditions, &[("condition", condition.as_str())], size(count));
+    }
+    vec![build, applied, refused, closed, conditions]
 }
 
 /// Under the names that all of Prometheus' own libraries use, where there is one.

@@ -6,7 +6,6 @@ mod places;
 
 use super::Watching;
 use crate::cli::WatchArgs;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,11 +50,19 @@ impl Ports {
     }
 }
 
-/// Answers for a host that waits for another one to end, until it is dropped: it lives, and is not ready because of `why`.
-pub(crate) async fn wait(listen: Option<SocketAddr>, why: String) {
-    if let Some(address) = listen {
-        network::wait(address, why).await;
-    }
+/// Answers for a host that waits for another one to end, where that one has not what is asked for, until it is dropped.
+pub(crate) async fn wait(args: WatchArgs, watching: Watching) {
+    let network = match args.listen {
+        Some(address) => TcpListener::bind(address).await.ok(),
+        None => None,
+    };
+    let local = local::Socket::open(&args.status_socket).await.ok();
+    let ports = Ports {
+        network,
+        local,
+        path: args.status_socket,
+    };
+    serve(ports, watching).await;
 }
 
 /// Answers until it is dropped.

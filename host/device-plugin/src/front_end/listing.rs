@@ -98,7 +98,10 @@ impl Listing {
 
     /// Whether there was something new.
     fn publish(&mut self, list: &devgate_core::offer::DeviceList) -> bool {
-        match EncodedList::try_new(list) {
+        let encoded = EncodedList::try_new(list);
+        self.watch
+            .sends(&self.resource, encoded.as_ref().err().map(ToString::to_string));
+        match encoded {
             Ok(new) => self.out.send_if_modified(|old| {
                 let changed = *old != new;
                 if changed {

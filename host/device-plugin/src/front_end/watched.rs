@@ -68,6 +68,9 @@ pub struct RegistrationStatus {
     /// What the kubelet is shown as unhealthy although it is healthy, because it comes and goes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<Hidden>,
+    /// Why the newest list is not sent and an older one stands, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsent: Option<String>,
 }
 
 /// A device that comes and goes.
@@ -100,6 +103,7 @@ struct Known {
     lists: Arc<AtomicU64>,
     error: Option<String>,
     hidden: Vec<Hidden>,
+    unsent: Option<String>,
 }
 
 impl Known {
@@ -113,6 +117,7 @@ impl Known {
             lists: Arc::default(),
             error: None,
             hidden: Vec::new(),
+            unsent: None,
         }
     }
 }
@@ -137,6 +142,7 @@ impl FrontEndWatch {
             lists: known.lists.load(Ordering::Relaxed),
             error: known.error.clone(),
             hidden: known.hidden.clone(),
+            unsent: known.unsent.clone(),
         };
         noted.resources.iter().map(status).collect()
     }
@@ -191,6 +197,25 @@ impl FrontEndWatch {
         };
         if let Some(known) = self.noted().resources.get_mut(resource) {
             known.hidden = ids.iter().map(hidden).collect();
+        }
+    }
+
+    /// The newest list is sent, or is not for this reason.
+    pub(crate) fn sends(&self, resource: &ResourceName, problem: Option<String>) {
+        let mut noted = self.noted();
+        match problem {
+            Some(_) => {
+                noted
+                    .resources
+                    .entry(resource.clone())
+                    .or_insert_with(Known::new)
+                    .unsent = problem
+            }
+            None => {
+                if let Some(known) = noted.resources.get_mut(resource) {
+                    known.unsent = None;
+                }
+            }
         }
     }
 

@@ -79,6 +79,9 @@ pub(crate) fn one() -> Report {
             times: 12,
         }],
         refused: BTreeMap::from([(RefusalKind::Capability, 12)]),
+        left_out: 0,
+        unread: 0,
+        allocations_failing: 0,
         allocations: BTreeMap::from([(AllocationEnd::Given, 3), (AllocationEnd::Refused, 1)]),
         calls: vec![call(CallKind::Enumerate, 12, 0), call(CallKind::Allocate, 4, 1)],
         resting: 1,
@@ -96,17 +99,10 @@ pub(crate) fn one() -> Report {
     };
     Report {
         version: "0.1.0".into(),
-        started: at(0),
         now: at(60),
-        policy: crate::reload::InForce {
-            since: at(2),
-            refused: None,
-            fewer: Vec::new(),
-        },
-        closed: None,
+        policy: crate::reload::InForce::new(at(2)),
         holders_known: true,
         plugins: vec![plugin],
-        registry: devgate_oci::Counts::default(),
         kubelet: vec![RegistrationStatus {
             resource: "devgate.dev/fuse".into(),
             phase: Phase::Registered,
@@ -120,8 +116,11 @@ pub(crate) fn one() -> Report {
                 id: "fuse".into(),
                 until: When(at(60).0 + Duration::from_secs(12)),
             }],
+            unsent: None,
         }],
+        ..Report::new(at(0))
     }
+    .judged()
 }
 
 fn usage() -> Usage {

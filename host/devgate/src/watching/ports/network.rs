@@ -4,7 +4,7 @@ use super::places::Places;
 use super::work;
 use crate::exit;
 use crate::watching::Watching;
-use crate::watching::http::{Audience, answer, answer_waiting};
+use crate::watching::http::{Audience, answer};
 use rustix::io::Errno;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,13 +32,6 @@ pub(super) async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     };
     tracing::info!(%address, "listening on http://{address}: /metrics, /healthz, /readyz{page}");
     Ok(listener)
-}
-
-/// Answers probes of a host that waits and serves nothing yet, where the port can be had: the host that it waits for may have it.
-pub(super) async fn wait(address: SocketAddr, why: String) {
-    if let Ok(listener) = TcpListener::bind(address).await {
-        accept(listener, |connection| answer_waiting(connection, why.clone())).await;
-    }
 }
 
 pub(super) async fn serve(listener: TcpListener, watching: &Watching) {
