@@ -51,6 +51,13 @@ impl Setup {
         self
     }
 
+    /// On a node whose files are in this directory.
+    #[must_use]
+    pub fn at(mut self, node_root: &Path) -> Self {
+        node_root.clone_into(&mut self.node_root);
+        self
+    }
+
     /// With another component beside the built ones.
     #[must_use]
     pub fn with(mut self, file: &str, bytes: impl Into<Vec<u8>>) -> Self {

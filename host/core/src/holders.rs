@@ -166,6 +166,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn whoever_tells_nothing_for_long_is_silent() {
+        let (source, feed) = holders();
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        assert_eq!(feed.silent(ago(29)), None, "it may take that long");
+        assert!(feed.silent(ago(31)) >= Some(Duration::from_secs(31)));
+        source.tell(at(ago(0)));
+        assert_eq!(feed.silent(ago(31)), None);
+        source.tell(at(ago(40)));
+        assert!(feed.silent(ago(50)) < Some(Duration::from_secs(45)));
+        let quick = feed.with_grace(Duration::from_millis(600));
+        source.tell(at(ago(9)));
+        assert_eq!(quick.silent(ago(50)), None, "a kubelet that restarts");
+    }
+
     #[tokio::test]
     async fn only_a_look_that_began_after_the_question_answers_it() {
         let (source, feed) = holders();

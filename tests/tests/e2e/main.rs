@@ -15,6 +15,7 @@ mod bad_policies;
 mod chaos;
 mod check;
 mod cleanup;
+mod conditions;
 mod conform;
 mod conformance;
 mod demo;

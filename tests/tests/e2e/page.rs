@@ -89,6 +89,10 @@ async fn a_component_that_says_markup_is_shown_as_text_and_nothing_of_it_runs() 
     let body = seen.split("<script>").next().context("the page before its script")?;
     assert!(!body.contains("<img"), "{body}");
     assert!(seen.contains("<title>devgate</title>"), "{seen}");
+    // And on top what the status says last, with what is wrong.
+    for top in [">NOT well: 1 of ", ">resource devgate.dev/hostile: 1 unhealthy<"] {
+        assert!(body.contains(top), "{top}: {seen}");
+    }
     assert_eq!(seen.matches("<script").count(), 1, "{seen}");
     Ok(())
 }

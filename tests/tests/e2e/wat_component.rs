@@ -112,6 +112,16 @@ impl Memory {
         self.leave(&[0, at, len])
     }
 
+    /// Lays out `ok` with a pool without units that names a device as one that cannot be described.
+    pub(crate) fn unread(&mut self, resource: &str, device: &str) -> String {
+        let ([name, name_len], [own, own_len]) = (
+            self.text(resource),
+            self.properties(&[("devgate.unread".to_owned(), device.to_owned())]),
+        );
+        let [at, len] = self.list(&[[name, name_len, 0, 0, 0, 0, own, own_len]]);
+        self.leave(&[0, at, len])
+    }
+
     /// Lays out `ok(edits)`.
     pub(crate) fn edits(&mut self, edits: &Edits) -> String {
         let cdi: Vec<_> = edits.cdi.iter().map(|name| self.text(name)).collect();

@@ -60,7 +60,7 @@ pub(crate) async fn ready(host: &Host, port: u16) -> anyhow::Result<()> {
     anyhow::bail!("not ready: {last}\n{:?}", host.lines())
 }
 
-async fn ask_port(port: u16, request: &str) -> anyhow::Result<String> {
+pub(crate) async fn ask_port(port: u16, request: &str) -> anyhow::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     stream.write_all(request.as_bytes()).await?;
     let mut answer = String::new();

@@ -1,4 +1,4 @@
-use super::{AllocationEnd, CallKind, PluginStatus, RefusalKind, State, Watch};
+use super::{AllocationEnd, CallKind, Nothing, PluginStatus, RefusalKind, State, Watch, When};
 use crate::allocations::Memory;
 use crate::component::Component;
 use crate::holders::{Holder, Holders};
@@ -12,7 +12,7 @@ use devgate_types::{CallError, HostFault, ResourceName, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -326,4 +326,61 @@ async fn why_a_pull_failed_does_not_stand_after_nothing_was_needed() {
         (status.state, status.reason.as_deref()),
         (State::Loading, Some("pulling from x"))
     );
+}
+
+/// Until it returns, it is one of those that hang; that it was given up on stays counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_was_given_up_hangs_until_it_returns() {
+    let (release, go_on) = mpsc::channel::<()>();
+    let go_on = Mutex::new(go_on);
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(move |host| {
+        let _ = go_on.lock().unwrap().recv();
+        gpu_pool(host)
+    });
+    let policy = POLICY.replace("    health: {", "    limits: {deadline: 100ms}\n    health: {");
+    assert_ne!(policy, POLICY);
+    let plugins = start(&policy, [("fake.wasm", fake)]);
+    let watch = plugins.watch();
+    let status = seen(&watch, |status| status.hanging > 0).await;
+    assert_eq!(status.given_up, 1, "{status:#?}");
+    drop(release);
+    let status = seen(&watch, |status| status.hanging == 0).await;
+    assert!(status.given_up >= 1, "{status:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn allocations_fail_until_one_is_given_or_something_else_is_in_force() {
+    let board = super::Board::default();
+    let failing = |ago: Duration| board.noted().failed_in_a_row(When(SystemTime::now() + ago));
+    let (now, later) = (Duration::ZERO, Duration::from_secs(31 * 60));
+    let guest = AllocateError::Guest("trapped".into());
+    board.allocated(Some(&AllocateError::Refused("is unhealthy".into())));
+    assert_eq!(failing(now), 0, "no fault of theirs");
+    board.allocated(Some(&guest));
+    board.allocated(Some(&AllocateError::Host("no disk".into())));
+    assert_eq!((failing(now), failing(later)), (2, 0), "it was long ago");
+    board.allocated(Some(&guest));
+    assert_eq!(failing(later), 3, "all of them fail");
+    board.allocated(None);
+    assert_eq!(failing(now), 0);
+    board.allocated(Some(&guest));
+    board.forgives();
+    assert_eq!(failing(now), 0);
+}
+
+/// Of what is listed by its pods alone nobody gets anything.
+#[test]
+fn what_offers_nothing_says_why() {
+    let nothing =
+        |listed, rejected, unread, left_out| Nothing::of(listed, rejected, unread, left_out).map(Nothing::code);
+    assert_eq!(nothing(true, true, true, true), None);
+    assert_eq!(nothing(false, true, true, false), Some("all-rejected"));
+    assert_eq!(
+        nothing(false, true, true, true),
+        Some("nothing-listed"),
+        "a filter is meant"
+    );
+    assert_eq!(nothing(false, false, true, false), Some("nothing-described"));
+    assert_eq!(nothing(false, false, false, false), Some("nothing-listed"));
 }

@@ -284,6 +284,20 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_is_not_sent_is_told_until_one_is() {
+        let (front_end, name) = (
+            FrontEndWatch::default(),
+            ResourceName::try_new("vendor.com/gpu").unwrap(),
+        );
+        front_end.sends(&name, None);
+        assert_eq!(front_end.status(), [], "nobody serves it");
+        front_end.sends(&name, Some("too large".into()));
+        assert_eq!(front_end.status()[0].unsent.as_deref(), Some("too large"));
+        front_end.sends(&name, None);
+        assert_eq!(front_end.status()[0].unsent, None);
+    }
+
+    #[test]
     fn a_front_end_that_hangs_is_late_and_one_that_has_not_begun_is_not() {
         let front_end = FrontEndWatch::default();
         assert_eq!(front_end.late(), None);

@@ -134,3 +134,20 @@ fn what_is_written_to_a_directory_that_is_gone_is_not_kept() {
     fs::remove_dir(&path).unwrap();
     dir.write("kept.json", b"x").unwrap_err();
 }
+
+#[test]
+fn what_could_not_be_written_is_known_until_it_is() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = Dir::open(temporary.path()).unwrap();
+    let inner = dir.inner("state", true).unwrap().unwrap();
+    std::fs::create_dir_all(temporary.path().join("state/gpus/in-the-way")).unwrap();
+    inner.write("gpus", b"1").unwrap_err();
+    dir.write("other", b"1").unwrap();
+    let [one] = &dir.unsaved()[..] else {
+        panic!("{:?}", dir.unsaved())
+    };
+    assert!(one.contains("/state/gpus could not be saved: "), "{one}");
+    std::fs::remove_dir_all(temporary.path().join("state/gpus")).unwrap();
+    inner.write("gpus", b"1").unwrap();
+    assert_eq!(dir.unsaved(), [""; 0]);
+}
