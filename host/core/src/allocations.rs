@@ -8,8 +8,10 @@ mod allocation;
 mod by_hand;
 mod change;
 mod consumer;
+mod consumers;
 mod contents;
 mod doubts;
+mod expiry;
 mod foreign;
 mod forget;
 mod journal;
@@ -21,18 +23,23 @@ mod reach;
 mod record;
 mod save;
 mod store;
+mod stored;
 
 use crate::device_info::Files;
 use crate::grants::GrantedNode;
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::state::Dir;
-use allocation::{Ask, Take};
+use allocation::Ask;
+pub(crate) use allocation::{Allocation, Slot, State, Take};
+pub use allocation::{AllocationId, Mode};
 pub use by_hand::{NotForgotten, accept, forget};
-use change::{Acquire, Amend, Change, Units, with};
-use consumer::Consumer;
+use change::{Acquire, Amend, Change, Release, Units, with};
+pub use consumer::Consumer;
+pub(crate) use consumers::TakenBy;
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, escape};
 use doubts::Doubts;
+use expiry::Expiry;
 use journal::Book;
 #[cfg(test)]
 pub(crate) use journal::snapshot_of_format;
@@ -43,7 +50,9 @@ use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 use store::{Read, Store};
+pub(crate) use stored::StoredReply;
 use tokio::sync::{Notify, watch};
 
 /// What was handed out. Cheap to clone; one per host.
@@ -59,6 +68,8 @@ struct Inner {
     forgotten: watch::Sender<u64>,
     /// Told when there is something to save that nobody waits for.
     unsaved: Notify,
+    /// Told when an allocation ends by itself at another time than before.
+    renewed: Notify,
     /// The files that tell what was handed out, where somebody reads them.
     files: OnceLock<Files>,
 }
@@ -84,12 +95,59 @@ struct Known {
 /// Resource and id.
 pub(crate) type Key = (String, String);
 
+/// What is given of one resource.
+pub(crate) struct Giving<'a> {
+    pub(crate) resource: &'a ResourceName,
+    pub(crate) shared_nodes: &'a [GrantedNode],
+    pub(crate) units: &'a [Arc<UnitRecord>],
+    /// What of each.
+    pub(crate) take: BTreeSet<Take>,
+    pub(crate) mode: Mode,
+    pub(crate) policy: &'a PluginPolicy,
+    /// Whether a component is to release it.
+    pub(crate) unreleased: bool,
+    /// What its consumer calls it.
+    pub(crate) tag: &'a str,
+    /// What its consumer is told, where that is kept and known by now.
+    pub(crate) reply: Option<StoredReply>,
+}
+
+impl<'a> Giving<'a> {
+    /// All of these units, held.
+    pub(crate) fn whole(
+        resource: &'a ResourceName,
+        shared_nodes: &'a [GrantedNode],
+        units: &'a [Arc<UnitRecord>],
+        policy: &'a PluginPolicy,
+        unreleased: bool,
+    ) -> Self {
+        let take = units.iter().map(|unit| Take::whole(unit.id.as_str()));
+        Self {
+            take: take.collect(),
+            mode: Mode::Hold,
+            tag: "",
+            reply: None,
+            resource,
+            shared_nodes,
+            units,
+            policy,
+            unreleased,
+        }
+    }
+}
+
 /// What was noted.
 pub(crate) struct Noted {
     /// What is to be saved before it is so.
     pub(crate) unsaved: Option<save::Unsaved>,
-    /// The ids that nobody had before.
-    pub(crate) new: Vec<Key>,
+    /// The allocation of each.
+    pub(crate) ids: Vec<AllocationId>,
+    /// Those that there were not before.
+    new: BTreeSet<AllocationId>,
+    /// Whether something is given that its consumer did not have before.
+    pub(crate) is_new: bool,
+    /// The units that nobody had before.
+    units: Vec<Key>,
 }
 
 /// Why the memory cannot be used.
@@ -151,6 +209,7 @@ impl Memory {
             known: Mutex::new(known),
             forgotten: watch::Sender::new(0),
             unsaved: Notify::new(),
+            renewed: Notify::new(),
             files: OnceLock::new(),
         }));
         memory.save_soon();
@@ -184,6 +243,7 @@ impl Memory {
         let mut known = self.lock();
         known.past = Past::new(known.book.contents(), boot.as_deref());
         known.boot = boot;
+        known.settle_consumers();
     }
 
     /// Whether an id was handed out, and nobody has been seen to be done with it.
@@ -255,48 +315,83 @@ impl Memory {
         ))
     }
 
-    /// Notes that these units are handed out. Returns what has to be saved, if anything is not: the same devices are handed
-    /// out again and again, and that costs nothing. `unreleased` where a component is to release them.
-    pub(crate) fn note(
-        &self,
-        resource: &ResourceName,
-        shared_nodes: &[GrantedNode],
-        units: &[Arc<UnitRecord>],
-        policy: &PluginPolicy,
-        unreleased: bool,
-    ) -> Noted {
-        let (mut known, mut new, mut changed) = (self.lock(), Vec::new(), Vec::new());
-        let ask = Ask::of(
-            resource.as_str(),
-            units.iter().map(|unit| Take::whole(unit.id.as_str())),
-        );
-        for unit in units {
-            let key = key(resource, unit);
-            let now = HandedOut::of(unit, shared_nodes, policy)
-                .with_release(unreleased)
-                .with_boot(known.boot.as_deref());
-            known.claimed.insert(key.clone());
-            let then = known.book.contents().record(&key).map(Arc::clone);
-            match then {
-                Some(then) if *then == now => continue,
-                None => new.push(key.clone()),
-                // What it is made of is known now.
-                Some(then) if then.recorded => known.past.insert(&key, now.clone()),
-                Some(_) => {}
+    /// Notes that these are given to a consumer from now on, in one step. Returns what has to be saved, if anything is not: pods get the
+    /// same devices again and again, and that costs nothing.
+    pub(crate) fn note(&self, who: &Consumer, state: State, ttl: Option<Duration>, all: &[Giving<'_>]) -> Noted {
+        let (mut known, mut units, mut amended) = (self.lock(), Vec::new(), Units::new());
+        let (mut allocations, mut ids, mut is_new) = (BTreeMap::new(), Vec::new(), false);
+        for giving in all {
+            for unit in giving.units.iter().filter(|_| giving.mode == Mode::Hold) {
+                let key = key(giving.resource, unit);
+                let now = HandedOut::of(unit, giving.shared_nodes, giving.policy)
+                    .with_release(giving.unreleased)
+                    .with_boot(known.boot.as_deref());
+                known.claimed.insert(key.clone());
+                let then = known.book.contents().record(&key).map(Arc::clone);
+                match then {
+                    Some(then) if *then == now => continue,
+                    None => units.push(key.clone()),
+                    // What it is made of is known now.
+                    Some(then) if then.recorded => known.past.insert(&key, now.clone()),
+                    Some(_) => {}
+                }
+                with(&key, now, &mut amended);
             }
-            changed.push((key, now));
+            let ask = Ask {
+                take: giving.take.clone(),
+                mode: giving.mode,
+                state,
+                tag: giving.tag.to_owned(),
+                reply: giving.reply.clone(),
+                expires: ttl.map(|ttl| Expiry::after(ttl, &known.now())),
+                ..Ask::of(giving.resource.as_str(), [])
+            };
+            let contents = known.book.contents();
+            is_new |= *who != Consumer::Pods || contents.is_news_to_pods(&ask);
+            // It costs nothing where pods have just that.
+            let same = contents.same(who, &ask).filter(|_| *who == Consumer::Pods);
+            ids.push(same.unwrap_or_else(|| {
+                let id = known.book.new_id();
+                allocations.insert(id, ask.acquired_now());
+                id
+            }));
         }
-        known.acquire(ask, changed);
+        let new = allocations.keys().copied().collect();
+        match (allocations.is_empty(), amended.is_empty()) {
+            (true, true) => {}
+            (true, false) => known.book.note(&Change::Amend(Amend::of(amended))),
+            (false, _) => known.book.note(&Change::Acquire(Acquire {
+                consumer: who.clone(),
+                allocations,
+                units: amended,
+            })),
+        }
         drop(known);
+        if ttl.is_some() {
+            self.0.renewed.notify_one();
+        }
         Noted {
             unsaved: self.unsaved(),
+            ids,
             new,
+            is_new,
+            units,
         }
     }
 
-    /// These are not handed out after all.
-    pub(crate) fn take_back(&self, new: &[Key]) {
-        self.lock().forget(new.iter().cloned().collect());
+    /// What was noted is not so after all.
+    pub(crate) fn take_back(&self, noted: &Noted) {
+        let mut known = self.lock();
+        for allocation in &noted.new {
+            let (allocation, units) = (*allocation, None);
+            known.book.note(&Change::Release(Release { allocation, units }));
+        }
+        for key in noted.units.iter() {
+            if known.book.contents().record(key).is_none() {
+                known.claimed.remove(key);
+                known.past.forget(key);
+            }
+        }
     }
 
     /// What is to be saved, if anything is not.
@@ -317,24 +412,17 @@ impl Memory {
 }
 
 impl Known {
-    /// Pods have these: what one container got. It costs nothing where that is known.
-    fn acquire(&mut self, ask: Ask, records: impl IntoIterator<Item = (Key, HandedOut)>) {
+    /// Pods have this unit: the kubelet says so.
+    fn acquire(&mut self, key: &Key, record: HandedOut) {
+        let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
         let mut units = Units::new();
-        for (key, record) in records {
-            with(&key, record, &mut units);
-        }
-        match self.book.contents().same(&Consumer::Pods, &ask) {
-            Some(_) if units.is_empty() => {}
-            Some(_) => self.book.note(&Change::Amend(Amend { units })),
-            None => {
-                let allocations = BTreeMap::from([(self.book.new_id(), ask.acquired_now())]);
-                self.book.note(&Change::Acquire(Acquire {
-                    consumer: Consumer::Pods,
-                    allocations,
-                    units,
-                }));
-            }
-        }
+        with(key, record, &mut units);
+        let allocations = BTreeMap::from([(self.book.new_id(), ask.acquired_now())]);
+        self.book.note(&Change::Acquire(Acquire {
+            consumer: Consumer::Pods,
+            allocations,
+            units,
+        }));
     }
 }
 

@@ -30,6 +30,7 @@ mod choose;
 mod churn;
 mod claims;
 mod device_info;
+mod devices;
 mod grants;
 mod health;
 mod hold;
@@ -49,7 +50,10 @@ mod tenancy;
 mod turns;
 mod watcher;
 
-pub use allocations::{Listed, Memory, MemoryError, NotForgotten, Recorded, accept, forget};
+pub use allocations::{
+    AllocationId, Consumer, Listed, Memory, MemoryError, Mode, NotForgotten, Recorded, accept, forget,
+};
+pub use devices::{Ask, Devices, Gone, Granted, Released};
 pub use grants::{
     FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, SelectorAnswer, Sight,
     Withheld,

@@ -149,6 +149,7 @@ impl Plugin {
         let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
         let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
         shared.watch.add(&core);
+        shared.registry.meet(&core);
         shared.ledger.knows(place, Arc::clone(&calls.grants));
         let (wake, captures) = (Arc::clone(&core.wake), Arc::clone(&calls.means.captures));
         let interest = Interest::new(&calls.grants.policy, &Inventory::default(), wake, captures);

@@ -7,6 +7,7 @@ use crate::ailments::Ailments;
 use crate::allocations::{self, Memory};
 use crate::calls::{Calls, Threads};
 use crate::claims::{Ledger, Place};
+use crate::devices::{self, AllDevices, Devices};
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
 use crate::labels::{self, Desk};
@@ -79,6 +80,7 @@ pub struct Plugins {
     loads: Loads,
     /// What is saved and forgotten besides.
     keepers: JoinSet<()>,
+    devices: Arc<AllDevices>,
 }
 
 /// A plugin that is in the policy.
@@ -108,6 +110,8 @@ impl Plugins {
             };
             allocations::learn(memory, feed, node, is_ours)
         };
+        let registry = Registry::new();
+        let devices = Arc::new(AllDevices::new(registry.clone(), around.memory.clone()));
         let mut plugins = Self {
             failures: Failures::new(threads.overdue.clone()),
             shared: Shared {
@@ -117,7 +121,7 @@ impl Plugins {
                 labels: Desk::default(),
                 threads,
                 ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
-                registry: Registry::new(),
+                registry,
                 watch: Watch::default(),
                 born: Instant::now(),
             },
@@ -128,11 +132,13 @@ impl Plugins {
             leaving: BTreeMap::new(),
             loads: Loads::default(),
             keepers: JoinSet::new(),
+            devices,
         };
         plugins.keepers.spawn(keep);
         plugins.keepers.spawn(orphans);
         plugins.keepers.spawn(save);
         plugins.keepers.spawn(learn);
+        plugins.keepers.spawn(devices::expire(Arc::clone(&plugins.devices)));
         for policy in policy.plugins.values() {
             let calls = plugins.calls(policy, None);
             let place = plugins.next_place();
@@ -244,6 +250,12 @@ impl Plugins {
     #[must_use]
     pub fn holders(&self) -> &HoldersFeed {
         &self.shared.around.holders
+    }
+
+    /// All devices, for consumers that say themselves when they are done with what they have.
+    #[must_use]
+    pub fn devices(&self) -> Arc<dyn Devices> {
+        Arc::clone(&self.devices) as Arc<dyn Devices>
     }
 
     /// What is offered now, and a way to be told when there is more.

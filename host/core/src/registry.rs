@@ -2,19 +2,21 @@
 
 use crate::claims::Place;
 use crate::offer::{Offer, Offers};
-use crate::resource::Resource;
+use crate::resource::{Core, Resource};
 use devgate_types::ResourceName;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::watch;
 
-type Known = BTreeMap<(Place, ResourceName), Arc<dyn Offer>>;
+type Known = BTreeMap<(Place, ResourceName), Arc<Resource>>;
 
 /// Where plugins put their resources and front ends find them. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Registry {
     known: Arc<Mutex<Known>>,
     offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
+    /// All plugins, those among them that leave and still look after what somebody has.
+    plugins: Arc<Mutex<Vec<Weak<Core>>>>,
 }
 
 impl Registry {
@@ -22,6 +24,7 @@ impl Registry {
         Self {
             known: Arc::default(),
             offers: watch::Sender::new(Arc::from([])),
+            plugins: Arc::default(),
         }
     }
 
@@ -34,7 +37,7 @@ impl Registry {
         let mut known = self.lock();
         known.retain(|(_, other), _| other != name);
         known.insert((place, name.clone()), resource);
-        self.offers.send_replace(known.values().cloned().collect());
+        self.offers.send_replace(offers(&known));
     }
 
     /// Whether a plugin offers a resource.
@@ -46,11 +49,38 @@ impl Registry {
     pub(crate) fn remove(&self, place: Place, name: &ResourceName) {
         let mut known = self.lock();
         if known.remove(&(place, name.clone())).is_some() {
-            self.offers.send_replace(known.values().cloned().collect());
+            self.offers.send_replace(offers(&known));
         }
+    }
+
+    /// A resource by its name.
+    pub(crate) fn resource(&self, name: &ResourceName) -> Option<Arc<Resource>> {
+        let known = self.lock();
+        let mut found = known.iter().filter(|((_, of), _)| of == name);
+        found.next().map(|(_, resource)| Arc::clone(resource))
+    }
+
+    /// A plugin is there.
+    pub(crate) fn meet(&self, core: &Arc<Core>) {
+        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.retain(|core| core.strong_count() > 0);
+        plugins.push(Arc::downgrade(core));
+    }
+
+    /// The plugins that are there.
+    pub(crate) fn plugins(&self) -> Vec<Arc<Core>> {
+        let plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins.iter().filter_map(Weak::upgrade).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn offers(known: &Known) -> Arc<[Arc<dyn Offer>]> {
+    known
+        .values()
+        .map(|resource| Arc::clone(resource) as Arc<dyn Offer>)
+        .collect()
 }

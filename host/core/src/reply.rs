@@ -6,11 +6,12 @@ mod paths;
 mod values;
 
 use crate::call::CallHost;
-use crate::grants::GrantedMount;
+use crate::grants::{GrantedMount, Grants};
 use crate::inventory::{PoolRecord, UnitRecord};
 use crate::offer::Reply;
 use devgate_policy::{PluginPolicy, Record};
-use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, MountHandle, ResourceName, escape};
+use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, MountHandle, Property, ResourceName, escape};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a component asked for in an allocation, its handles already looked up.
@@ -66,6 +67,47 @@ pub(crate) fn build(
         annotations: values::annotations(&rules, &records, &edits.annotations)?,
         cdi: cdi.into_set(),
     })
+}
+
+/// What stands today for units whose owner was told this: values and mounts as they were, and today's nodes. Never more than then.
+///
+/// # Errors
+/// What the policy does not grant any more, or is not there, naming the policy's key.
+pub(crate) fn again(
+    grants: &Grants,
+    resource: &ResourceName,
+    pool: &PoolRecord,
+    units: &[Arc<UnitRecord>],
+    told: &Reply,
+) -> Result<Reply, String> {
+    let rules = grants.policy.containers.rules(resource);
+    let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
+    let said = |values: &BTreeMap<String, String>| {
+        let property = |(name, value): (&String, &String)| Property {
+            name: name.clone(),
+            value: value.clone(),
+        };
+        values.iter().map(property).collect::<Vec<_>>()
+    };
+    values::env(&rules, &records, &said(&told.env))?;
+    values::annotations(&rules, &records, &said(&told.annotations))?;
+    let mut cdi = cdi::Names::of(&rules, &records)?;
+    for name in &told.cdi {
+        cdi.add(name)?;
+    }
+    for mount in &told.mounts {
+        let granted = grants.policy.containers.mounts().find(|grant| {
+            let same = (&grant.source, &grant.target) == (&mount.host_path, &mount.container_path);
+            same && (mount.read_only || grant.writable)
+        });
+        let path = escape(&mount.container_path, 160);
+        let granted =
+            granted.ok_or_else(|| format!("the mount at {path} is not granted any more (containers.mounts)"))?;
+        let denied = |why| format!("the mount at {path} is not given any more: {why}");
+        grants.mount(&granted.name).map_err(denied)?;
+    }
+    let nodes = paths::again(&paths::nodes(pool, units)?, &told.nodes)?;
+    Ok(Reply { nodes, ..told.clone() })
 }
 
 fn record(unit: &UnitRecord) -> Record<'_> {

@@ -1,12 +1,17 @@
 //! One resource of one plugin: what front ends see, and the path of an allocation.
 
+mod allocate;
+mod attempt;
 mod handover;
 mod replica;
+mod restore;
 mod telling;
 
+pub(crate) use allocate::allocate;
+pub(crate) use attempt::{Part, take};
 pub(crate) use replica::{REPLICA, replica_id, replica_ids, split_replica};
 
-use crate::allocations::Memory;
+use crate::allocations::{Consumer, Memory, Mode};
 use crate::breaker::Breaker;
 use crate::call::Moment;
 use crate::calls::{self, Calls};
@@ -69,6 +74,15 @@ impl Core {
         self.name.as_str()
     }
 
+    pub(crate) const fn plugin(&self) -> &PluginName {
+        &self.name
+    }
+
+    /// Somebody has something, or has it no more: the list may be another one.
+    pub(crate) fn changed_hands(&self) {
+        self.wake.ask(Asked::HEALTH);
+    }
+
     /// The policy and the component that are in force now.
     pub(crate) fn calls(&self) -> Arc<Calls> {
         Arc::clone(&self.calls.read().unwrap_or_else(PoisonError::into_inner))
@@ -103,7 +117,7 @@ impl Core {
 /// One resource.
 pub(crate) struct Resource {
     core: Arc<Core>,
-    name: ResourceName,
+    pub(crate) name: ResourceName,
     devices: watch::Sender<Arc<DeviceList>>,
     snapshot: RwLock<Arc<Snapshot>>,
     overruled: Overruled,
@@ -149,6 +163,26 @@ impl Resource {
         self.publish(Arc::default(), DeviceList::default());
     }
 
+    /// Its plugin.
+    pub(crate) const fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// The ids that a consumer could have at this moment.
+    pub(crate) fn available_to(&self, who: &Consumer) -> Vec<String> {
+        let replicas = self.core.calls().grants.policy.replicas;
+        let is_free = |id: &str| {
+            let take = take(id, None, replicas);
+            take.is_some_and(|take| self.core.memory.in_the_way(who, &self.name, &take).is_none())
+        };
+        let list = Arc::clone(&self.devices.borrow());
+        let healthy = list.devices.iter().filter(|device| device.unhealthy.is_none());
+        healthy
+            .map(|device| device.id.clone())
+            .filter(|id| is_free(id))
+            .collect()
+    }
+
     /// What is offered now.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
@@ -178,26 +212,6 @@ impl Resource {
             let choose = tokio::task::spawn_blocking(move || request.choose());
             choose.await.unwrap_or_default()
         }
-    }
-
-    async fn give(&self, offered: &[String]) -> Result<Arc<Reply>, AllocateError> {
-        let ids = self.unit_ids(offered)?;
-        let _turn = self.core.tenancy.turns.turn(&ids).await;
-        // Both once, so that the whole is done under one policy.
-        let (calls, snapshot) = (self.core.calls(), self.snapshot());
-        let units = self.look_up(&snapshot, &ids)?;
-        self.look_again(&calls, &snapshot, &units).await?;
-        let hold = self.hold(&calls, &snapshot, &units)?;
-        if calls.has_lifecycle() && !units.is_empty() {
-            return self.hand_over(&calls, &snapshot, &units, offered, hold).await;
-        }
-        let reply = self.ask_component(&calls, &snapshot, &units).await?;
-        let telling = self.telling(&units);
-        self.tell(&calls, &snapshot, &units, offered).await?;
-        self.record(&calls, &snapshot, &units, false).await?;
-        telling.keep();
-        hold.keep();
-        Ok(Arc::new(reply))
     }
 
     fn hold(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Hold<'_>, AllocateError> {
@@ -360,9 +374,16 @@ impl Offer for Resource {
 
     fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
         Box::pin(async {
-            let given = self.give(ids).await;
-            audit::allocation(&self.core, &self.name, ids, given.as_ref().err());
-            given
+            let part = Part {
+                resource: self,
+                ids,
+                share: None,
+                mode: Mode::Hold,
+                tag: "",
+            };
+            let given = allocate(&Consumer::Pods, None, &[part]).await;
+            audit::allocation(&self.core, &Consumer::Pods, &self.name, ids, given.as_ref().err());
+            Ok(given?.pop().map(|(_, reply)| reply).unwrap_or_default())
         })
     }
 

@@ -48,7 +48,7 @@ pub(crate) struct Tenancy {
     tenants: Mutex<BTreeMap<UnitId, Tenant>>,
     /// Counts what is done to any of them: a unit that is clean and is handed out again never has a version that it had.
     versions: AtomicU64,
-    pub(crate) turns: Turns,
+    pub(crate) turns: Turns<UnitId>,
     memory: Memory,
     /// Told when there is another time to do something.
     news: Notify,
@@ -56,7 +56,7 @@ pub(crate) struct Tenancy {
 
 /// A unit that was handed out.
 #[derive(Clone)]
-struct Tenant {
+pub(crate) struct Tenant {
     resource: ResourceName,
     /// The component's own name of the resource.
     asked: ResourceName,
@@ -71,6 +71,8 @@ struct Tenant {
     seen_by: Option<u64>,
     /// Looks in a row that saw nobody have it.
     absent: u32,
+    /// Whether pods have it: that is found out. Others say themselves that they are done with it.
+    pods: bool,
     /// Whether it is made of something else than when it was handed out: then nobody knows what to release.
     elsewhere: bool,
     trouble: Option<Trouble>,
@@ -119,7 +121,7 @@ impl Tenancy {
         if self.memory.is_empty() {
             return;
         }
-        let mut tenants = self.lock();
+        let (mut tenants, mut due) = (self.lock(), false);
         for (resource, pool) in &inventory.pools {
             for unit in &pool.units {
                 if tenants.contains_key(&unit.id) {
@@ -128,27 +130,46 @@ impl Tenancy {
                 let Some(same) = self.memory.claim(resource, unit) else {
                     continue;
                 };
+                // Who had it is done with it, and it was not released: whatever keeps that from being done now.
+                let left = self.memory.left_by(resource, &unit.id).filter(|_| same);
+                let trouble =
+                    left.map(|who| Trouble::new(Failed::Release, format!("it is not clean since {who}").into()));
+                due |= trouble.is_some();
                 let tenant = Tenant {
                     answers: ABSENT,
+                    pods: self.memory.is_with_pods(resource, &unit.id),
                     elsewhere: !same,
+                    trouble,
                     ..Tenant::new(resource, pool, unit, self.version())
                 };
                 tenants.insert(unit.id.clone(), tenant);
             }
         }
+        drop(tenants);
+        if due {
+            self.news.notify_one();
+        }
     }
 
-    /// Takes note that these units are handed out from now on. `anew` if what was before is over.
-    pub(crate) fn given(&self, resource: &ResourceName, pool: &PoolRecord, units: &[Arc<UnitRecord>], anew: bool) {
+    /// Takes note that these units are handed out from now on, to pods or to others. `anew` if what was before is over.
+    pub(crate) fn given(
+        &self,
+        resource: &ResourceName,
+        pool: &PoolRecord,
+        units: &[Arc<UnitRecord>],
+        pods: bool,
+        anew: bool,
+    ) {
         let mut tenants = self.lock();
         for unit in units {
             let new = Tenant::new(resource, pool, unit, self.version());
             let tenant = match tenants.get(&unit.id) {
                 Some(before) => Tenant {
                     answers: if anew { 1 } else { before.answers.saturating_add(1) },
+                    pods: pods || (before.pods && !anew),
                     ..new
                 },
-                None => new,
+                None => Tenant { pods, ..new },
             };
             tenants.insert(unit.id.clone(), tenant);
         }
@@ -167,6 +188,7 @@ impl Tenancy {
             }
             let tenant = Tenant {
                 answers: ABSENT,
+                pods: true,
                 ..Tenant::new(resource, &snapshot.pool, unit, self.version())
             };
             tenants.insert(unit.id.clone(), tenant);
@@ -186,7 +208,7 @@ impl Tenancy {
         let tenants = self.lock();
         let unseen = tenants
             .values()
-            .filter(|tenant| tenant.seen_by.is_none() && tenant.since > since);
+            .filter(|tenant| tenant.pods && tenant.seen_by.is_none() && tenant.since > since);
         unseen.map(|tenant| tenant.since + FIRST_LOOK).min()
     }
 
@@ -203,6 +225,23 @@ impl Tenancy {
     /// Whether a unit was handed out once since it was clean.
     pub(crate) fn is_first(&self, id: &UnitId) -> bool {
         self.lock().get(id).is_some_and(|tenant| tenant.answers == 1)
+    }
+
+    /// The unit as it was handed out, if it was under this resource and has not been released since.
+    pub(crate) fn of(&self, resource: &ResourceName, id: &UnitId) -> Option<Tenant> {
+        let tenants = self.lock();
+        let tenant = tenants.get(id).filter(|tenant| tenant.resource == *resource);
+        tenant.cloned()
+    }
+
+    /// Takes note that pods do not have these any more, but others do.
+    pub(crate) fn left_by_pods(&self, ids: &[UnitId]) {
+        let mut tenants = self.lock();
+        for id in ids {
+            if let Some(tenant) = tenants.get_mut(id) {
+                tenant.pods = false;
+            }
+        }
     }
 
     /// Takes note that nobody has these any more.
@@ -268,7 +307,7 @@ impl Tenancy {
             if holders.begun > tenant.since && tenant.is_seen(id, holders) {
                 tenant.seen_by = Some(holders.process);
             }
-            if !tenant.is_free(id, holders) || tenant.since.elapsed() < grace {
+            if !tenant.pods || !tenant.is_free(id, holders) || tenant.since.elapsed() < grace {
                 tenant.absent = 0;
                 continue;
             }
@@ -348,6 +387,7 @@ impl Tenant {
             answers: 1,
             seen_by: None,
             absent: 0,
+            pods: false,
             elsewhere: false,
             trouble: None,
         }
@@ -366,6 +406,19 @@ impl Tenant {
             holders,
             self.seen_by == Some(holders.process),
         )
+    }
+}
+
+impl Trouble {
+    /// Something to be tried at once.
+    fn new(what: Failed, reason: Arc<str>) -> Self {
+        let (again, backoff) = (Instant::now(), Arc::new(Mutex::new(backoff())));
+        Self {
+            what,
+            reason,
+            again,
+            backoff,
+        }
     }
 }
 

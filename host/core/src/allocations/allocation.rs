@@ -2,6 +2,8 @@
 
 use super::Key;
 use super::consumer::Consumer;
+use super::expiry::Expiry;
+use super::stored::StoredReply;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,7 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Names an allocation. None is ever used twice, also not after a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct AllocationId(pub(crate) u64);
+pub struct AllocationId(pub(super) u64);
+
+impl std::fmt::Display for AllocationId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// One allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +41,15 @@ pub(crate) struct Ask {
     /// When it was acquired, in seconds since 1970, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<u64>,
+    /// What its consumer calls it, among several.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) tag: String,
+    /// What its consumer was told. Pods' answers are kept by the kubelet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reply: Option<StoredReply>,
+    /// When it is over by itself, if ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expires: Option<Expiry>,
 }
 
 /// A unit, and what of it.
@@ -60,7 +77,7 @@ pub(crate) enum Slot {
 /// Whether others are kept from it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Mode {
+pub enum Mode {
     /// Nobody else has it meanwhile.
     #[default]
     Hold,
@@ -90,6 +107,9 @@ impl Ask {
             mode: Mode::Hold,
             state: State::Active,
             since: None,
+            tag: String::new(),
+            reply: None,
+            expires: None,
         }
     }
 
@@ -102,6 +122,11 @@ impl Ask {
         }
     }
 
+    /// Whether its consumer has it: it is not over.
+    pub(super) fn is_live(&self) -> bool {
+        self.state != State::Releasing
+    }
+
     /// The units that it keeps others from, or looks at.
     pub(crate) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         self.take.iter().map(|take| (self.resource.clone(), take.unit.clone()))
@@ -109,6 +134,11 @@ impl Ask {
 }
 
 impl Take {
+    /// Whether two consumers cannot have both.
+    pub(crate) fn excludes(&self, other: &Self) -> bool {
+        self.unit == other.unit && self.slot.excludes(&other.slot)
+    }
+
     /// All of a unit.
     pub(crate) fn whole(unit: &str) -> Self {
         Self {
@@ -121,6 +151,11 @@ impl Take {
 impl Slot {
     fn is_whole(&self) -> bool {
         *self == Self::Whole
+    }
+
+    /// Whether two consumers cannot have both of one unit.
+    pub(super) fn excludes(&self, other: &Self) -> bool {
+        self == other || self.is_whole() || other.is_whole()
     }
 }
 

@@ -3,8 +3,10 @@
 use super::allocation::{AllocationId, Ask, State};
 use super::consumer::Consumer;
 use super::doubts::Ids;
+use super::expiry::Expiry;
 use super::journal::Kind;
 use super::record::HandedOut;
+use super::stored::StoredReply;
 use super::{Doubts, Key};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,12 +43,19 @@ pub(crate) struct Acquire {
 pub(crate) struct Commit {
     pub(super) allocations: BTreeSet<AllocationId>,
     pub(super) state: State,
+    /// What their consumer was told, where that was not known before.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) replies: BTreeMap<AllocationId, StoredReply>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Amend {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) units: Units,
+    /// Allocations that end by themselves at another time, or do not any more.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) expires: BTreeMap<AllocationId, Option<Expiry>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +74,14 @@ pub(crate) enum Dirty {
     Is(Doubts),
     /// These were away while they were released.
     Away(Ids),
+}
+
+impl Amend {
+    /// What units are made of.
+    pub(super) const fn of(units: Units) -> Self {
+        let expires = BTreeMap::new();
+        Self { units, expires }
+    }
 }
 
 /// Records of units, by resource and id.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Who has an allocation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Consumer {
+pub enum Consumer {
     /// Containers of the kubelet's, by the device plugin API. It never says that they are over: that is found out.
     Pods,
     /// A claim of dynamic resource allocation. One uid may come from two of our drivers.
@@ -34,6 +34,13 @@ pub(crate) enum Consumer {
         /// As that host calls it.
         kind: String,
     },
+}
+
+impl Consumer {
+    /// Whether it says itself that it is done with what it has.
+    pub(crate) const fn ends_itself(&self) -> bool {
+        matches!(self, Self::Claim { .. } | Self::Lease { .. } | Self::Request { .. })
+    }
 }
 
 impl std::fmt::Display for Consumer {

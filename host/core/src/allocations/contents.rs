@@ -1,6 +1,6 @@
 //! All that is allocated: the sum of a journal's entries.
 
-use super::allocation::{Allocation, AllocationId, Ask};
+use super::allocation::{Allocation, AllocationId, Ask, Mode, Take};
 use super::change::{Acquire, Amend, Change, Commit, Dirty, Release, with};
 use super::consumer::Consumer;
 use super::foreign::Foreign;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(crate) struct Contents {
     allocations: BTreeMap<AllocationId, Arc<Allocation>>,
     units: BTreeMap<Key, Unit>,
+    /// Those that are not pods'.
+    others: BTreeSet<AllocationId>,
     /// What is released before it is given, whoever had it.
     doubts: Doubts,
     /// What a newer host wrote and this one cannot say itself.
@@ -56,14 +58,27 @@ impl Contents {
     pub(super) fn apply(&mut self, change: &Change) {
         match change {
             Change::Acquire(acquire) => self.acquire(acquire),
-            Change::Commit(Commit { allocations, state }) => {
+            Change::Commit(Commit {
+                allocations,
+                state,
+                replies,
+            }) => {
                 for id in allocations {
                     if let Some(allocation) = self.allocations.get_mut(id) {
-                        Arc::make_mut(allocation).ask.state = *state;
+                        let ask = &mut Arc::make_mut(allocation).ask;
+                        ask.state = *state;
+                        ask.reply = replies.get(id).cloned().or_else(|| ask.reply.take());
                     }
                 }
             }
-            Change::Amend(Amend { units }) => self.amend(units),
+            Change::Amend(Amend { units, expires }) => {
+                self.amend(units);
+                for (id, expires) in expires {
+                    if let Some(allocation) = self.allocations.get_mut(id) {
+                        Arc::make_mut(allocation).ask.expires.clone_from(expires);
+                    }
+                }
+            }
             Change::Release(Release { allocation, units }) => self.release(*allocation, units.as_ref()),
             Change::Dirty(Dirty::Is(doubts)) => self.doubts = doubts.clone(),
             Change::Dirty(Dirty::Away(ids)) => self.doubts.all_released(ids, false),
@@ -82,8 +97,13 @@ impl Contents {
         self.amend(units);
         for (id, ask) in allocations {
             self.next = self.next.max(id.0.saturating_add(1));
-            for key in ask.keys() {
-                self.units.entry(key).or_insert_with(Unit::bare).by.insert(*id);
+            if ask.mode == Mode::Hold {
+                for key in ask.keys() {
+                    self.units.entry(key).or_insert_with(Unit::bare).by.insert(*id);
+                }
+            }
+            if *consumer != Consumer::Pods {
+                self.others.insert(*id);
             }
             let (consumer, ask) = (consumer.clone(), ask.clone());
             self.allocations.insert(*id, Arc::new(Allocation { consumer, ask }));
@@ -113,6 +133,7 @@ impl Contents {
         let Some(allocation) = self.allocations.remove(&id) else {
             return;
         };
+        self.others.remove(&id);
         let mut allocation = Arc::unwrap_or_clone(allocation);
         let (over, left): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut allocation.ask.take)
             .into_iter()
@@ -136,6 +157,9 @@ impl Contents {
             return;
         }
         allocation.ask.take = left;
+        if allocation.consumer != Consumer::Pods {
+            self.others.insert(id);
+        }
         self.allocations.insert(id, Arc::new(allocation));
     }
 
@@ -215,6 +239,12 @@ impl Contents {
         self.allocations.iter().map(|(id, allocation)| (*id, allocation))
     }
 
+    /// Those that are not pods', oldest first.
+    pub(super) fn others(&self) -> impl Iterator<Item = (AllocationId, &Arc<Allocation>)> {
+        let ids = self.others.iter();
+        ids.filter_map(|id| Some((*id, self.allocations.get(id)?)))
+    }
+
     /// The allocations that have a unit.
     pub(super) fn who_has(&self, key: &Key) -> impl Iterator<Item = (AllocationId, &Arc<Allocation>)> {
         let ids = self.units.get(key).into_iter().flat_map(|unit| &unit.by);
@@ -229,6 +259,16 @@ impl Contents {
                 && (&of.ask.resource, &of.ask.take, of.ask.mode) == (&ask.resource, &ask.take, ask.mode)
         };
         self.who_has(&key).find(|(_, of)| is_same(of)).map(|(id, _)| id)
+    }
+
+    /// Whether pods would have something by this that none has.
+    pub(super) fn is_news_to_pods(&self, ask: &Ask) -> bool {
+        let has = |take: &Take| {
+            let key = (ask.resource.clone(), take.unit.clone());
+            let mut pods = self.who_has(&key).filter(|(_, of)| of.consumer == Consumer::Pods);
+            pods.any(|(_, of)| of.ask.take.iter().any(|other| other.unit == take.unit))
+        };
+        !ask.take.iter().all(has)
     }
 
     /// Entries whose sum this is.

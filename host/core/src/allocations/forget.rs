@@ -1,6 +1,6 @@
 //! Forgetting what no pod has any more.
 
-use super::allocation::AllocationId;
+use super::allocation::{Allocation, AllocationId};
 use super::change::{Change, Release};
 use super::consumer::Consumer;
 use super::{Key, Known, Memory, key};
@@ -35,7 +35,14 @@ impl Memory {
     pub(crate) fn orphans(&self) -> Vec<Key> {
         let known = self.lock();
         let records = known.book.contents().records();
-        let orphans = records.filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key));
+        let is_pods = |key: &Key| {
+            known
+                .book
+                .contents()
+                .who_has(key)
+                .all(|(_, of)| of.consumer == Consumer::Pods)
+        };
+        let orphans = records.filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key) && is_pods(key));
         let mut orphans: BTreeSet<Key> = orphans.map(|(key, _)| key.clone()).collect();
         let told = self.files().map(Files::of_before).unwrap_or_default();
         let is_known = |key: &Key| known.book.contents().record(key).is_some() || known.claimed.contains(key);
@@ -43,7 +50,7 @@ impl Memory {
         orphans.into_iter().collect()
     }
 
-    /// Forgets ids of a resource. Saved in the background: what is forgotten twice does no harm.
+    /// Forgets that pods have ids of a resource, and that somebody left them. Saved in the background: what is forgotten twice does no harm.
     pub(crate) fn forget(&self, resource: &ResourceName, ids: &[UnitId]) {
         if let Some(files) = self.files() {
             files.forget(ids.iter().map(|id| (resource.as_str(), id.as_str())));
@@ -81,32 +88,34 @@ impl Memory {
         *self.0.forgotten.borrow()
     }
 
-    fn tell(&self, forgotten: usize) {
-        if forgotten == 0 {
-            return;
+    fn tell(&self, forgotten: bool) {
+        if forgotten {
+            self.changed();
+            self.save_soon();
         }
-        self.changed();
-        self.save_soon();
     }
 }
 
 impl Known {
-    /// How many there were to forget.
-    pub(super) fn forget(&mut self, keys: HashSet<Key>) -> usize {
+    /// Whether there was anything to forget.
+    pub(super) fn forget(&mut self, keys: HashSet<Key>) -> bool {
         let mut over = BTreeMap::<AllocationId, BTreeSet<String>>::new();
-        let before = self.book.contents().len();
         for key in &keys {
-            self.claimed.remove(key);
-            self.past.forget(key);
-            let pods = self.book.contents().who_has(key);
-            for (id, _) in pods.filter(|(_, of)| of.consumer == Consumer::Pods) {
+            let over_with = |of: &Allocation| of.consumer == Consumer::Pods || !of.ask.is_live();
+            let all = self.book.contents().who_has(key);
+            for (id, _) in all.filter(|(_, of)| over_with(of)) {
                 over.entry(id).or_default().insert(key.1.clone());
             }
         }
+        let any = !over.is_empty();
         for (allocation, units) in over {
             let units = Some(units);
             self.book.note(&Change::Release(Release { allocation, units }));
         }
-        before - self.book.contents().len()
+        for key in keys.iter().filter(|key| self.book.contents().record(key).is_none()) {
+            self.claimed.remove(key);
+            self.past.forget(key);
+        }
+        any
     }
 }

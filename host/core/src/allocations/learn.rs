@@ -4,7 +4,6 @@
 //! records name ids and the paths that went with them. Once a plugin lists such an id, it is known what it is made of. Where not even
 //! paths are known of one, it may be made of anything: nothing is given until its plugin lists it, also after a restart.
 
-use super::allocation::{Ask, Take};
 use super::change::{Amend, Change, Units, with};
 use super::record::HandedOut;
 use super::{Key, Known, Memory, key};
@@ -154,8 +153,7 @@ impl Known {
     fn remember(&mut self, key: Key, recorded: HandedOut) {
         if self.book.contents().record(&key).is_none() {
             self.past.insert(&key, recorded.clone());
-            let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
-            self.acquire(ask, [(key, recorded)]);
+            self.acquire(&key, recorded);
         }
     }
 
@@ -176,6 +174,6 @@ impl Known {
                 self.past.insert(&(resource.clone(), id.clone()), record.clone());
             }
         }
-        self.book.note(&Change::Amend(Amend { units }));
+        self.book.note(&Change::Amend(Amend::of(units)));
     }
 }

@@ -1,13 +1,14 @@
 //! From what is known about every unit to what front ends are told.
 
 use super::Plugin;
+use crate::allocations::TakenBy;
 use crate::choose::Layout;
 use crate::claims::Lost;
 use crate::health::UnitHealth;
 use crate::inventory::PoolRecord;
 use crate::labels;
 use crate::offer::{Device, DeviceList};
-use crate::resource::{Resource, Snapshot, replica_ids};
+use crate::resource::{Resource, Snapshot, replica_ids, take};
 use devgate_policy::Derived;
 use devgate_types::UnitId;
 use std::collections::{BTreeSet, HashMap};
@@ -43,16 +44,17 @@ impl Plugin {
                 layout: layout(known, pool),
                 unlisted: self.unlisted(pool),
             };
+            let taken = core.memory.taken_by_others(name);
             let mut list = DeviceList::default();
             for (n, unit) in pool.units.iter().enumerate() {
                 let unhealthy = outcomes.get(&unit.id).cloned().flatten();
                 if !lost.get(&unit.id).is_some_and(|lost| lost.id_taken) {
-                    list.devices
-                        .extend(replica_ids(&unit.id, self.policy().replicas).map(|id| Device {
-                            id,
-                            unhealthy: unhealthy.clone(),
-                            numa_nodes: unit.numa_nodes.clone(),
-                        }));
+                    let (taken, replicas) = (taken.get(unit.id.as_str()), self.policy().replicas);
+                    list.devices.extend(replica_ids(&unit.id, replicas).map(|id| Device {
+                        unhealthy: unhealthy.clone().or_else(|| in_use(taken, &id, replicas)),
+                        id,
+                        numa_nodes: unit.numa_nodes.clone(),
+                    }));
                 }
                 snapshot.units.insert(unit.id.clone(), (n, unhealthy));
             }
@@ -199,6 +201,13 @@ impl Plugin {
             );
         }
     }
+}
+
+/// Why an id is not for pods, where it is somebody else's who says himself when he is done with it.
+fn in_use(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32) -> Option<Arc<str>> {
+    let (taken, wanted) = (taken?, take(id, None, replicas)?);
+    let by = taken.iter().find(|by| by.take.excludes(&wanted))?;
+    Some(format!("it is in use by {}", by.who).into())
 }
 
 /// Where a pool's units are: what is known already, unless they are others now.

@@ -34,6 +34,28 @@ pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<
     Ok(nodes)
 }
 
+/// Of today's nodes those that somebody was told of then, with what both allow.
+pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdit>, String> {
+    let now = |then: &NodeEdit| {
+        let now = today.iter().find(|now| now.container_path == then.container_path);
+        let path = escape(&then.container_path, 80);
+        let now = now.ok_or_else(|| format!("node {path} is not one of its nodes any more"))?;
+        if now.access.both(then.access) != Some(then.access) {
+            let (before, today) = (then.access, now.access);
+            return Err(format!(
+                "node {path} was given with access {before}, and the policy grants {today} now"
+            ));
+        }
+        let (host_path, access) = (now.host_path.clone(), then.access);
+        Ok(NodeEdit {
+            host_path,
+            access,
+            ..then.clone()
+        })
+    };
+    then.iter().map(now).collect()
+}
+
 /// The mounts that the component chose, where the policy says that they appear.
 pub(super) fn mounts(asked: &[GrantedMount], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, String> {
     let mut mounts: Vec<_> = asked.iter().map(MountEdit::from).collect();

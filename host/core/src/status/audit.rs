@@ -1,5 +1,6 @@
 //! One line for each allocation, whatever came of it, in the log and for the audit log; and how often at most.
 
+use crate::allocations::Consumer;
 use crate::offer::AllocateError;
 use crate::resource::Core;
 use devgate_types::{ResourceName, escape};
@@ -49,15 +50,21 @@ impl Pace {
 }
 
 /// Notes how an allocation ended, counts it and writes its line.
-pub(crate) fn allocation(core: &Core, resource: &ResourceName, ids: &[String], error: Option<&AllocateError>) {
+pub(crate) fn allocation(
+    core: &Core,
+    who: &Consumer,
+    resource: &ResourceName,
+    ids: &[String],
+    error: Option<&AllocateError>,
+) {
     let end = core.board.allocated(error);
     let Some(left_out) = core.board.line() else { return };
     let (plugin, count, result) = (core.name(), ids.len(), end.as_str());
     let shown = escape(&ids.join(","), MOST_IDS);
     let Some(error) = error else {
         tracing::info!(
-            target: "audit", event = "allocate", plugin, %resource, ids = shown, count, result, left_out,
-            "plugin {plugin}: resource {resource}: allocated {shown}"
+            target: "audit", event = "allocate", plugin, %resource, consumer = %who, ids = shown, count, result, left_out,
+            "plugin {plugin}: resource {resource}: allocated {shown} to {who}"
         );
         return;
     };
@@ -67,7 +74,7 @@ pub(crate) fn allocation(core: &Core, resource: &ResourceName, ids: &[String], e
         AllocateError::Unknown(_) | AllocateError::Refused(_) | AllocateError::Busy(_) => "refused",
     };
     tracing::warn!(
-        target: "audit", event = "allocate", plugin, family, %resource, ids = shown, count, result, left_out,
+        target: "audit", event = "allocate", plugin, family, %resource, consumer = %who, ids = shown, count, result, left_out,
         "not allocated: {error}"
     );
 }

@@ -1,5 +1,6 @@
 //! In the background: what no pod has any more is released, what failed is tried again.
 
+use crate::allocations::{Consumer, Giving, State};
 use crate::calls::Calls;
 use crate::holders::{Holders, HoldersFeed};
 use crate::inventory::UnitRecord;
@@ -105,8 +106,14 @@ impl Core {
             // Where somebody else has its hardware, that is said with the device.
             drop(self.ledger.hold(self.place, vec![unit.claim(&snapshot.pool, policy)]));
         }
-        let shared = &snapshot.pool.shared_nodes;
-        self.memory.note(resource, shared, units, policy, calls.has_lifecycle());
+        let giving = Giving::whole(
+            resource,
+            &snapshot.pool.shared_nodes,
+            units,
+            policy,
+            calls.has_lifecycle(),
+        );
+        self.memory.note(&Consumer::Pods, State::Active, None, &[giving]);
         self.memory.save_soon();
     }
 
@@ -119,9 +126,15 @@ impl Core {
                 continue;
             };
             // Nothing was handed out since the look began: that is what the version says, and the turn keeps it so.
-            if let Some(tenant) = self.tenancy.still_free(due, last)
-                && self.release(&tenant, None).await
-            {
+            let Some(tenant) = self.tenancy.still_free(due, last) else {
+                continue;
+            };
+            let ids = std::slice::from_ref(&due.id);
+            // Another slot of it is somebody's who says himself when that is over.
+            if self.memory.is_with_others(&tenant.resource, &due.id) {
+                self.tenancy.left_by_pods(ids);
+                self.memory.forget(&tenant.resource, ids);
+            } else if self.release(&tenant, None).await {
                 free.entry(tenant.resource).or_default().push(due.id.clone());
                 turns.push(turn);
             }

@@ -68,7 +68,7 @@ impl Calls {
 impl Core {
     /// Releases one unit that nobody has, under its turn; `prepare` first if that is what failed. Whether it worked, and the
     /// unit is free.
-    pub(super) async fn release(&self, tenant: &Tenant, failed: Option<Failed>) -> bool {
+    pub(crate) async fn release(&self, tenant: &Tenant, failed: Option<Failed>) -> bool {
         let (calls, units) = (self.calls(), [Arc::clone(&tenant.unit)]);
         let (mut what, mut done) = (Failed::Release, Ok(()));
         if failed == Some(Failed::Prepare) {

@@ -1,6 +1,7 @@
 //! What was handed out goes on meaning the same hardware, whoever restarts.
 
 use super::*;
+use crate::allocations::{Consumer, Giving, State};
 use crate::component::Capabilities;
 use devgate_types::{Pool, Unit};
 use std::sync::atomic::Ordering;
@@ -785,7 +786,9 @@ async fn nothing_is_written_before_it_is_known_what_pods_have() {
         properties: vec![],
     });
     let resource = devgate_types::ResourceName::try_new("fake.com/gpu").unwrap();
-    let noted = memory.note(&resource, &[], &[unit], &plugin_policy(POLICY), false);
+    let (units, policy) = ([unit], plugin_policy(POLICY));
+    let giving = Giving::whole(&resource, &[], &units, &policy, false);
+    let noted = memory.note(&Consumer::Pods, State::Active, None, &[giving]);
     noted.unsaved.unwrap().save().await.unwrap();
     let next = Memory::open(dir.path()).unwrap();
     assert!(next.trouble().unwrap().contains("it is not known yet what pods have"));
@@ -860,8 +863,9 @@ fn no_id_is_left_out_of_what_is_remembered() {
         })
     };
     let units: Vec<_> = (0..40_000).map(unit).collect();
-    let noted = memory.note(&resource, &[], &units, &policy, false);
-    assert_eq!(noted.new.len(), units.len());
+    let giving = Giving::whole(&resource, &[], &units, &policy, false);
+    let noted = memory.note(&Consumer::Pods, State::Active, None, &[giving]);
+    assert!(noted.is_new);
     assert!(units.iter().all(|unit| memory.has(&resource, unit)));
 }
 

@@ -10,18 +10,18 @@ use std::sync::Mutex;
 use std::sync::mpsc;
 use std::time::Instant;
 
-const GPU: &str = "fake.com/gpu";
-const FIRST: &str = "0000:00:01.0";
-const SECOND: &str = "0000:00:02.0";
+pub(super) const GPU: &str = "fake.com/gpu";
+pub(super) const FIRST: &str = "0000:00:01.0";
+pub(super) const SECOND: &str = "0000:00:02.0";
 /// Longer than a few looks take.
-const A_WHILE: Duration = Duration::from_millis(400);
+pub(super) const A_WHILE: Duration = Duration::from_millis(400);
 
 /// What a kubelet would tell, told every few milliseconds and whenever it is asked.
 #[derive(Clone, Default)]
-struct Pods(Arc<Mutex<Told>>);
+pub(super) struct Pods(Arc<Mutex<Told>>);
 
 #[derive(Clone, Default)]
-struct Told {
+pub(super) struct Told {
     held: BTreeSet<String>,
     /// Beside what is held.
     recorded: BTreeSet<String>,
@@ -32,11 +32,11 @@ struct Told {
 }
 
 impl Pods {
-    fn set(&self, change: impl FnOnce(&mut Told)) {
+    pub(super) fn set(&self, change: impl FnOnce(&mut Told)) {
         change(&mut self.0.lock().unwrap());
     }
 
-    fn hold(&self, ids: &[&str]) {
+    pub(super) fn hold(&self, ids: &[&str]) {
         self.set(|told| {
             told.held = ids.iter().map(ToString::to_string).collect();
             told.recorded.clear();
@@ -44,14 +44,14 @@ impl Pods {
     }
 
     /// A pod gets these: as a kubelet does, its records say so before anybody is shown with them.
-    async fn begin(&self, gpus: &Arc<dyn Offer>, ids: &[&str]) {
+    pub(super) async fn begin(&self, gpus: &Arc<dyn Offer>, ids: &[&str]) {
         self.set(|told| told.recorded = ids.iter().map(ToString::to_string).collect());
         give(gpus, ids).await.unwrap();
         self.hold(ids);
     }
 
     /// The feed of a kubelet that tells this.
-    fn feed(&self) -> HoldersFeed {
+    pub(super) fn feed(&self) -> HoldersFeed {
         let (source, feed) = holders();
         tokio::spawn(self.clone().tell(source));
         feed.with_grace(Duration::from_millis(50))
@@ -87,7 +87,7 @@ impl Pods {
 
 /// What a component was asked, in order, and what it shall answer.
 #[derive(Clone, Default)]
-struct Script(Arc<Mutex<Lines>>);
+pub(super) struct Script(Arc<Mutex<Lines>>);
 
 #[derive(Default)]
 struct Lines {
@@ -116,35 +116,35 @@ impl Script {
         }
     }
 
-    fn said(&self) -> Vec<String> {
+    pub(super) fn said(&self) -> Vec<String> {
         self.0.lock().unwrap().said.clone()
     }
 
-    fn forget(&self) {
+    pub(super) fn forget(&self) {
         self.0.lock().unwrap().said.clear();
     }
 
-    fn fail(&self, name: &'static str, kind: FailureKind) {
+    pub(super) fn fail(&self, name: &'static str, kind: FailureKind) {
         self.0.lock().unwrap().fails.push((name, kind));
     }
 
-    fn heal(&self) {
+    pub(super) fn heal(&self) {
         self.0.lock().unwrap().fails.clear();
     }
 
     /// The next such call waits until the answer is dropped.
-    fn wait(&self, name: &'static str) -> mpsc::Sender<()> {
+    pub(super) fn wait(&self, name: &'static str) -> mpsc::Sender<()> {
         let (sender, receiver) = mpsc::channel();
         self.0.lock().unwrap().waits.push((name, receiver));
         sender
     }
 
-    async fn until(&self, line: &str) {
+    pub(super) async fn until(&self, line: &str) {
         until(line, || self.said().iter().any(|said| said == line)).await;
     }
 
     /// GPUs with a life cycle.
-    fn gpus(&self) -> Fake {
+    pub(super) fn gpus(&self) -> Fake {
         let mut fake = Fake::gpus();
         fake.profile.lifecycle = true;
         let (prepare, release, allocate) = (self.clone(), self.clone(), self.clone());
@@ -155,7 +155,7 @@ impl Script {
     }
 }
 
-async fn until(what: &str, condition: impl Fn() -> bool) {
+pub(super) async fn until(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !condition() {
         assert!(Instant::now() < deadline, "{what}");
@@ -163,14 +163,14 @@ async fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-fn policy() -> String {
+pub(super) fn policy() -> String {
     format!(
         "{POLICY}    limits: {{deadline: 20s, cpu: 5s}}
 "
     )
 }
 
-async fn world(policy: &str, fake: Fake, memory: &Memory, feed: HoldersFeed) -> (World, Arc<dyn Offer>) {
+pub(super) async fn world(policy: &str, fake: Fake, memory: &Memory, feed: HoldersFeed) -> (World, Arc<dyn Offer>) {
     let node = node();
     let mut around = around(&node, FakeLoader::with([("fake.wasm", fake)]), memory);
     around.holders = feed;
@@ -180,17 +180,17 @@ async fn world(policy: &str, fake: Fake, memory: &Memory, feed: HoldersFeed) -> 
     (world, gpus)
 }
 
-async fn ready(policy: &str, fake: Fake, memory: &Memory, feed: HoldersFeed) -> (World, Arc<dyn Offer>) {
+pub(super) async fn ready(policy: &str, fake: Fake, memory: &Memory, feed: HoldersFeed) -> (World, Arc<dyn Offer>) {
     let (world, gpus) = world(policy, fake, memory, feed).await;
     wait(&gpus, all_healthy).await;
     (world, gpus)
 }
 
-async fn give(gpus: &Arc<dyn Offer>, ids: &[&str]) -> Result<(), AllocateError> {
+pub(super) async fn give(gpus: &Arc<dyn Offer>, ids: &[&str]) -> Result<(), AllocateError> {
     gpus.allocate(&strings(ids)).await.map(|_| ())
 }
 
-fn remembered(dir: &Path) -> String {
+pub(super) fn remembered(dir: &Path) -> String {
     crate::Recorded::read(dir).unwrap().to_json().unwrap()
 }
 
@@ -425,7 +425,7 @@ async fn without_a_life_cycle_what_pods_no_longer_have_is_forgotten() {
     give(&gpus, &["gpu-0000:00:01.0"]).await.unwrap();
 }
 
-async fn world_of(fake: Fake, memory: &Memory, pods: &Pods) -> (World, Arc<dyn Offer>) {
+pub(super) async fn world_of(fake: Fake, memory: &Memory, pods: &Pods) -> (World, Arc<dyn Offer>) {
     world(POLICY, fake, memory, pods.feed()).await
 }
 

@@ -3,16 +3,20 @@
 mod simulated;
 
 use super::super::allocation::{AllocationId, Ask, Mode, Slot, State, Take};
-use super::super::change::{Acquire, Change, Commit, Dirty, Release};
+use super::super::change::{Acquire, Amend, Change, Commit, Dirty, Release};
 use super::super::consumer::Consumer;
+use super::super::expiry::{Expiry, Now};
 use super::super::record::HandedOut;
+use super::super::stored::StoredReply;
 use super::disk::Disk;
 use super::writer::{Snapshot, segment_name};
 use super::*;
+use crate::offer::Reply;
 use rustix::io::Errno;
 use simulated::Simulated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A host that writes on a disk, and what must be known of it.
 struct Host {
@@ -154,11 +158,10 @@ fn step(book: &mut Book, random: &mut fastrand::Rng) -> Change {
                 });
             }
             let ask = Ask {
-                resource: pick(random, &["a.com/x", "a.com/y"]).to_owned(),
-                take,
-                mode: Mode::Hold,
+                mode: pick(random, &[Mode::Hold, Mode::Hold, Mode::Observe]),
                 state: State::Recorded,
-                since: None,
+                tag: random.u8(0..3).to_string(),
+                ..Ask::of(pick(random, &["a.com/x", "a.com/y"]), take)
             };
             let mut units = BTreeMap::new();
             for key in ask.keys().filter(|key| book.contents().record(key).is_none()) {
@@ -182,10 +185,22 @@ fn step(book: &mut Book, random: &mut fastrand::Rng) -> Change {
             let units = random.bool().then_some(some);
             Change::Release(Release { allocation, units })
         }
-        7 if !allocations.is_empty() => Change::Commit(Commit {
-            allocations: BTreeSet::from([pick(random, &allocations).0]),
-            state: pick(random, &[State::Active, State::Releasing]),
-        }),
+        7 if !allocations.is_empty() && random.bool() => {
+            let ends = Expiry::after(Duration::from_secs(random.u64(0..9)), &Now::in_boot(None));
+            Change::Amend(Amend {
+                units: BTreeMap::new(),
+                expires: BTreeMap::from([(pick(random, &allocations).0, random.bool().then_some(ends))]),
+            })
+        }
+        7 if !allocations.is_empty() => {
+            let id = pick(random, &allocations).0;
+            let reply = StoredReply::of(&Reply::default()).unwrap();
+            Change::Commit(Commit {
+                allocations: BTreeSet::from([id]),
+                state: pick(random, &[State::Active, State::Releasing]),
+                replies: random.bool().then_some((id, reply)).into_iter().collect(),
+            })
+        }
         8 => Change::Clean(ids(random)),
         _ => Change::Dirty(Dirty::Away(ids(random))),
     }
@@ -231,13 +246,7 @@ fn whatever_fails_and_whenever_it_ends_nothing_that_was_acknowledged_is_lost() {
 fn three() -> Host {
     let mut host = Host::start(Simulated::new(0));
     for n in 0..3 {
-        let ask = Ask {
-            resource: "a.com/x".to_owned(),
-            take: BTreeSet::from([Take::whole(&n.to_string())]),
-            mode: Mode::Hold,
-            state: State::Active,
-            since: None,
-        };
+        let ask = Ask::of("a.com/x", [Take::whole(&n.to_string())]);
         let allocations = BTreeMap::from([(host.book.new_id(), ask)]);
         host.note(&Change::Acquire(Acquire {
             consumer: Consumer::Pods,

@@ -1,0 +1,269 @@
+//! What consumers other than pods have: they say themselves when that is over, and a claim asks for it again after a restart.
+
+use super::allocation::{Allocation, AllocationId, Mode, State, Take};
+use super::change::{Amend, Change, Commit, Release, Units, with};
+use super::consumer::Consumer;
+use super::expiry::{Expiry, Now};
+use super::record::HandedOut;
+use super::stored::StoredReply;
+use super::{Key, Known, Memory, key, save};
+use crate::inventory::{PoolRecord, UnitRecord};
+use devgate_policy::PluginPolicy;
+use devgate_types::{ResourceName, UnitId};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A unit that somebody has who is no pod, and who that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TakenBy {
+    pub(crate) take: Take,
+    /// For people.
+    pub(crate) who: Arc<str>,
+}
+
+impl Memory {
+    /// Who keeps a consumer from having this of a unit: pods may have the same as other pods, one container after the other; all others
+    /// exclude each other. The caller has the unit's turn until it is noted.
+    pub(crate) fn in_the_way(&self, who: &Consumer, resource: &ResourceName, take: &Take) -> Option<Consumer> {
+        let known = self.lock();
+        let key = (resource.to_string(), take.unit.clone());
+        let excludes = |of: &Allocation| {
+            let both_pods = *who == Consumer::Pods && of.consumer == Consumer::Pods;
+            !both_pods && of.ask.is_live() && of.ask.take.iter().any(|other| other.excludes(take))
+        };
+        let mut all = known.book.contents().who_has(&key);
+        all.find(|(_, of)| excludes(of)).map(|(_, of)| of.consumer.clone())
+    }
+
+    /// What a consumer has, oldest first.
+    pub(crate) fn held(&self, who: &Consumer) -> Vec<(AllocationId, Arc<Allocation>)> {
+        let known = self.lock();
+        known.held(who).map(|(id, of)| (id, Arc::clone(of))).collect()
+    }
+
+    /// The units of a resource that consumers other than pods have, by their ids.
+    pub(crate) fn taken_by_others(&self, resource: &ResourceName) -> HashMap<String, Vec<TakenBy>> {
+        let known = self.lock();
+        let others = known.book.contents().others();
+        let holding = others.filter(|(_, of)| of.ask.mode == Mode::Hold && of.ask.resource == resource.as_str());
+        let mut taken = HashMap::<String, Vec<TakenBy>>::new();
+        for (_, of) in holding {
+            let who: Arc<str> = of.consumer.to_string().into();
+            for take in &of.ask.take {
+                let (take, who) = (take.clone(), Arc::clone(&who));
+                taken.entry(take.unit.clone()).or_default().push(TakenBy { take, who });
+            }
+        }
+        taken
+    }
+
+    /// Whether pods have a unit, by what is noted.
+    pub(crate) fn is_with_pods(&self, resource: &ResourceName, id: &UnitId) -> bool {
+        self.lock().is_with(resource, id, |of| of.consumer == Consumer::Pods)
+    }
+
+    /// Whether a consumer other than pods has a unit, and is not done with it.
+    pub(crate) fn is_with_others(&self, resource: &ResourceName, id: &UnitId) -> bool {
+        self.lock()
+            .is_with(resource, id, |of| of.consumer != Consumer::Pods && of.ask.is_live())
+    }
+
+    /// Who left a unit that nobody else has, and that is not clean.
+    pub(crate) fn left_by(&self, resource: &ResourceName, id: &UnitId) -> Option<Consumer> {
+        let (known, key) = (self.lock(), (resource.to_string(), id.to_string()));
+        let mut all = known.book.contents().who_has(&key).peekable();
+        let first = all.peek()?.1.consumer.clone();
+        all.all(|(_, of)| !of.ask.is_live()).then_some(first)
+    }
+
+    /// A consumer is done with all that it has: what it had and nobody else has is its plugin's to release. Returns that.
+    /// It is so at once, and saved before anybody else gets it.
+    pub(crate) fn end(&self, who: &Consumer) -> Ended {
+        let mut known = self.lock();
+        let ids: Vec<_> = known.held(who).map(|(id, _)| id).collect();
+        let ended = known.end(&ids);
+        drop(known);
+        if ended.any {
+            self.save_soon();
+        }
+        ended
+    }
+
+    /// The same for single allocations.
+    pub(crate) fn end_these(&self, ids: &[AllocationId]) -> Ended {
+        let ended = self.lock().end(ids);
+        if ended.any {
+            self.save_soon();
+        }
+        ended
+    }
+
+    /// Allocations are handed to their consumer, with this. What is to be saved before it is so.
+    pub(crate) fn hand_over(&self, replies: BTreeMap<AllocationId, StoredReply>) -> Option<save::Unsaved> {
+        self.lock().book.note(&Change::Commit(Commit {
+            allocations: replies.keys().copied().collect(),
+            state: State::Active,
+            replies,
+        }));
+        self.unsaved()
+    }
+
+    /// What a consumer has ends by itself after this time, or never. Whether it has anything.
+    pub(crate) fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool {
+        let mut known = self.lock();
+        let now = known.now();
+        let expires = known.held(who);
+        let expires: BTreeMap<_, _> = expires
+            .map(|(id, _)| (id, ttl.map(|ttl| Expiry::after(ttl, &now))))
+            .collect();
+        let any = !expires.is_empty();
+        if any {
+            let units = BTreeMap::new();
+            known.book.note(&Change::Amend(Amend { units, expires }));
+            drop(known);
+            self.save_soon();
+            self.0.renewed.notify_one();
+        }
+        any
+    }
+
+    /// The consumers whose time is over, and how long it is until the next one's is, if there is one.
+    pub(crate) fn expired(&self) -> (BTreeSet<Consumer>, Option<Duration>) {
+        let known = self.lock();
+        let now = known.now();
+        let (mut over, mut next) = (BTreeSet::new(), None::<Duration>);
+        for (_, of) in known.book.contents().others().filter(|(_, of)| of.ask.is_live()) {
+            match of.ask.expires.as_ref().map(|expires| expires.left(&now)) {
+                None => {}
+                Some(Duration::ZERO) => drop(over.insert(of.consumer.clone())),
+                Some(left) => next = Some(next.map_or(left, |next| next.min(left))),
+            }
+        }
+        (over, next)
+    }
+
+    /// Somebody's units are as they were when they were given: what is only known of today takes the place of what was known.
+    pub(crate) fn see_again(
+        &self,
+        resource: &ResourceName,
+        pool: &PoolRecord,
+        units: &[Arc<UnitRecord>],
+        policy: &PluginPolicy,
+    ) {
+        let (mut known, mut amended) = (self.lock(), Units::new());
+        for unit in units {
+            let key = key(resource, unit);
+            let Some(then) = known.book.contents().record(&key) else {
+                continue;
+            };
+            let now = HandedOut::of(unit, &pool.shared_nodes, policy)
+                .with_release(then.unreleased)
+                .with_boot(known.boot.as_deref());
+            if **then != now {
+                with(&key, now, &mut amended);
+            }
+        }
+        if !amended.is_empty() {
+            known.book.note(&Change::Amend(Amend::of(amended)));
+            self.save_soon();
+        }
+    }
+
+    /// Forgets a unit that somebody left and no plugin looks after, unless a component has to release it.
+    pub(crate) fn forget_clean(&self, resource: &ResourceName, id: &UnitId) {
+        let key = (resource.to_string(), id.to_string());
+        let record = self.lock().book.contents().record(&key).map(|record| record.unreleased);
+        if record == Some(false) {
+            self.forget(resource, std::slice::from_ref(id));
+        }
+    }
+
+    /// Waits until something ends at another time than before.
+    pub(crate) async fn renewed(&self) {
+        self.0.renewed.notified().await;
+    }
+}
+
+/// What a consumer was done with.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// Whether there was anything.
+    pub(crate) any: bool,
+    /// The units that nobody has any more, which are not clean.
+    pub(crate) units: Vec<(ResourceName, UnitId)>,
+}
+
+impl Known {
+    /// This moment.
+    pub(super) fn now(&self) -> Now {
+        Now::in_boot(self.boot.as_deref())
+    }
+
+    fn held<'a>(&'a self, who: &'a Consumer) -> impl Iterator<Item = (AllocationId, &'a Arc<Allocation>)> {
+        let others = self.book.contents().others();
+        others.filter(move |(_, of)| of.consumer == *who && of.ask.is_live())
+    }
+
+    fn is_with(&self, resource: &ResourceName, id: &UnitId, is_it: impl Fn(&Allocation) -> bool) -> bool {
+        let key = (resource.to_string(), id.to_string());
+        self.book.contents().who_has(&key).any(|(_, of)| is_it(of))
+    }
+
+    /// Allocations are over: what others have as well is theirs alone, what was only looked at is forgotten, and the rest is to be
+    /// released.
+    fn end(&mut self, ids: &[AllocationId]) -> Ended {
+        let mut ended = Ended::default();
+        for id in ids {
+            let contents = self.book.contents();
+            let Some(of) = contents.allocation(*id).filter(|of| of.ask.is_live()) else {
+                continue;
+            };
+            ended.any = true;
+            let of = Arc::clone(of);
+            let has_another = |key: &Key| contents.who_has(key).any(|(other, _)| other != *id);
+            let kept = |key: &Key| of.ask.mode == Mode::Hold && !has_another(key);
+            let left: Vec<Key> = of.ask.keys().filter(kept).collect();
+            let over: BTreeSet<String> = of.ask.take.iter().map(|take| take.unit.clone()).collect();
+            let theirs: BTreeSet<String> = over
+                .into_iter()
+                .filter(|unit| !left.iter().any(|(_, id)| id == unit))
+                .collect();
+            if !theirs.is_empty() {
+                let (allocation, units) = (*id, Some(theirs));
+                self.book.note(&Change::Release(Release { allocation, units }));
+            }
+            if left.is_empty() {
+                continue;
+            }
+            self.book.note(&Change::Commit(Commit {
+                allocations: [*id].into(),
+                state: State::Releasing,
+                replies: BTreeMap::new(),
+            }));
+            let named = |(resource, id): &Key| Some((ResourceName::try_new(resource).ok()?, UnitId::try_new(id).ok()?));
+            ended.units.extend(left.iter().filter_map(named));
+        }
+        ended
+    }
+
+    /// At the start of a host: what was noted and reached nobody is over, but for claims, whose driver asks again; and what ends by
+    /// itself counts on in this boot.
+    pub(super) fn settle_consumers(&mut self) {
+        let now = self.now();
+        let (mut over, mut expires) = (Vec::new(), BTreeMap::new());
+        for (id, of) in self.book.contents().others() {
+            let nobody_asks = matches!(of.consumer, Consumer::Lease { .. } | Consumer::Request { .. });
+            if nobody_asks && of.ask.state == State::Recorded {
+                over.push(id);
+            } else if let Some(left) = of.ask.expires.as_ref().map(|expires| expires.left_after_start(&now)) {
+                expires.insert(id, Some(Expiry::after(left, &now)));
+            }
+        }
+        self.end(&over);
+        if !expires.is_empty() {
+            let units = BTreeMap::new();
+            self.book.note(&Change::Amend(Amend { units, expires }));
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What front ends see of the host: who gets which devices, and when that is over. One per host, so that an end works where a plugin is
+//! gone. Pods come by [`crate::offer::Offer`], as nobody says when they are over; all others come here and say so themselves.
+
+mod expire;
+mod held;
+mod release;
+mod restore;
+
+pub(crate) use expire::expire;
+
+use crate::allocations::{AllocationId, Consumer, Memory, Mode};
+use crate::offer::{AllocateError, BoxFuture, Offers, Reply};
+use crate::registry::Registry;
+use crate::resource::{Part, Resource, allocate};
+use crate::status::audit;
+use crate::turns::Turns;
+use devgate_types::{PluginName, ResourceName, UnitId, escape};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a consumer asks for of one resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// The resource, as it is offered.
+    pub resource: ResourceName,
+    /// Ids of it, as they are offered.
+    pub ids: Vec<String>,
+    /// Which share of each it is, where a scheduler counts how much of one is left. Others may have other shares.
+    pub share: Option<String>,
+    /// Whether others are kept from it.
+    pub mode: Mode,
+    /// What the consumer calls it, among several.
+    pub tag: String,
+}
+
+/// What a consumer has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Granted {
+    /// Names the allocation; no other one ever has this, also not after a restart.
+    pub id: AllocationId,
+    /// As in the ask.
+    pub tag: String,
+    /// As in the ask.
+    pub resource: ResourceName,
+    /// As in the ask, sorted.
+    pub ids: Vec<String>,
+    /// What a container needs to use them.
+    pub reply: Arc<Reply>,
+}
+
+/// A consumer has something no more that it had: the hardware, or the policy's leave.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("allocation {allocation} of resource {}: {why}", escape(resource, 160))]
+pub struct Gone {
+    /// Which.
+    pub allocation: AllocationId,
+    /// The resource, as it was offered.
+    pub resource: String,
+    /// Why: escaped text for people.
+    pub why: String,
+}
+
+/// What became of a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Released {
+    /// Nobody has it, and it is clean.
+    Clean,
+    /// The consumer is done with it, and these are nobody's until their plugins have released them. It is tried again.
+    Dirty(Vec<(Option<PluginName>, UnitId)>),
+    /// The consumer had nothing; also where it has been released before.
+    Nothing,
+    /// This consumer does not say when it is over.
+    Refused,
+}
+
+/// All devices of a host, for consumers that say themselves when they are done.
+pub trait Devices: Send + Sync + 'static {
+    /// The resources, each with its list of devices as pods see it.
+    fn offers(&self) -> Offers;
+
+    /// The ids of a resource that this consumer could have at this moment.
+    fn available(&self, resource: &ResourceName, who: &Consumer) -> Vec<String>;
+
+    /// Gives all of these, or nothing. Who has just these already is told of them again; who has others is refused. With `ttl` it is over
+    /// by itself after that time, unless it is renewed.
+    fn allocate<'a>(
+        &'a self,
+        who: &'a Consumer,
+        asks: &'a [Ask],
+        ttl: Option<Duration>,
+    ) -> BoxFuture<'a, Result<Vec<Granted>, AllocateError>>;
+
+    /// What a consumer has, as it was told then.
+    fn held(&self, who: &Consumer) -> Vec<Granted>;
+
+    /// What a consumer has, with what stands for it today: after a restart of the host or of the node. Never more than it had; what would be
+    /// less is gone.
+    fn restore<'a>(&'a self, who: &'a Consumer) -> BoxFuture<'a, Vec<Result<Granted, Gone>>>;
+
+    /// What a consumer has is over by itself after this time from now on, or never. Whether it has anything.
+    fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool;
+
+    /// A consumer is done with all that it has, whatever comes of releasing it: that is waited for until `bound`, and goes on after it.
+    fn release<'a>(&'a self, who: &'a Consumer, bound: Duration) -> BoxFuture<'a, Released>;
+}
+
+/// The devices of all plugins.
+pub(crate) struct AllDevices {
+    registry: Registry,
+    memory: Memory,
+    /// Whom something is being done for.
+    busy: Turns<Consumer>,
+}
+
+impl AllDevices {
+    pub(crate) fn new(registry: Registry, memory: Memory) -> Self {
+        let busy = Turns::default();
+        Self { registry, memory, busy }
+    }
+
+    async fn give(&self, who: &Consumer, asks: &[Ask], ttl: Option<Duration>) -> Result<Vec<Granted>, AllocateError> {
+        if !who.ends_itself() {
+            return Err(AllocateError::Refused(format!("{who} cannot be given devices here")));
+        }
+        let _turn = self.busy.turn(std::slice::from_ref(who)).await;
+        match self.again(who, asks).await? {
+            Some(granted) => return Ok(granted),
+            // What was noted for it and never reached it.
+            None => drop(self.let_go(who, Duration::MAX).await),
+        }
+        let resource = |ask: &Ask| {
+            let unknown = || AllocateError::Unknown(format!("resource {}: no plugin offers it", ask.resource));
+            self.registry.resource(&ask.resource).ok_or_else(unknown)
+        };
+        let resources = asks.iter().map(resource).collect::<Result<Vec<_>, _>>()?;
+        let parts = asks.iter().zip(&resources);
+        let parts: Vec<_> = parts.map(|(ask, resource)| part(ask, resource)).collect();
+        let given = allocate(who, ttl, &parts).await;
+        for part in &parts {
+            audit::allocation(
+                part.resource.core(),
+                who,
+                &part.resource.name,
+                part.ids,
+                given.as_ref().err(),
+            );
+            part.resource.core().changed_hands();
+        }
+        let granted = asks.iter().zip(given?).map(|(ask, (id, reply))| {
+            let mut ids = ask.ids.clone();
+            ids.sort_unstable();
+            ids.dedup();
+            Granted {
+                id,
+                tag: ask.tag.clone(),
+                resource: ask.resource.clone(),
+                ids,
+                reply,
+            }
+        });
+        Ok(granted.collect())
+    }
+}
+
+fn part<'a>(ask: &'a Ask, resource: &'a Resource) -> Part<'a> {
+    Part {
+        resource,
+        ids: &ask.ids,
+        share: ask.share.as_deref(),
+        mode: ask.mode,
+        tag: &ask.tag,
+    }
+}
+
+impl Devices for AllDevices {
+    fn offers(&self) -> Offers {
+        self.registry.offers()
+    }
+
+    fn available(&self, resource: &ResourceName, who: &Consumer) -> Vec<String> {
+        self.registry
+            .resource(resource)
+            .map(|resource| resource.available_to(who))
+            .unwrap_or_default()
+    }
+
+    fn allocate<'a>(
+        &'a self,
+        who: &'a Consumer,
+        asks: &'a [Ask],
+        ttl: Option<Duration>,
+    ) -> BoxFuture<'a, Result<Vec<Granted>, AllocateError>> {
+        Box::pin(self.give(who, asks, ttl))
+    }
+
+    fn held(&self, who: &Consumer) -> Vec<Granted> {
+        self.held_by(who)
+    }
+
+    fn restore<'a>(&'a self, who: &'a Consumer) -> BoxFuture<'a, Vec<Result<Granted, Gone>>> {
+        Box::pin(async {
+            let _turn = self.busy.turn(std::slice::from_ref(who)).await;
+            self.restored(who).await
+        })
+    }
+
+    fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool {
+        self.memory.renew(who, ttl)
+    }
+
+    fn release<'a>(&'a self, who: &'a Consumer, bound: Duration) -> BoxFuture<'a, Released> {
+        Box::pin(async move {
+            if !who.ends_itself() {
+                return Released::Refused;
+            }
+            let _turn = self.busy.turn(std::slice::from_ref(who)).await;
+            self.let_go(who, bound).await
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! What a consumer has, as it was told.
+
+use super::{AllDevices, Ask, Granted};
+use crate::allocations::{Allocation, AllocationId, Consumer, Mode, Slot, State, StoredReply};
+use crate::offer::AllocateError;
+use crate::resource::REPLICA;
+use devgate_types::{ResourceName, escape};
+use std::sync::Arc;
+
+impl AllDevices {
+    pub(super) fn held_by(&self, who: &Consumer) -> Vec<Granted> {
+        let held = self.memory.held(who);
+        held.iter().filter_map(|(id, of)| granted(*id, of)).collect()
+    }
+
+    /// What a consumer that asks for just what it has is told; nothing where it has nothing, or was never told.
+    ///
+    /// # Errors
+    /// Where it has something else, or has no more what it had.
+    pub(super) async fn again(&self, who: &Consumer, asks: &[Ask]) -> Result<Option<Vec<Granted>>, AllocateError> {
+        let held = self.memory.held(who);
+        let Some((id, first)) = held.first() else {
+            return Ok(None);
+        };
+        let ids = |ids: &[String]| {
+            let mut ids = ids.to_vec();
+            ids.sort_unstable();
+            ids.dedup();
+            ids
+        };
+        let is_held = |ask: &Ask| {
+            let is_it = |of: &Allocation| {
+                (of.ask.resource.as_str(), of.ask.mode, &of.ask.tag) == (ask.resource.as_str(), ask.mode, &ask.tag)
+                    && offered(of) == ids(&ask.ids)
+                    && share(of) == ask.share.as_deref()
+            };
+            held.iter().any(|(_, of)| is_it(of))
+        };
+        if held.len() != asks.len() || !asks.iter().all(is_held) {
+            let (ids, resource) = (offered(first).join(", "), escape(&first.ask.resource, 160));
+            return Err(AllocateError::Refused(format!(
+                "{who} has {} of resource {resource} already (allocation {id}), and asks for something else now; release it first",
+                escape(&ids, 160)
+            )));
+        }
+        if held.iter().any(|(_, of)| of.ask.state == State::Recorded) {
+            return Ok(None);
+        }
+        let restored: Result<Vec<_>, _> = self.restored(who).await.into_iter().collect();
+        let mut restored = restored.map_err(|gone| AllocateError::Refused(gone.to_string()))?;
+        // As they were asked for.
+        restored.sort_by_key(|granted| asks.iter().position(|ask| is_of(ask, granted)));
+        Ok(Some(restored))
+    }
+}
+
+fn is_of(ask: &Ask, granted: &Granted) -> bool {
+    let all = ask.ids.iter().all(|id| granted.ids.contains(id));
+    (&ask.resource, &ask.tag) == (&granted.resource, &granted.tag) && all
+}
+
+/// An allocation, as its consumer was told.
+pub(super) fn granted(id: AllocationId, of: &Allocation) -> Option<Granted> {
+    Some(Granted {
+        id,
+        tag: of.ask.tag.clone(),
+        resource: ResourceName::try_new(&of.ask.resource).ok()?,
+        ids: offered(of),
+        reply: Arc::new(of.ask.reply.as_ref().map(StoredReply::to_reply).unwrap_or_default()),
+    })
+}
+
+/// The ids of an allocation, as they were offered; sorted.
+pub(super) fn offered(of: &Allocation) -> Vec<String> {
+    let take = of.ask.take.iter();
+    let mut ids: Vec<_> = take
+        .map(|take| match take.slot {
+            Slot::Replica(number) => format!("{}{REPLICA}{number}", take.unit),
+            Slot::Whole | Slot::Share(_) => take.unit.clone(),
+        })
+        .collect();
+    ids.sort_unstable();
+    ids
+}
+
+fn share(of: &Allocation) -> Option<&str> {
+    of.ask.take.iter().find_map(|take| match &take.slot {
+        Slot::Share(share) => Some(share.as_str()),
+        Slot::Whole | Slot::Replica(_) => None,
+    })
+}
+
+/// Whether it keeps others from what it has.
+pub(super) fn holds(of: &Allocation) -> bool {
+    of.ask.mode == Mode::Hold
+}

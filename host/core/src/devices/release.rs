@@ -1,0 +1,76 @@
+//! The end of what a consumer has: it is so at once, and what its components have to do goes on in the background.
+
+use super::{AllDevices, Released};
+use crate::allocations::Consumer;
+use crate::resource::Core;
+use devgate_types::{ResourceName, UnitId};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// A unit that is to be released, and the plugin that looks after it, if one does.
+type Left = (Option<Arc<Core>>, ResourceName, UnitId);
+
+impl AllDevices {
+    /// Takes all that a consumer has from it. Waits until it is released, or until `bound`.
+    pub(super) async fn let_go(&self, who: &Consumer, bound: Duration) -> Released {
+        let ended = self.memory.end(who);
+        if !ended.any {
+            return Released::Nothing;
+        }
+        tracing::info!(target: "audit", event = "release", consumer = %who, units = ended.units.len(), "{who}: has nothing any more");
+        let plugins = self.registry.plugins();
+        let of = |(resource, id): (ResourceName, UnitId)| -> Left {
+            let core = plugins.iter().find(|core| core.tenancy.of(&resource, &id).is_some());
+            (core.map(Arc::clone), resource, id)
+        };
+        let left: Vec<Left> = ended.units.into_iter().map(of).collect();
+        let mut releasing = JoinSet::new();
+        for (core, resource, id) in left.clone() {
+            match core {
+                // On its own, so that it goes on where nobody waits for it.
+                Some(core) => drop(releasing.spawn(async move { core.release_left(&resource, &id).await })),
+                // What no component has to release is clean; of the rest nobody knows how.
+                None => self.memory.forget_clean(&resource, &id),
+            }
+        }
+        let all = async { while releasing.join_next().await.is_some() {} };
+        if tokio::time::timeout(bound.min(LONGEST), all).await.is_err() {
+            releasing.detach_all();
+        }
+        let is_dirty = |(_, resource, id): &&Left| self.memory.left_by(resource, id).is_some();
+        let dirty: Vec<_> = left
+            .iter()
+            .filter(is_dirty)
+            .map(|(core, _, id)| (core.as_ref().map(|core| core.plugin().clone()), id.clone()))
+            .collect();
+        for core in plugins {
+            core.changed_hands();
+        }
+        match dirty.is_empty() {
+            true => Released::Clean,
+            false => Released::Dirty(dirty),
+        }
+    }
+}
+
+/// The longest time that is waited for.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+impl Core {
+    /// Releases a unit that its consumer is done with, once nothing else is done to it. What fails is tried again later, with what fails
+    /// of pods'.
+    async fn release_left(&self, resource: &ResourceName, id: &UnitId) {
+        let ids = std::slice::from_ref(id);
+        let _turn = self.tenancy.turns.turn(ids).await;
+        // Somebody may have got it meanwhile, who had it released first.
+        if self.memory.left_by(resource, id).is_none() {
+            return;
+        }
+        if let Some(tenant) = self.tenancy.of(resource, id)
+            && self.release(&tenant, None).await
+        {
+            self.free(resource, ids);
+        }
+    }
+}

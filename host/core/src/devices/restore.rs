@@ -1,0 +1,31 @@
+//! What a consumer had, with what stands for it today.
+
+use super::held::{granted, holds, offered};
+use super::{AllDevices, Gone, Granted};
+use crate::allocations::{Allocation, AllocationId, Consumer};
+use std::sync::Arc;
+
+impl AllDevices {
+    /// All that a consumer has, each as it is today.
+    pub(super) async fn restored(&self, who: &Consumer) -> Vec<Result<Granted, Gone>> {
+        let mut all = Vec::new();
+        for (id, of) in self.memory.held(who) {
+            all.push(self.restored_one(id, &of).await.map_err(|why| Gone {
+                allocation: id,
+                resource: of.ask.resource.clone(),
+                why,
+            }));
+        }
+        all
+    }
+
+    async fn restored_one(&self, id: AllocationId, of: &Allocation) -> Result<Granted, String> {
+        let told = granted(id, of).ok_or("its resource has a name that none has")?;
+        let resource = self.registry.resource(&told.resource).ok_or("no plugin offers it")?;
+        let reply = resource.restored(&offered(of), &told.reply, holds(of)).await?;
+        Ok(Granted {
+            reply: Arc::new(reply),
+            ..told
+        })
+    }
+}

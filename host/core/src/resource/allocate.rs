@@ -1,0 +1,259 @@
+//! The path of an allocation, for every consumer: all that it asks for, or nothing.
+//!
+//! Where a component has a life cycle, under the turn of the units: `release` of what is not clean, a note on the disk, `prepare`, then
+//! `allocate`. What fails after `prepare` is undone by `release`; whoever goes away in the middle of it leaves units that count as handed
+//! out until they are known to be free. Where others have another slot of a unit, it was made ready for them, and is only asked about.
+
+use super::attempt::{Attempt, Part};
+use super::telling::Telling;
+use crate::allocations::{AllocationId, Consumer, State, StoredReply};
+use crate::claims::Place;
+use crate::offer::{AllocateError, Reply};
+use crate::turns::Turn;
+use devgate_types::UnitId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An allocation and what its consumer is told.
+pub(crate) type Given = (AllocationId, Arc<Reply>);
+
+/// Gives all of this to a consumer; with `ttl` until that is over.
+pub(crate) async fn allocate(
+    who: &Consumer,
+    ttl: Option<Duration>,
+    parts: &[Part<'_>],
+) -> Result<Vec<Given>, AllocateError> {
+    let ids = parts.iter().map(|part| part.resource.unit_ids(part.ids));
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    let by_plugin = by_plugin(parts, &ids);
+    let _turns = turns(&by_plugin).await;
+    let mut attempts = Vec::with_capacity(parts.len());
+    for (part, ids) in parts.iter().zip(&ids) {
+        attempts.push(Attempt::begin(who, part, ids).await?);
+    }
+    refuse_twice(&attempts)?;
+    if attempts.iter().any(Attempt::is_made_ready) {
+        return hand_over(who, ttl, attempts).await;
+    }
+    let replies = ask(&attempts).await?;
+    let telling: Vec<_> = attempts.iter().map(|a| a.part.resource.telling(&a.units)).collect();
+    tell(&attempts).await?;
+    let stored = store(who, &attempts, &replies)?;
+    let ids = record(who, State::Active, ttl, &attempts, stored).await?;
+    telling.into_iter().for_each(Telling::keep);
+    attempts.iter_mut().for_each(Attempt::keep);
+    Ok(ids.into_iter().zip(replies).collect())
+}
+
+/// The same where a component has a part in it.
+async fn hand_over(
+    who: &Consumer,
+    ttl: Option<Duration>,
+    mut attempts: Vec<Attempt<'_>>,
+) -> Result<Vec<Given>, AllocateError> {
+    for attempt in attempts.iter().filter(|attempt| attempt.is_made_ready()) {
+        attempt.clean().await?;
+    }
+    let pods = *who == Consumer::Pods;
+    // On disk before anything is done to them: after a restart they are what they are now.
+    let state = if pods { State::Active } else { State::Recorded };
+    let unknown = vec![None; attempts.len()];
+    let ids = record(who, state, ttl, &attempts, unknown).await?;
+    attempts.iter_mut().for_each(Attempt::keep);
+    let (done, ready) = make_ready(who, &attempts, &ids).await;
+    let Err(error) = done else { return done };
+    if !pods && let Some(first) = attempts.first() {
+        first.part.resource.core.memory.end_these(&ids);
+    }
+    // What failed to be made ready has been seen to.
+    for attempt in attempts
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| Some(*n) != ready)
+        .map(|(_, attempt)| attempt)
+    {
+        attempt.undo().await;
+    }
+    Err(error)
+}
+
+/// Makes all ready that a component makes ready, and asks. If one could not be made ready, which.
+async fn make_ready(
+    who: &Consumer,
+    attempts: &[Attempt<'_>],
+    ids: &[AllocationId],
+) -> (Result<Vec<Given>, AllocateError>, Option<usize>) {
+    for (n, attempt) in attempts.iter().enumerate() {
+        if let Err(error) = attempt.prepare().await {
+            return (Err(error), Some(n));
+        }
+    }
+    (finish(who, attempts, ids).await, None)
+}
+
+async fn finish(who: &Consumer, attempts: &[Attempt<'_>], ids: &[AllocationId]) -> Result<Vec<Given>, AllocateError> {
+    let replies = ask(attempts).await?;
+    tell(attempts).await?;
+    let stored = store(who, attempts, &replies)?;
+    let known: BTreeMap<_, _> = ids
+        .iter()
+        .zip(stored)
+        .filter_map(|(id, stored)| Some((*id, stored?)))
+        .collect();
+    if let Some(first) = attempts.first().filter(|_| !known.is_empty())
+        && let Some(unsaved) = first.part.resource.core.memory.hand_over(known)
+    {
+        unsaved
+            .save()
+            .await
+            .map_err(|problem| not_recorded(attempts, &problem))?;
+    }
+    Ok(ids.iter().copied().zip(replies).collect())
+}
+
+async fn ask(attempts: &[Attempt<'_>]) -> Result<Vec<Arc<Reply>>, AllocateError> {
+    let mut replies = Vec::with_capacity(attempts.len());
+    for attempt in attempts {
+        replies.push(Arc::new(attempt.ask().await?));
+    }
+    Ok(replies)
+}
+
+async fn tell(attempts: &[Attempt<'_>]) -> Result<(), AllocateError> {
+    for attempt in attempts.iter().filter(|attempt| attempt.holds()) {
+        let part = attempt.part;
+        part.resource
+            .tell(&attempt.calls, &attempt.snapshot, &attempt.units, part.ids)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The replies as they are kept: pods' are kept by the kubelet.
+fn store(
+    who: &Consumer,
+    attempts: &[Attempt<'_>],
+    replies: &[Arc<Reply>],
+) -> Result<Vec<Option<StoredReply>>, AllocateError> {
+    let store = |(attempt, reply): (&Attempt<'_>, &Arc<Reply>)| {
+        if *who == Consumer::Pods {
+            return Ok(None);
+        }
+        let stored = StoredReply::of(reply);
+        let too_large = || {
+            attempt
+                .part
+                .resource
+                .refused("what its component answers is too large to be kept")
+        };
+        stored.ok_or_else(too_large).map(Some)
+    };
+    attempts.iter().zip(replies).map(store).collect()
+}
+
+/// Notes that these are given, also across restarts.
+///
+/// # Errors
+/// Where it cannot be recorded of one that is new to this consumer: a restart would give it to somebody else. What a pod has already, it
+/// gets again.
+async fn record(
+    who: &Consumer,
+    state: State,
+    ttl: Option<Duration>,
+    attempts: &[Attempt<'_>],
+    replies: Vec<Option<StoredReply>>,
+) -> Result<Vec<AllocationId>, AllocateError> {
+    let Some(first) = attempts.first() else {
+        return Ok(Vec::new());
+    };
+    let pods = *who == Consumer::Pods;
+    // First here: a survey takes what the memory has and the tenancy does not for what was given before the host started.
+    for attempt in attempts.iter().filter(|attempt| attempt.holds()) {
+        let (resource, pool) = (attempt.part.resource, &attempt.snapshot.pool);
+        let tenancy = &resource.core.tenancy;
+        tenancy.given(&resource.name, pool, &attempt.units, pods, attempt.begins_anew());
+    }
+    let memory = &first.part.resource.core.memory;
+    let all: Vec<_> = attempts
+        .iter()
+        .zip(replies)
+        .map(|(attempt, reply)| attempt.giving(reply))
+        .collect();
+    let mut noted = memory.note(who, state, ttl, &all);
+    let Some(unsaved) = noted.unsaved.take() else {
+        return Ok(noted.ids);
+    };
+    match unsaved.save().await {
+        Err(problem) if noted.is_new => {
+            memory.take_back(&noted);
+            for Attempt { part, units, .. } in attempts {
+                let is_new = |unit: &&Arc<_>| !memory.has(&part.resource.name, unit);
+                let new: Vec<_> = units.iter().filter(is_new).map(|unit| unit.id.clone()).collect();
+                part.resource.core.tenancy.clean(&new);
+            }
+            Err(not_recorded(attempts, &problem))
+        }
+        // That has been said.
+        _ => Ok(noted.ids),
+    }
+}
+
+fn not_recorded(attempts: &[Attempt<'_>], problem: &dyn std::fmt::Display) -> AllocateError {
+    let first = attempts.first().map(|attempt| attempt.part.resource);
+    let whose = first.map_or_else(String::new, |resource| {
+        format!("plugin {}: resource {}: ", resource.core.name(), resource.name)
+    });
+    AllocateError::Host(format!(
+        "{whose}what is handed out cannot be recorded: {problem}; look at the state directory (--state-dir)"
+    ))
+}
+
+/// One call may not take the same twice.
+fn refuse_twice(attempts: &[Attempt<'_>]) -> Result<(), AllocateError> {
+    for (n, attempt) in attempts.iter().enumerate().filter(|(_, attempt)| attempt.holds()) {
+        let before = attempts.iter().take(n).filter(|before| before.holds());
+        let same = before.filter(|before| before.part.resource.name == attempt.part.resource.name);
+        for other in same {
+            if let Some(take) = attempt
+                .take
+                .iter()
+                .find(|take| other.take.iter().any(|other| other.excludes(take)))
+            {
+                let resource = attempt.part.resource;
+                return Err(resource.refused(&format!("device {} is asked for twice", take.unit)));
+            }
+        }
+    }
+    Ok(())
+}
+
+type ByPlugin = BTreeMap<Place, (Arc<super::Core>, Vec<UnitId>)>;
+
+fn by_plugin(parts: &[Part<'_>], ids: &[Vec<UnitId>]) -> ByPlugin {
+    let mut all = BTreeMap::<Place, (Arc<super::Core>, BTreeSet<UnitId>)>::new();
+    for (part, ids) in parts
+        .iter()
+        .zip(ids)
+        .filter(|(part, _)| part.mode == crate::allocations::Mode::Hold)
+    {
+        let core = &part.resource.core;
+        let of = all
+            .entry(core.place)
+            .or_insert_with(|| (Arc::clone(core), BTreeSet::new()));
+        of.1.extend(ids.iter().cloned());
+    }
+    let sorted = all.into_iter();
+    sorted
+        .map(|(place, (core, ids))| (place, (core, ids.into_iter().collect())))
+        .collect()
+}
+
+/// The turns of all units, plugin by plugin in one order: nobody waits for somebody who waits for him.
+async fn turns(by_plugin: &ByPlugin) -> Vec<Turn<'_, UnitId>> {
+    let mut turns = Vec::with_capacity(by_plugin.len());
+    for (core, ids) in by_plugin.values() {
+        turns.push(core.tenancy.turns.turn(ids).await);
+    }
+    turns
+}

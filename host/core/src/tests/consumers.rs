@@ -1,0 +1,562 @@
+//! Consumers that say themselves when they are done: a front end that is none, and whose word is all that there is.
+
+use super::tenancy::{A_WHILE, FIRST, GPU, Pods, SECOND, Script, give, policy, ready, until};
+use super::*;
+use crate::allocations::{Consumer, Memory, Mode};
+use crate::devices::{Ask, Devices, Granted, Released};
+use crate::holders::HoldersFeed;
+use devgate_types::{FailureKind, ResourceName};
+use std::path::Path;
+
+const BOUND: Duration = Duration::from_secs(20);
+
+fn claim(driver: &str, uid: &str) -> Consumer {
+    Consumer::Claim {
+        driver: driver.into(),
+        uid: uid.into(),
+    }
+}
+
+fn lease(name: &str) -> Consumer {
+    Consumer::Lease { name: name.into() }
+}
+
+fn ask(ids: &[&str]) -> Ask {
+    Ask {
+        resource: ResourceName::try_new(GPU).unwrap(),
+        ids: strings(ids),
+        share: None,
+        mode: Mode::Hold,
+        tag: "r0".into(),
+    }
+}
+
+fn share(id: &str, share: &str) -> Ask {
+    Ask {
+        share: Some(share.into()),
+        ..ask(&[id])
+    }
+}
+
+fn observe(id: &str) -> Ask {
+    Ask {
+        mode: Mode::Observe,
+        ..ask(&[id])
+    }
+}
+
+async fn get(devices: &Arc<dyn Devices>, who: &Consumer, asks: &[Ask]) -> Result<Vec<Granted>, String> {
+    let got = devices.allocate(who, asks, None).await;
+    got.map_err(|error| error.to_string())
+}
+
+/// Waits until the kubelet's list says just this of the two GPUs: nothing where one is healthy.
+async fn listed(gpus: &Arc<dyn Offer>, reasons: [Option<&str>; 2]) {
+    wait(gpus, |list| {
+        let shown = list.devices.iter().map(|device| device.unhealthy.as_deref());
+        shown.eq(reasons)
+    })
+    .await;
+}
+
+/// A host without pods that knows what it gave.
+async fn host(dir: &Path, policy: &str, fake: Fake) -> (World, Arc<dyn Offer>, Arc<dyn Devices>) {
+    let memory = Memory::of_new_node(dir).unwrap();
+    let (world, gpus) = ready(policy, fake, &memory, HoldersFeed::none()).await;
+    let devices = world.plugins.devices();
+    (world, gpus, devices)
+}
+
+/// What is recorded: who has which units.
+fn recorded(dir: &Path) -> Vec<String> {
+    let recorded = crate::Recorded::read(dir).unwrap();
+    let all = recorded.allocations();
+    all.map(|of| {
+        format!(
+            "{}: {}",
+            of.consumer,
+            of.units.into_iter().collect::<Vec<_>>().join(" ")
+        )
+    })
+    .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_claim_of_two_drivers_is_two_consumers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_world, gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
+    let (gpu, nic) = (claim("gpu.devgate.dev", "uid"), claim("nic.devgate.dev", "uid"));
+    let first = get(&devices, &gpu, &[ask(&[FIRST])]).await.unwrap();
+    let second = get(&devices, &nic, &[ask(&[SECOND])]).await.unwrap();
+    assert!(first[0].id < second[0].id);
+    assert_eq!(first[0].reply.env["GPUS_FAKE_COM_GPU"], FIRST);
+    assert_eq!(
+        recorded(dir.path()),
+        [
+            "claim uid of gpu.devgate.dev: 0000:00:01.0",
+            "claim uid of nic.devgate.dev: 0000:00:02.0"
+        ]
+    );
+    let taken = "it is in use by claim uid of gpu.devgate.dev";
+    listed(
+        &gpus,
+        [Some(taken), Some("it is in use by claim uid of nic.devgate.dev")],
+    )
+    .await;
+    assert_eq!(devices.release(&nic, BOUND).await, Released::Clean);
+    assert_eq!(
+        devices.release(&nic, BOUND).await,
+        Released::Nothing,
+        "once more is fine"
+    );
+    listed(&gpus, [Some(taken), None]).await;
+    assert_eq!(devices.held(&gpu), first);
+    assert_eq!(devices.held(&nic), []);
+}
+
+/// What one has no other gets, whoever that is; and each is told who has it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn consumers_exclude_each_other_and_pods() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_world, gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
+    give(&gpus, &[FIRST]).await.unwrap();
+    let one = claim("d", "one");
+    let refused = get(&devices, &one, &[ask(&[FIRST])]).await.unwrap_err();
+    assert_eq!(
+        refused,
+        "plugin gpus: resource fake.com/gpu: device 0000:00:01.0 is in use by pods"
+    );
+    assert_eq!(devices.available(&ask(&[]).resource, &one), [SECOND]);
+    get(&devices, &one, &[ask(&[SECOND])]).await.unwrap();
+    for other in [lease("x"), claim("d", "two")] {
+        let refused = get(&devices, &other, &[ask(&[SECOND])]).await.unwrap_err();
+        assert!(refused.ends_with("is in use by claim one of d"), "{refused}");
+    }
+    let refused = give(&gpus, &[SECOND]).await.unwrap_err().to_string();
+    assert!(refused.ends_with("is in use by claim one of d"), "{refused}");
+    // Pods may have the same as other pods.
+    give(&gpus, &[FIRST]).await.unwrap();
+    assert_eq!(recorded(dir.path()).len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_who_want_the_same_at_once_one_gets_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_world, gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
+    let mut all = tokio::task::JoinSet::new();
+    for n in 0..16 {
+        let (devices, gpus) = (Arc::clone(&devices), Arc::clone(&gpus));
+        all.spawn(async move {
+            match n {
+                0 => give(&gpus, &[FIRST, SECOND]).await.is_ok(),
+                // In either order.
+                _ if n % 2 == 0 => get(&devices, &claim("d", &n.to_string()), &[ask(&[FIRST]), ask(&[SECOND])])
+                    .await
+                    .is_ok(),
+                _ => get(&devices, &claim("d", &n.to_string()), &[ask(&[SECOND]), ask(&[FIRST])])
+                    .await
+                    .is_ok(),
+            }
+        });
+    }
+    let got = all.join_all().await.into_iter().filter(|got| *got).count();
+    assert_eq!(got, 1);
+}
+
+/// All that one call asks for, or nothing: in memory, on the disk and in the component's eyes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_gets_all_or_nothing() {
+    let (dir, script) = (tempfile::tempdir().unwrap(), Script::default());
+    let (_world, gpus, devices) = host(dir.path(), &policy(), script.gpus()).await;
+    let who = claim("d", "uid");
+    let none = get(&devices, &who, &[ask(&[FIRST]), ask(&["none"])]).await.unwrap_err();
+    assert!(none.ends_with("there is no device none"), "{none}");
+    let twice = get(&devices, &who, &[ask(&[FIRST]), ask(&[FIRST])]).await.unwrap_err();
+    assert!(twice.ends_with("device 0000:00:01.0 is asked for twice"), "{twice}");
+    assert_eq!(script.said(), Vec::<String>::new());
+    script.fail("allocate", FailureKind::Io);
+    get(&devices, &who, &[ask(&[FIRST]), ask(&[SECOND])]).await.unwrap_err();
+    script.heal();
+    assert_eq!(devices.held(&who), []);
+    until("nothing is on the disk", || recorded(dir.path()).is_empty()).await;
+    listed(&gpus, [None, None]).await;
+    let released: Vec<_> = script
+        .said()
+        .into_iter()
+        .filter(|said| said.starts_with("release"))
+        .collect();
+    assert_eq!(released, [format!("release {FIRST}"), format!("release {SECOND}")]);
+    let got = get(&devices, &who, &[ask(&[FIRST]), ask(&[SECOND])]).await.unwrap();
+    assert_eq!(got.len(), 2);
+    assert_eq!(recorded(dir.path()).len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_is_asked_for_again_is_the_same_and_names_the_first_if_it_is_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_world, _gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
+    let first = get(&devices, &lease("bench"), &[ask(&[FIRST])]).await.unwrap();
+    assert_eq!(get(&devices, &lease("bench"), &[ask(&[FIRST])]).await.unwrap(), first);
+    for other in [
+        ask(&[SECOND]),
+        ask(&[FIRST, SECOND]),
+        observe(FIRST),
+        Ask {
+            tag: "b".into(),
+            ..ask(&[FIRST])
+        },
+    ] {
+        let refused = get(&devices, &lease("bench"), &[other]).await.unwrap_err();
+        let id = first[0].id;
+        assert_eq!(
+            refused,
+            format!(
+                "lease bench has 0000:00:01.0 of resource fake.com/gpu already (allocation {id}), and asks for something else now; \
+                 release it first"
+            )
+        );
+    }
+    for who in [Consumer::Pods, Consumer::Unknown { kind: "x".into() }] {
+        assert!(
+            get(&devices, &who, &[ask(&[SECOND])])
+                .await
+                .unwrap_err()
+                .ends_with("cannot be given devices here")
+        );
+        assert_eq!(devices.release(&who, BOUND).await, Released::Refused);
+    }
+}
+
+/// Shares of one device, each with its own end: it is made ready for the first and released after the last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shares_of_a_device_are_beside_each_other_and_beside_no_whole() {
+    let (dir, script) = (tempfile::tempdir().unwrap(), Script::default());
+    let (_world, gpus, devices) = host(dir.path(), &policy(), script.gpus()).await;
+    let (one, two) = (claim("d", "one"), claim("d", "two"));
+    get(&devices, &one, &[share(FIRST, "a")]).await.unwrap();
+    get(&devices, &two, &[share(FIRST, "b")]).await.unwrap();
+    let calls = ["prepare", "allocate", "allocate"].map(|call| format!("{call} {FIRST}"));
+    assert_eq!(script.said(), calls);
+    let same = get(&devices, &claim("d", "three"), &[share(FIRST, "a")])
+        .await
+        .unwrap_err();
+    assert!(same.ends_with("is in use by claim one of d"), "{same}");
+    give(&gpus, &[FIRST]).await.unwrap_err();
+    script.forget();
+    assert_eq!(devices.release(&one, BOUND).await, Released::Clean);
+    assert_eq!(script.said(), Vec::<String>::new(), "the other one has it");
+    assert_eq!(devices.held(&two).len(), 1);
+    assert_eq!(devices.release(&two, BOUND).await, Released::Clean);
+    assert_eq!(script.said(), [format!("release {FIRST}")]);
+    listed(&gpus, [None, None]).await;
+}
+
+/// An admin's own look at a device that somebody has: nobody is kept from it, and nothing is done to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_observer_holds_nothing() {
+    let (dir, script) = (tempfile::tempdir().unwrap(), Script::default());
+    let (_world, gpus, devices) = host(dir.path(), &policy(), script.gpus()).await;
+    let (admin, other) = (claim("d", "admin"), claim("d", "other"));
+    get(&devices, &other, &[ask(&[FIRST])]).await.unwrap();
+    script.forget();
+    let seen = get(&devices, &admin, &[observe(FIRST), observe(SECOND)]).await.unwrap();
+    assert_eq!(seen.len(), 2);
+    let asked = [FIRST, SECOND].map(|id| format!("allocate {id}"));
+    assert_eq!(script.said(), asked, "it is not made ready");
+    listed(&gpus, [Some("it is in use by claim other of d"), None]).await;
+    give(&gpus, &[SECOND]).await.unwrap();
+    script.forget();
+    assert_eq!(devices.release(&admin, BOUND).await, Released::Clean);
+    assert_eq!(script.said(), Vec::<String>::new());
+    assert_eq!(devices.held(&other).len(), 1);
+    until("two are left", || recorded(dir.path()).len() == 2).await;
+}
+
+/// Pods have replicas of a device, and an admin another one: each end is its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_beside_pods_on_replicas() {
+    let dir = tempfile::tempdir().unwrap();
+    let (pods, script) = (Pods::default(), Script::default());
+    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let replicas = policy() + "    replicas: 3\n";
+    let (world, gpus) = ready(&replicas, script.gpus(), &memory, pods.feed()).await;
+    let devices = world.plugins.devices();
+    pods.begin(&gpus, &["0000:00:01.0::0"]).await;
+    get(&devices, &lease("x"), &[ask(&["0000:00:01.0::1"])]).await.unwrap();
+    wait(&gpus, |list| {
+        let why = |device: &crate::offer::Device| device.unhealthy.as_deref().map(str::to_owned);
+        let shown: Vec<_> = list.devices.iter().take(3).map(why).collect();
+        shown == [None, Some("it is in use by lease x".to_owned()), None]
+    })
+    .await;
+    assert!(
+        get(&devices, &lease("y"), &[ask(&["0000:00:01.0::0"])])
+            .await
+            .unwrap_err()
+            .ends_with("in use by pods")
+    );
+    script.forget();
+    pods.hold(&[]);
+    until("pods are gone", || recorded(dir.path()) == ["lease x: 0000:00:01.0"]).await;
+    tokio::time::sleep(A_WHILE).await;
+    assert_eq!(script.said(), Vec::<String>::new(), "the lease has it");
+    assert_eq!(devices.held(&lease("x"))[0].ids, ["0000:00:01.0::1"]);
+    // And the other way round.
+    pods.begin(&gpus, &["0000:00:01.0::0"]).await;
+    script.forget();
+    assert_eq!(devices.release(&lease("x"), BOUND).await, Released::Clean);
+    assert_eq!(script.said(), Vec::<String>::new(), "a pod has it");
+    pods.hold(&[]);
+    script.until(&format!("release {FIRST}")).await;
+    until("all is free", || recorded(dir.path()).is_empty()).await;
+}
+
+/// An init container's devices, and those of the container after it: what one of them still has stays.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_overlapping_sets_of_pods_each_device_ends_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let (pods, memory) = (Pods::default(), Memory::of_new_node(dir.path()).unwrap());
+    let (_world, gpus) = ready(POLICY, Fake::gpus(), &memory, pods.feed()).await;
+    pods.begin(&gpus, &[FIRST, SECOND]).await;
+    pods.begin(&gpus, &[FIRST]).await;
+    until("the second is free", || recorded(dir.path()) == ["pods: 0000:00:01.0"]).await;
+    pods.hold(&[]);
+    until("both are", || recorded(dir.path()).is_empty()).await;
+}
+
+/// A claim ends where its plugin is not there: its devices are nobody's until the plugin has released them, over two restarts and also under
+/// another name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ends_without_its_plugin_stays_dirty_until_that_has_released_it() {
+    let (dir, script) = (tempfile::tempdir().unwrap(), Script::default());
+    let who = claim("d", "uid");
+    let (world, gpus, devices) = host(dir.path(), &policy(), script.gpus()).await;
+    get(&devices, &who, &[ask(&[FIRST])]).await.unwrap();
+    drop((world, gpus, devices));
+    let elsewhere = policy()
+        .replace("  gpus:", "  others:")
+        .replace("fake.com/gpu, ", "fake.com/none, ");
+    let memory = Memory::open(dir.path()).unwrap();
+    let mut other = Fake::gpus();
+    other.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        pools[0].resource = "fake.com/none".into();
+        pools[0]
+            .units
+            .iter_mut()
+            .for_each(|unit| unit.id.insert_str(0, "other-"));
+        Ok(pools)
+    });
+    let node = node();
+    let around = around(&node, FakeLoader::with([("fake.wasm", other)]), &memory);
+    let plugins = Plugins::start(&parse(&elsewhere), around);
+    let world = World { node, plugins };
+    let devices = world.plugins.devices();
+    assert_eq!(devices.held(&who).len(), 1);
+    let dirty = devices.release(&who, BOUND).await;
+    let Released::Dirty(units) = &dirty else {
+        panic!("{dirty:?}")
+    };
+    assert_eq!((units[0].0.as_ref(), units[0].1.as_str()), (None, FIRST));
+    assert_eq!(devices.release(&who, BOUND).await, Released::Nothing);
+    assert_eq!(devices.held(&who), []);
+    // Its hardware is not given under another name either.
+    let offer = world.offer("fake.com/none").await;
+    let listed = wait(&offer, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
+    assert!(
+        listed.contains("its hardware was handed out as 0000:00:01.0 of fake.com/gpu"),
+        "{listed}"
+    );
+    assert!(world.plugins.flush(BOUND).await);
+    drop((world, offer, devices, memory));
+    for restart in 0..2 {
+        let memory = Memory::open(dir.path()).unwrap();
+        assert_eq!(
+            recorded(dir.path()),
+            ["claim uid of d: 0000:00:01.0"],
+            "restart {restart}"
+        );
+        tokio::task::block_in_place(|| memory.leave()).unwrap();
+    }
+    let memory = Memory::open(dir.path()).unwrap();
+    script.forget();
+    let (world, gpus) = ready(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
+    until("released", || script.said() == [format!("release {FIRST}")]).await;
+    until("clean", || recorded(dir.path()).is_empty()).await;
+    listed_healthy(&gpus).await;
+    get(&world.plugins.devices(), &who, &[ask(&[FIRST])]).await.unwrap();
+}
+
+async fn listed_healthy(gpus: &Arc<dyn Offer>) {
+    listed(gpus, [None, None]).await;
+}
+
+/// Without a life cycle there is nothing to be done, whoever is there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ends_without_its_plugin_is_free_where_no_component_has_to_release_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let who = claim("d", "uid");
+    let (world, gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
+    get(&devices, &who, &[ask(&[FIRST])]).await.unwrap();
+    drop((world, gpus, devices));
+    let memory = Memory::open(dir.path()).unwrap();
+    let around = around(&node(), FakeLoader::with([]), &memory);
+    let plugins = Plugins::start(&parse(POLICY), around);
+    assert_eq!(plugins.devices().release(&who, BOUND).await, Released::Clean);
+    until("forgotten", || recorded(dir.path()).is_empty()).await;
+}
+
+/// A component that fails to release, or takes its time: the consumer is done, the device is not given, and it is tried again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_that_fails_or_hangs_keeps_the_device_and_not_the_consumer() {
+    let (dir, script) = (tempfile::tempdir().unwrap(), Script::default());
+    let (_world, gpus, devices) = host(dir.path(), &policy(), script.gpus()).await;
+    let who = claim("d", "uid");
+    get(&devices, &who, &[ask(&[FIRST])]).await.unwrap();
+    script.fail("release", FailureKind::Io);
+    assert!(matches!(devices.release(&who, BOUND).await, Released::Dirty(units) if units.len() == 1));
+    assert_eq!(devices.release(&who, BOUND).await, Released::Nothing);
+    listed(&gpus, [Some("plugin gpus: release failed: it does not answer"), None]).await;
+    get(&devices, &who, &[ask(&[FIRST])]).await.unwrap_err();
+    script.heal();
+    listed_healthy(&gpus).await;
+    get(&devices, &who, &[ask(&[FIRST])]).await.unwrap();
+    let goes_on = script.wait("release");
+    let dirty = devices.release(&who, Duration::from_millis(50)).await;
+    assert!(matches!(dirty, Released::Dirty(_)), "{dirty:?}");
+    drop(goes_on);
+    until("released in the end", || recorded(dir.path()).is_empty()).await;
+    listed_healthy(&gpus).await;
+}
+
+/// After a restart a claim has what it had: with today's nodes, and never more; less is gone, and says why.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_is_restored_as_it_was_or_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let who = claim("d", "uid");
+    let (world, gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
+    let told = get(&devices, &who, &[ask(&[FIRST])]).await.unwrap();
+    assert_eq!(told[0].reply.nodes[0].host_path, "/dev/dri/card0");
+    drop((world, gpus, devices));
+    let more = POLICY.replace("{ids}\"\n", "{ids}\"\n        \"NEW_{RESOURCE}\": \"new\"\n");
+    for (policy, node_text, gone) in [
+        (POLICY.to_owned(), NODE.to_owned(), None),
+        (more, NODE.to_owned(), None),
+        (
+            POLICY.replace("GPUS_{RESOURCE}", "OTHERS_{RESOURCE}"),
+            NODE.to_owned(),
+            Some("environment variable GPUS_FAKE_COM_GPU is not granted (containers.env)"),
+        ),
+        (
+            POLICY.replace(
+                "{subsystem: drm, name: \"card*\"}",
+                "{subsystem: drm, name: \"card*\", access: r}",
+            ),
+            NODE.to_owned(),
+            Some("node /dev/dri/card0 was given with access rw, and the policy grants r now"),
+        ),
+    ] {
+        let memory = Memory::open(dir.path()).unwrap();
+        let node = devgate_fake_node::RecordedNode::parse("test", &node_text).unwrap();
+        let mut fake = Fake::gpus();
+        fake.allocate = Box::new(|_, _| Ok(devgate_types::Edits::default()));
+        let around = around(&node, FakeLoader::with([("fake.wasm", fake)]), &memory);
+        let plugins = Plugins::start(&parse(&policy), around);
+        let world = World { node, plugins };
+        let offer = world.offer(GPU).await;
+        wait(&offer, |list| list.devices.len() == 2).await;
+        let devices = world.plugins.devices();
+        assert_eq!(devices.held(&who), told, "as it was told");
+        let restored = devices.restore(&who).await;
+        match gone {
+            None => assert_eq!(restored, [Ok(told[0].clone())]),
+            Some(why) => {
+                let error = restored[0].clone().unwrap_err();
+                assert_eq!(error.why, why);
+                let again = get(&devices, &who, &[ask(&[FIRST])]).await.unwrap_err();
+                assert_eq!(
+                    again,
+                    format!("allocation {} of resource fake.com/gpu: {why}", told[0].id)
+                );
+            }
+        }
+    }
+}
+
+/// A host that is killed while a component makes devices ready: a claim is asked for again and begins anew, a lease reached nobody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_reached_no_consumer_before_the_host_was_killed_is_over_or_begins_anew() {
+    let (dir, script) = (tempfile::tempdir().unwrap(), Script::default());
+    let (world, gpus, devices) = host(dir.path(), &policy(), script.gpus()).await;
+    let (one, two) = (claim("d", "uid"), lease("x"));
+    let gate = script.wait("prepare");
+    let other = script.wait("prepare");
+    let lost = [(one.clone(), FIRST), (two.clone(), SECOND)].map(|(who, id)| {
+        let devices = Arc::clone(&devices);
+        tokio::spawn(async move { get(&devices, &who, &[ask(&[id])]).await })
+    });
+    until("both are made ready", || script.said().len() == 2).await;
+    assert_eq!(
+        recorded(dir.path()).len(),
+        2,
+        "on the disk before anything is done to them"
+    );
+    lost.iter().for_each(tokio::task::JoinHandle::abort);
+    drop((world, gpus, devices));
+    // What a killed host leaves.
+    let killed = tempfile::tempdir().unwrap();
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .arg(dir.path().join("."))
+        .arg(killed.path())
+        .status();
+    assert!(copied.unwrap().success());
+    drop((gate, other));
+    let script = Script::default();
+    let memory = Memory::open(killed.path()).unwrap();
+    let (world, gpus) = super::tenancy::world(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
+    let devices = world.plugins.devices();
+    listed(&gpus, [Some("it is in use by claim uid of d"), None]).await;
+    until("the lease is over", || {
+        recorded(killed.path()) == ["claim uid of d: 0000:00:01.0"]
+    })
+    .await;
+    assert_eq!(script.said(), [format!("release {SECOND}")]);
+    script.forget();
+    get(&devices, &one, &[ask(&[FIRST])]).await.unwrap();
+    let calls = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
+    assert_eq!(script.said(), calls);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_ends_when_its_time_is_over_unless_it_is_renewed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_world, gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
+    let short = Some(Duration::from_millis(300));
+    for (name, id) in [("a", FIRST), ("b", SECOND)] {
+        devices.allocate(&lease(name), &[ask(&[id])], short).await.unwrap();
+    }
+    assert!(devices.renew(&lease("b"), Some(Duration::from_secs(3_600))));
+    assert!(!devices.renew(&lease("none"), None));
+    listed(&gpus, [None, Some("it is in use by lease b")]).await;
+    until("one is left", || recorded(dir.path()) == ["lease b: 0000:00:02.0"]).await;
+    tokio::time::sleep(A_WHILE).await;
+    assert_eq!(devices.held(&lease("b")).len(), 1);
+    assert!(devices.renew(&lease("b"), Some(Duration::ZERO)));
+    listed_healthy(&gpus).await;
+}
+
+/// The disk is gone: an end is an end all the same, and nobody gets anything that cannot be recorded.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_does_not_fail_for_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_world, _gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
+    let who = claim("d", "uid");
+    get(&devices, &who, &[ask(&[FIRST])]).await.unwrap();
+    std::fs::remove_dir_all(dir.path()).unwrap();
+    assert_eq!(devices.release(&who, BOUND).await, Released::Clean);
+    assert_eq!(devices.held(&who), []);
+    let refused = get(&devices, &who, &[ask(&[SECOND])]).await.unwrap_err();
+    assert!(refused.contains("cannot be recorded"), "{refused}");
+    assert_eq!(devices.held(&who), []);
+}
