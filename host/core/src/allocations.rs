@@ -60,6 +60,8 @@ use tokio::sync::{Notify, watch};
 pub struct Memory(Arc<Inner>);
 
 struct Inner {
+    /// The directory that the host keeps things in, if any.
+    dir: Option<Dir>,
     store: Option<Store>,
     /// Whether it was known what was handed out before the host started. Who keeps nothing has nothing to know.
     knew: bool,
@@ -162,10 +164,10 @@ impl Memory {
     /// The memory kept in `dir`, which is made if it is not there.
     ///
     /// A file that cannot be understood is put aside and said to be. Then, and where there is none, nothing is given until it is known what
-    /// pods have.
+    /// pods have. Where a newer host wrote it, nothing is given at all, and nothing is written there.
     ///
     /// # Errors
-    /// Where the directory cannot be made, read or written, or others can write in it; where a newer host wrote the file.
+    /// Where the directory cannot be made, read or written, or others can write in it.
     pub fn open(dir: &Path) -> Result<Self, MemoryError> {
         Self::read(dir, false)
     }
@@ -183,17 +185,22 @@ impl Memory {
             dir: dir.to_owned(),
             why,
         };
-        let Read { store, book, unknown } = Store::open(dir, is_new_node).map_err(failed)?;
-        Ok(Self::of(Some(store), book, unknown))
+        let Read {
+            dir,
+            store,
+            book,
+            unknown,
+        } = Store::open(dir, is_new_node).map_err(failed)?;
+        Ok(Self::of(Some(dir), store, book, unknown))
     }
 
     /// A memory that ends with the process.
     #[must_use]
     pub fn forgetful() -> Self {
-        Self::of(None, Book::forgetful(), None)
+        Self::of(None, None, Book::forgetful(), None)
     }
 
-    fn of(store: Option<Store>, book: Book, unknown: Option<Arc<str>>) -> Self {
+    fn of(dir: Option<Dir>, store: Option<Store>, book: Book, unknown: Option<Arc<str>>) -> Self {
         let knew = unknown.is_none();
         let known = Known {
             past: Past::new(book.contents(), None),
@@ -204,6 +211,7 @@ impl Memory {
             ..Known::default()
         };
         let memory = Self(Arc::new(Inner {
+            dir,
             store,
             knew,
             known: Mutex::new(known),
@@ -401,9 +409,14 @@ impl Memory {
         unsaved.then(|| save::Unsaved::new(self.clone(), known.book.last()))
     }
 
+    /// Whether a newer host wrote what is kept: it is not for this one to find out what was given.
+    fn is_of_newer(&self) -> bool {
+        self.0.dir.is_some() && self.0.store.is_none()
+    }
+
     /// The directory that the host keeps things in, if any.
     pub(crate) fn dir(&self) -> Option<&Dir> {
-        self.0.store.as_ref().map(Store::dir)
+        self.0.dir.as_ref()
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {

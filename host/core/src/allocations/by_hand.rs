@@ -32,6 +32,7 @@ pub fn forget(dir: &Path, id: u64) -> Result<Listed, NotForgotten> {
         store,
         mut book,
         unknown,
+        ..
     } = Store::open(dir, false)?;
     if let Some(why) = unknown {
         return Err(NotForgotten::Incomplete(why.to_string()));
@@ -41,6 +42,7 @@ pub fn forget(dir: &Path, id: u64) -> Result<Listed, NotForgotten> {
     let listed = Listed::of(id, allocation);
     let units = None;
     book.note(&Change::Release(Release { allocation: id, units }));
+    let store = store.ok_or_else(|| io::Error::other("a newer devgate wrote it"))?;
     let mut writing = store.writer.try_lock().map_err(io::Error::other)?;
     let batch = book.take(writing.needs_all());
     writing.write(batch)?;
@@ -57,8 +59,10 @@ pub fn accept(dir: &Path) -> io::Result<Option<String>> {
         store,
         mut book,
         unknown,
+        ..
     } = Store::open(dir, false)?;
     let Some(why) = unknown else { return Ok(None) };
+    let store = store.ok_or_else(|| io::Error::other(&*why))?;
     let mut writing = store.writer.try_lock().map_err(io::Error::other)?;
     writing.write(book.take(true))?;
     Ok(Some(why.to_string()))

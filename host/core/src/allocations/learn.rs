@@ -34,7 +34,7 @@ pub(super) fn unlisted((resource, id): &Key) -> Arc<str> {
 /// Waits until it is known what pods have, where it is not: by the source's records, or by its first look where they cannot be
 /// read. `is_ours` tells the resources that a plugin may offer.
 pub(crate) async fn learn(memory: Memory, feed: HoldersFeed, node: Node, is_ours: impl Fn(&ResourceName) -> bool) {
-    if memory.lock().unknown.is_none() {
+    if memory.is_of_newer() || memory.lock().unknown.is_none() {
         return;
     }
     let (mut records, mut newest) = (feed.records(), feed.subscribe());

@@ -3,7 +3,7 @@
 use super::allocation::{Allocation, AllocationId};
 use super::contents::Contents;
 use super::journal::{self, Book, Known};
-use super::older::{Kept, Older};
+use super::older::{self, HandedOutThen, Kept, Older};
 use super::store::NAME;
 use crate::state::Dir;
 use serde::Serialize;
@@ -44,15 +44,18 @@ impl Recorded {
     pub fn read(dir: &Path) -> io::Result<Self> {
         let nothing = (Contents::default(), Known::Nothing);
         let Some(dir) = Dir::look(dir)? else {
-            return Ok(Self::of(nothing, Ok(None)));
+            return Ok(Self::of(nothing, Kept::Nothing));
         };
         let journal = dir.inner(NAME, false)?;
         let read = journal.map_or(Ok(nothing), |journal| journal::look(&journal))?;
-        Ok(Self::of(read, Older::of(dir).peek()))
+        let older = Older::of(dir)
+            .peek()
+            .unwrap_or_else(|error| Kept::Odd(error.to_string()));
+        Ok(Self::of(read, older))
     }
 
-    fn of((contents, known): (Contents, Known), older: Result<Option<Kept>, String>) -> Self {
-        let is_absent = known == Known::Nothing && matches!(older, Ok(None));
+    fn of((contents, known): (Contents, Known), older: Kept) -> Self {
+        let is_absent = known == Known::Nothing && matches!(older, Kept::Nothing);
         let contents = if known == Known::Nothing {
             Contents::default()
         } else {
@@ -65,9 +68,13 @@ impl Recorded {
             Known::All | Known::Nothing => None,
         };
         match older {
-            Ok(Some(older)) => older.note_in(&mut book),
-            Ok(None) => {}
-            Err(why) => incomplete = incomplete.or(Some(why)),
+            Kept::HandedOut(older) => older.note_in(&mut book),
+            Kept::Nothing => {}
+            Kept::Newer(version) => {
+                let why = format!("{} has version {version}, of a newer devgate", older::NAME);
+                incomplete = incomplete.or(Some(why));
+            }
+            Kept::Odd(why) => incomplete = incomplete.or(Some(format!("{}: {why}", older::NAME))),
         }
         Self {
             incomplete,
@@ -99,7 +106,7 @@ impl Recorded {
     /// # Errors
     /// Where it is more than such a file may have.
     pub fn to_json(&self) -> io::Result<String> {
-        let text = Older::text(Kept::of(&self.contents))?;
+        let text = Older::text(HandedOutThen::of(&self.contents))?;
         String::from_utf8(text).map_err(io::Error::other)
     }
 }

@@ -16,9 +16,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 
-const NAME: &str = "handed-out.json";
+pub(super) const NAME: &str = "handed-out.json";
 /// The format's version.
 const VERSION: u32 = 1;
+/// In place of the version, where consumers have something that no host of version 0.1 knows: it gives nothing then, and says that a newer
+/// one wrote the file.
+const IN_JOURNAL: u32 = 2;
 /// The largest file: some 500 bytes for each id.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -26,9 +29,22 @@ pub(super) struct Older(StateFile);
 
 /// What is in it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
+pub(super) struct HandedOutThen {
     pub(super) handed_out: BTreeMap<Key, HandedOut>,
     pub(super) doubts: Doubts,
+    /// Whether the journal has what this has not: others than pods have something.
+    pub(super) is_in_journal: bool,
+}
+
+/// What is known of the file.
+pub(super) enum Kept {
+    /// It is not there.
+    Nothing,
+    HandedOut(HandedOutThen),
+    /// A newer host wrote it, in this version: it stays as it is.
+    Newer(u32),
+    /// It cannot be understood, for this reason.
+    Odd(String),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -45,7 +61,7 @@ struct Content {
 
 type Resources = BTreeMap<String, BTreeMap<String, HandedOut>>;
 
-impl Kept {
+impl HandedOutThen {
     /// Notes it beside what is known: an older host may have given and taken since then, and what is over is found out.
     pub(super) fn note_in(self, book: &mut Book) {
         let mut doubts = book.contents().doubts().clone();
@@ -75,6 +91,7 @@ impl Kept {
         Self {
             handed_out: records.map(|(key, record)| (key.clone(), (**record).clone())).collect(),
             doubts: contents.doubts().clone(),
+            is_in_journal: contents.others().next().is_some(),
         }
     }
 }
@@ -95,46 +112,44 @@ impl Older {
         self.0.dir.remove_durably(NAME)
     }
 
-    /// What is in it, if it is there, or why that is not known: it cannot be understood and was put aside.
+    /// What is in it. What cannot be understood is put aside.
     ///
     /// # Errors
-    /// Where it cannot be read, and where a newer host wrote it: then it stays as it is.
-    pub(super) fn read(&self) -> io::Result<Result<Option<Kept>, String>> {
+    /// Where it cannot be read.
+    pub(super) fn read(&self) -> io::Result<Kept> {
+        let kept = self.peek()?;
+        if let Kept::Odd(problem) = &kept {
+            let lost = "nothing is given until the kubelet's records say what pods have";
+            self.0.put_aside(problem, lost);
+            return Ok(Kept::Odd(format!("{NAME} cannot be understood: {problem}")));
+        }
+        Ok(kept)
+    }
+
+    /// The same, and nothing is put aside.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub(super) fn peek(&self) -> io::Result<Kept> {
         Ok(match self.0.read::<Content>()? {
-            Found::Nothing => Ok(None),
-            Found::Content(content) => Ok(Some(content.flat())),
-            Found::Newer(version) => {
-                return Err(io::Error::other(format!(
-                    "{NAME} has version {version}, and this devgate reads {VERSION}: a newer one wrote it; run that one, or, where no pod \
-                     on the node has a device, remove the file"
-                )));
-            }
-            Found::Odd(problem) => {
-                let lost = "nothing is given until the kubelet's records say what pods have";
-                self.0.put_aside(&problem, lost);
-                Err(format!("{NAME} cannot be understood: {problem}"))
-            }
+            Found::Nothing => Kept::Nothing,
+            Found::Content(content) => Kept::HandedOut(content.flat()),
+            Found::Newer(IN_JOURNAL) => Kept::HandedOut(HandedOutThen {
+                is_in_journal: true,
+                ..HandedOutThen::default()
+            }),
+            Found::Newer(version) => Kept::Newer(version),
+            Found::Odd(problem) => Kept::Odd(problem),
         })
     }
 
-    /// The same, and nothing is put aside; why it cannot be said, where that is so.
-    pub(super) fn peek(&self) -> Result<Option<Kept>, String> {
-        match self.0.read::<Content>() {
-            Ok(Found::Nothing) => Ok(None),
-            Ok(Found::Content(content)) => Ok(Some(content.flat())),
-            Ok(Found::Newer(version)) => Err(format!("{NAME} has version {version}, of a newer devgate")),
-            Ok(Found::Odd(problem)) => Err(format!("{NAME} cannot be understood: {problem}")),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
     /// Replaces the file as a whole.
-    pub(super) fn write(&self, kept: Kept) -> io::Result<()> {
+    pub(super) fn write(&self, kept: HandedOutThen) -> io::Result<()> {
         self.0.write(&Content::of(kept))
     }
 
     /// What would be in it.
-    pub(super) fn text(kept: Kept) -> io::Result<Vec<u8>> {
+    pub(super) fn text(kept: HandedOutThen) -> io::Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(&Content::of(kept))?;
         text.push(b'\n');
         Ok(text)
@@ -142,30 +157,32 @@ impl Older {
 }
 
 impl Content {
-    fn of(kept: Kept) -> Self {
+    fn of(kept: HandedOutThen) -> Self {
         let (mut handed_out, mut others) = (Resources::new(), Resources::new());
         for ((resource, id), unit) in kept.handed_out {
             let resources = if unit.others { &mut others } else { &mut handed_out };
             resources.entry(resource).or_default().insert(id, unit.of_others(false));
         }
+        let version = if kept.is_in_journal { IN_JOURNAL } else { VERSION };
         Self {
-            version: VERSION,
+            version,
             handed_out,
             others,
             doubts: kept.doubts,
         }
     }
 
-    fn flat(self) -> Kept {
+    fn flat(self) -> HandedOutThen {
         let of = |resources: Resources, others: bool| {
             let ids = resources
                 .into_iter()
                 .flat_map(|(resource, ids)| ids.into_iter().map(move |(id, unit)| ((resource.clone(), id), unit)));
             ids.map(move |(key, unit)| (key, unit.of_others(others)))
         };
-        Kept {
+        HandedOutThen {
             handed_out: of(self.others, true).chain(of(self.handed_out, false)).collect(),
             doubts: self.doubts,
+            is_in_journal: false,
         }
     }
 }

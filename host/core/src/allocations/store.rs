@@ -3,7 +3,7 @@
 use super::contents::Contents;
 use super::journal::{self, Batch, Book, Known, Opened, Writer};
 use super::learn;
-use super::older::{Kept, Older};
+use super::older::{self, HandedOutThen, Kept, Older};
 use crate::state::Dir;
 use std::io;
 use std::path::Path;
@@ -14,7 +14,6 @@ pub(super) const NAME: &str = "allocations";
 
 /// Where allocations are kept.
 pub(super) struct Store {
-    dir: Dir,
     /// Whoever has it writes: one at a time, however long the disk takes.
     pub(super) writer: Arc<tokio::sync::Mutex<Writing>>,
 }
@@ -27,10 +26,14 @@ pub(super) struct Writing {
     imports: bool,
 }
 
-/// What is kept, and why that may not be all. For people.
+/// What is kept.
 pub(super) struct Read {
-    pub(super) store: Store,
+    /// The state directory.
+    pub(super) dir: Dir,
+    /// Where to go on; nothing where a newer host wrote what is there, which stays as it is.
+    pub(super) store: Option<Store>,
     pub(super) book: Book,
+    /// Why that may not be all, if so. For people.
     pub(super) unknown: Option<Arc<str>>,
 }
 
@@ -38,12 +41,17 @@ impl Store {
     /// Reads what is kept in a directory, which is made if it is not there.
     ///
     /// # Errors
-    /// Where it cannot be made, read or written, or others can write in it; where a newer host wrote what is there.
+    /// Where it cannot be made, read or written, or others can write in it.
     pub(super) fn open(dir: &Path, is_new_node: bool) -> io::Result<Read> {
         let dir = Dir::open(dir)?;
         crate::blob::tidy(&dir);
         let older = Older::of(dir.clone());
-        let kept = older.read()?;
+        let kept = match older.read()? {
+            Kept::Newer(version) => return Ok(Read::of_newer(dir, &format!("{} has version {version}", older::NAME))),
+            Kept::Odd(why) => Err(why),
+            Kept::Nothing => Ok(None),
+            Kept::HandedOut(kept) => Ok(Some(kept)),
+        };
         let Some(journal) = dir.inner(NAME, true)? else {
             return Err(io::Error::other(format!("{NAME} cannot be made")));
         };
@@ -53,15 +61,11 @@ impl Store {
             known,
         } = journal::open(Arc::new(journal))?;
         let why = match (&known, &kept) {
-            (Known::Newer(format), _) => {
-                return Err(io::Error::other(format!(
-                    "{NAME} has format {format}, which this devgate does not read: a newer one wrote it; run that one, or, where no pod on \
-                     the node has a device, remove the directory"
-                )));
-            }
+            (Known::Newer(format), _) => return Ok(Read::of_newer(dir, &format!("{NAME} has format {format}"))),
             (_, Err(why)) => Some(why.clone()),
             (Known::Incomplete(why), Ok(_)) => Some(format!("{NAME}: {why}")),
             (Known::Nothing, Ok(None)) => Some(format!("there is nothing in {NAME}")),
+            (Known::Nothing, Ok(Some(kept))) if kept.is_in_journal => Some(format!("{NAME} is gone")),
             (Known::Nothing, Ok(Some(_))) | (Known::All, _) => None,
         };
         let why = why.filter(|_| !is_new_node);
@@ -80,18 +84,29 @@ impl Store {
             book.written(last);
         }
         Ok(Read {
-            store: Self {
-                dir,
+            dir,
+            store: Some(Self {
                 writer: Arc::new(tokio::sync::Mutex::new(writing)),
-            },
+            }),
             book,
             unknown: why.map(|why| learn::untold(&why)),
         })
     }
+}
 
-    /// The state directory.
-    pub(super) const fn dir(&self) -> &Dir {
-        &self.dir
+impl Read {
+    /// What a newer host wrote is not touched, and nothing is known of what it gave.
+    fn of_newer(dir: Dir, what: &str) -> Self {
+        let why = format!(
+            "{what}, which this devgate does not read: a newer one wrote it; run that one, or, where no pod on the node has a device, \
+             remove it"
+        );
+        Self {
+            dir,
+            store: None,
+            book: Book::forgetful(),
+            unknown: Some(why.into()),
+        }
     }
 }
 
@@ -122,6 +137,6 @@ impl Writing {
 
     /// Leaves what a host of version 0.1 reads, for when that one comes next.
     pub(super) fn leave(&mut self, contents: &Contents) -> io::Result<()> {
-        self.older.write(Kept::of(contents))
+        self.older.write(HandedOutThen::of(contents))
     }
 }

@@ -821,15 +821,15 @@ async fn a_first_start_is_no_fault() {
     assert_eq!(memory.trouble(), None);
 }
 
-#[test]
-fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     let dir = tempfile::tempdir().unwrap();
-    let (file, text) = (dir.path().join("handed-out.json"), "{\"version\": 2, \"units\": []}");
+    let (file, text) = (dir.path().join("handed-out.json"), "{\"version\": 3, \"units\": []}");
     std::fs::write(&file, text).unwrap();
-    let error = Memory::open(dir.path()).err().unwrap().to_string();
+    let why = Memory::open(dir.path()).unwrap().trouble().unwrap();
     assert!(
-        error.contains("has version 2") && error.contains("a newer one wrote it"),
-        "{error}"
+        why.contains("has version 3") && why.contains("a newer one wrote it"),
+        "{why}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
@@ -837,11 +837,28 @@ fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     drop(Memory::of_new_node(dir.path()).unwrap());
     let newer = crate::allocations::snapshot_of_format(2);
     std::fs::write(dir.path().join("allocations/snapshot.1"), &newer).unwrap();
-    let error = Memory::open(dir.path()).err().unwrap().to_string();
+    let memory = Memory::open(dir.path()).unwrap();
+    let why = memory.trouble().unwrap();
     assert!(
-        error.contains("has format 2") && error.contains("a newer one wrote it"),
-        "{error}"
+        why.contains("has format 2") && why.contains("a newer one wrote it"),
+        "{why}"
     );
+    // The kubelet's word changes nothing: lists stay, and nothing of them is given.
+    let (source, feed) = crate::holders::holders();
+    source.tell_records(records(&[("other.com/nic", "eth0", &["/dev/other"])]));
+    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
+    let around = crate::Surroundings {
+        holders: feed,
+        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory)
+    };
+    let plugins = Plugins::start(&parse(POLICY), around);
+    let world = World { node, plugins };
+    let gpus = world.offer("fake.com/gpu").await;
+    let listed = wait(&gpus, |list| !list.devices.is_empty()).await;
+    assert_eq!(listed.matches(&*why).count(), 2, "{listed}");
+    gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
+    assert!(world.plugins.flush(PATIENCE).await);
+    assert_eq!(memory.trouble().unwrap(), why);
     assert_eq!(std::fs::read(dir.path().join("allocations/snapshot.1")).unwrap(), newer);
 }
 

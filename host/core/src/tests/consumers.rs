@@ -369,6 +369,11 @@ async fn what_ends_without_its_plugin_stays_dirty_until_that_has_released_it() {
     );
     assert!(world.plugins.flush(BOUND).await);
     drop((world, offer, devices, memory));
+    let left = std::fs::read_to_string(dir.path().join("handed-out.json")).unwrap();
+    assert!(
+        left.contains("\"version\": 2"),
+        "version 0.1 gives nothing then: {left}"
+    );
     for restart in 0..2 {
         let memory = Memory::open(dir.path()).unwrap();
         assert_eq!(
