@@ -200,7 +200,10 @@ async fn probe(world: &mut World) -> Vec<String> {
                     broken.push(format!("{name}: a pod is still rejected: {rejection}"));
                     break;
                 }
-                Err(_) => tokio::time::sleep(LOOK * 8).await,
+                Err(_) => {
+                    world.pods.rejected(&world.machine, &pod);
+                    tokio::time::sleep(LOOK * 8).await;
+                }
             }
         }
     }

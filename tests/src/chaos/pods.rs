@@ -1,6 +1,6 @@
 //! The pods on the node, and the hardware that each really has: by the nodes in the kubelet's kept answers, not by ids.
 
-use super::machine::{Hardware, Machine, SHARED, resource};
+use super::machine::{Hardware, Machine, SHARED, resource, resources};
 use devgate_fake_kubelet::{Pod, StandIn};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,6 +41,7 @@ impl Pods {
             Ok(options) => options,
             // The kubelet ended meanwhile. What the pod has is not known to anybody; it goes.
             Err(_) => {
+                self.may_have(machine, &pod);
                 kubelet.remove(&name);
                 return Vec::new();
             }
@@ -80,6 +81,23 @@ impl Pods {
         broken
     }
 
+    /// A pod was rejected. It may have been given some of what it asked for before the rest failed, and nobody tells the host that it
+    /// has nothing.
+    pub(super) fn rejected(&mut self, machine: &Machine, pod: &Pod) {
+        self.rejected += 1;
+        self.may_have(machine, pod);
+    }
+
+    /// Any device of the kinds that a pod asked for may have been given out as what it is now.
+    fn may_have(&mut self, machine: &Machine, pod: &Pod) {
+        let asked = |name: &String| pod.containers.iter().any(|c| c.resources.contains_key(name));
+        for (kind, _) in resources().filter(|(_, name)| asked(name)) {
+            for (id, hardware) in machine.devices(kind) {
+                self.meant.entry(id).or_default().insert(hardware);
+            }
+        }
+    }
+
     /// The pod of this place goes; the kubelet's answer is for nobody any more.
     pub(super) fn remove(&mut self, kubelet: &StandIn, place: usize) {
         if let Some(place) = place.checked_rem(self.running.len()) {
@@ -113,7 +131,7 @@ impl Pods {
         let mut broken = Vec::new();
         for running in std::mem::take(&mut self.running) {
             if kubelet.admit(&running.pod).await.is_err() {
-                self.rejected += 1;
+                self.rejected(machine, &running.pod);
                 continue;
             }
             broken.extend(running.check(kubelet, machine).await);

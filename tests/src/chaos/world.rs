@@ -264,7 +264,7 @@ impl World {
             match next {
                 None => return broken,
                 Some(Err(error)) => broken.push(format!("the stand-in failed: {error}")),
-                Some(Ok((_, Err(_)))) => self.pods.rejected += 1,
+                Some(Ok((pod, Err(_)))) => self.pods.rejected(&self.machine, &pod),
                 Some(Ok((pod, Ok(())))) => {
                     broken.extend(self.pods.admitted(&self.kubelet, &self.machine, pod).await);
                 }

@@ -298,11 +298,17 @@ impl HandedOut {
             return (!self.covers(now)).then(|| other.to_owned());
         }
         if self.backing != now.backing {
-            let place = |of: &Self| of.backing.iter().map(|at| last(at)).collect::<Vec<_>>().join(", ");
+            let names = |of: &Self| of.backing.iter().map(|at| last(at)).collect::<Vec<_>>().join(", ");
+            let (mut before, mut today) = (names(self), names(now));
+            // Behind another port, say: the place tells what its name does not.
+            if before == today {
+                let places = |of: &Self| of.backing.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+                (before, today) = (places(self), places(now));
+            }
             return Some(format!(
                 "it was handed out as device {} and is {} now",
-                escape(&place(self), 160),
-                escape(&place(now), 160)
+                escape(&before, 160),
+                escape(&today, 160)
             ));
         }
         for then in &self.nodes {
@@ -329,4 +335,25 @@ impl HandedOut {
 
 fn last(place: &str) -> &str {
     place.rsplit('/').next().unwrap_or(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(place: &str) -> HandedOut {
+        let text = format!(r#"{{"nodes": [], "backing": ["{place}"]}}"#);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_device_behind_another_port_is_told_by_its_place() {
+        let told = |now| at("/devices/usb1/1-1/tty").difference(&at(now)).unwrap();
+        let sentence = "it was handed out as device /devices/usb1/1-1/tty and is /devices/usb1/1-2/tty now";
+        assert_eq!(told("/devices/usb1/1-2/tty"), sentence);
+        assert_eq!(
+            told("/devices/usb1/1-2/tty2"),
+            "it was handed out as device tty and is tty2 now"
+        );
+    }
 }
