@@ -191,10 +191,15 @@ impl Ledger {
     }
 
     /// Replaces what a plugin claims. What it holds stays as it was handed out.
-    pub(crate) fn report(&self, place: Place, claims: Vec<Claim>) {
+    pub(crate) fn report(&self, place: Place, mut claims: Vec<Claim>) {
         let mut plugins = self.lock();
         let Some(entry) = plugins.get_mut(place.0) else { return };
         let left = entry.rank == usize::MAX;
+        // What is held was handed out, and comes first anyway: that is no news for which everything is gone through.
+        for claim in claims.iter_mut().filter(|claim| entry.held.contains_key(&claim.id)) {
+            let before = entry.by_id.get(&claim.id).and_then(|n| entry.claims.get(*n));
+            claim.remembered = before.is_some_and(|before| before.remembered);
+        }
         if left || (entry.reported && entry.claims == claims) {
             return;
         }

@@ -45,13 +45,22 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The units of one plugin that pods have or may have.
 pub(crate) struct Tenancy {
-    tenants: Mutex<BTreeMap<UnitId, Tenant>>,
+    tenants: Mutex<Tenants>,
     /// Counts what is done to any of them: a unit that is clean and is handed out again never has a version that it had.
     versions: AtomicU64,
     pub(crate) turns: Turns<UnitId>,
     memory: Memory,
     /// Told when there is another time to do something.
     news: Notify,
+}
+
+#[derive(Default)]
+struct Tenants {
+    all: BTreeMap<UnitId, Tenant>,
+    /// What failed with some of them.
+    troubles: BTreeMap<UnitId, Trouble>,
+    /// When pods got the first and the last of what nobody has looked for yet.
+    unseen: Option<(Instant, Instant)>,
 }
 
 /// A unit that was handed out.
@@ -75,16 +84,14 @@ pub(crate) struct Tenant {
     pods: bool,
     /// Whether it is made of something else than when it was handed out: then nobody knows what to release.
     elsewhere: bool,
-    trouble: Option<Trouble>,
 }
 
 /// Something that failed, and is tried again.
-#[derive(Clone)]
 struct Trouble {
     what: Failed,
     reason: Arc<str>,
     again: Instant,
-    backoff: Arc<Mutex<ExponentialBackoff>>,
+    backoff: ExponentialBackoff,
 }
 
 /// What failed.
@@ -124,7 +131,7 @@ impl Tenancy {
         let (mut tenants, mut due) = (self.lock(), false);
         for (resource, pool) in &inventory.pools {
             for unit in &pool.units {
-                if tenants.contains_key(&unit.id) {
+                if tenants.all.contains_key(&unit.id) {
                     continue;
                 }
                 let Some(same) = self.memory.claim(resource, unit) else {
@@ -132,17 +139,18 @@ impl Tenancy {
                 };
                 // Who had it is done with it, and it was not released: whatever keeps that from being done now.
                 let left = self.memory.left_by(resource, &unit.id).filter(|_| same);
-                let trouble =
-                    left.map(|who| Trouble::new(Failed::Release, format!("it is not clean since {who}").into()));
-                due |= trouble.is_some();
+                if let Some(who) = left {
+                    due = true;
+                    let trouble = Trouble::new(Failed::Release, format!("it is not clean since {who}").into());
+                    tenants.troubles.insert(unit.id.clone(), trouble);
+                }
                 let tenant = Tenant {
                     answers: ABSENT,
                     pods: self.memory.is_with_pods(resource, &unit.id),
                     elsewhere: !same,
-                    trouble,
                     ..Tenant::new(resource, pool, unit, self.version())
                 };
-                tenants.insert(unit.id.clone(), tenant);
+                tenants.all.insert(unit.id.clone(), tenant);
             }
         }
         drop(tenants);
@@ -163,7 +171,7 @@ impl Tenancy {
         let mut tenants = self.lock();
         for unit in units {
             let new = Tenant::new(resource, pool, unit, self.version());
-            let tenant = match tenants.get(&unit.id) {
+            let tenant = match tenants.all.get(&unit.id) {
                 Some(before) => Tenant {
                     answers: if anew { 1 } else { before.answers.saturating_add(1) },
                     pods: pods || (before.pods && !anew),
@@ -171,10 +179,17 @@ impl Tenancy {
                 },
                 None => Tenant { pods, ..new },
             };
-            tenants.insert(unit.id.clone(), tenant);
+            tenants.troubles.remove(&unit.id);
+            tenants.all.insert(unit.id.clone(), tenant);
+        }
+        let (now, before) = (Instant::now(), tenants.unseen);
+        if pods {
+            tenants.unseen = Some((before.map_or(now, |(first, _)| first), now));
         }
         drop(tenants);
-        self.news.notify_one();
+        if pods && before.is_none() {
+            self.news.notify_one();
+        }
     }
 
     /// Takes note of units that a look shows with a pod and nobody knew to be handed out: the memory was lost, or the look that
@@ -183,7 +198,7 @@ impl Tenancy {
     fn adopt(&self, resource: &ResourceName, snapshot: &Snapshot, holders: &Holders) -> Vec<Arc<UnitRecord>> {
         let (mut tenants, mut adopted) = (self.lock(), Vec::new());
         for unit in &snapshot.pool.units {
-            if tenants.contains_key(&unit.id) || !is_seen(resource, unit.id.as_str(), holders) {
+            if tenants.all.contains_key(&unit.id) || !is_seen(resource, unit.id.as_str(), holders) {
                 continue;
             }
             let tenant = Tenant {
@@ -191,7 +206,7 @@ impl Tenancy {
                 pods: true,
                 ..Tenant::new(resource, &snapshot.pool, unit, self.version())
             };
-            tenants.insert(unit.id.clone(), tenant);
+            tenants.all.insert(unit.id.clone(), tenant);
             adopted.push(Arc::clone(unit));
         }
         adopted
@@ -202,35 +217,39 @@ impl Tenancy {
         self.versions.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// When to look for who got what was handed out after `since`, if anything was: a pod that runs for seconds must be seen
-    /// once, so that its end is.
-    fn next_first_look(&self, since: Instant) -> Option<Instant> {
-        let tenants = self.lock();
-        let unseen = tenants
-            .values()
-            .filter(|tenant| tenant.pods && tenant.seen_by.is_none() && tenant.since > since);
-        unseen.map(|tenant| tenant.since + FIRST_LOOK).min()
+    /// When to look for who got what was handed out, if nobody has since: a pod that runs for seconds must be seen once, so that its
+    /// end is.
+    fn first_look(&self) -> Option<Instant> {
+        let (first, _) = self.lock().unseen?;
+        Some(first + FIRST_LOOK)
+    }
+
+    /// Somebody looks now for who got what was handed out, but for what this is too early for.
+    fn looks(&self) {
+        let mut tenants = self.lock();
+        let early = tenants.unseen.filter(|(_, last)| last.elapsed() < FIRST_LOOK);
+        tenants.unseen = early.map(|(_, last)| (last, last));
     }
 
     /// Whether nobody has anything.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().all.is_empty()
     }
 
     /// Whether a unit was handed out and has not been released since.
     pub(crate) fn has(&self, id: &UnitId) -> bool {
-        self.lock().contains_key(id)
+        self.lock().all.contains_key(id)
     }
 
     /// Whether a unit was handed out once since it was clean.
     pub(crate) fn is_first(&self, id: &UnitId) -> bool {
-        self.lock().get(id).is_some_and(|tenant| tenant.answers == 1)
+        self.lock().all.get(id).is_some_and(|tenant| tenant.answers == 1)
     }
 
     /// The unit as it was handed out, if it was under this resource and has not been released since.
     pub(crate) fn of(&self, resource: &ResourceName, id: &UnitId) -> Option<Tenant> {
         let tenants = self.lock();
-        let tenant = tenants.get(id).filter(|tenant| tenant.resource == *resource);
+        let tenant = tenants.all.get(id).filter(|tenant| tenant.resource == *resource);
         tenant.cloned()
     }
 
@@ -238,7 +257,7 @@ impl Tenancy {
     pub(crate) fn left_by_pods(&self, ids: &[UnitId]) {
         let mut tenants = self.lock();
         for id in ids {
-            if let Some(tenant) = tenants.get_mut(id) {
+            if let Some(tenant) = tenants.all.get_mut(id) {
                 tenant.pods = false;
             }
         }
@@ -248,7 +267,8 @@ impl Tenancy {
     pub(crate) fn clean(&self, ids: &[UnitId]) {
         let mut tenants = self.lock();
         for id in ids {
-            tenants.remove(id);
+            tenants.all.remove(id);
+            tenants.troubles.remove(id);
         }
     }
 
@@ -256,17 +276,19 @@ impl Tenancy {
     pub(crate) fn fail(&self, ids: &[UnitId], what: Failed, reason: &Arc<str>) {
         let mut tenants = self.lock();
         for id in ids {
-            let Some(tenant) = tenants.get_mut(id) else { continue };
-            let before = tenant.trouble.take().filter(|trouble| trouble.what == what);
-            let backoff = before.map_or_else(|| Arc::new(Mutex::new(backoff())), |trouble| trouble.backoff);
-            let wait = backoff.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(tenant) = tenants.all.get_mut(id) else {
+                continue;
+            };
             tenant.version = self.version();
-            tenant.trouble = Some(Trouble {
+            let before = tenants.troubles.remove(id).filter(|trouble| trouble.what == what);
+            let mut backoff = before.map_or_else(backoff, |trouble| trouble.backoff);
+            let trouble = Trouble {
                 what,
                 reason: Arc::clone(reason),
-                again: Instant::now() + wait.unwrap_or(LONGEST_BACKOFF),
+                again: Instant::now() + backoff.next().unwrap_or(LONGEST_BACKOFF),
                 backoff,
-            });
+            };
+            tenants.troubles.insert(id.clone(), trouble);
         }
         drop(tenants);
         self.news.notify_one();
@@ -276,9 +298,7 @@ impl Tenancy {
     pub(crate) fn succeed(&self, ids: &[UnitId]) -> bool {
         let (mut tenants, mut news) = (self.lock(), false);
         for id in ids {
-            if let Some(tenant) = tenants.get_mut(id) {
-                news |= tenant.trouble.take().is_some();
-            }
+            news |= tenants.troubles.remove(id).is_some();
         }
         news
     }
@@ -286,23 +306,24 @@ impl Tenancy {
     /// Whether the last start of a container with it failed, and nothing else did.
     pub(crate) fn failed_to_start(&self, id: &UnitId) -> bool {
         let tenants = self.lock();
-        let trouble = tenants.get(id).and_then(|tenant| tenant.trouble.as_ref());
+        let trouble = tenants.troubles.get(id);
         trouble.is_some_and(|trouble| trouble.what == Failed::Start)
     }
 
     /// Why units may not be handed out, if something failed.
     pub(crate) fn problems(&self) -> HashMap<UnitId, Arc<str>> {
         let tenants = self.lock();
-        let of = |(id, tenant): (&UnitId, &Tenant)| Some((id.clone(), Arc::clone(&tenant.trouble.as_ref()?.reason)));
-        tenants.iter().filter_map(of).collect()
+        let of = |(id, trouble): (&UnitId, &Trouble)| (id.clone(), Arc::clone(&trouble.reason));
+        tenants.troubles.iter().map(of).collect()
     }
 
     /// Counts another look. Returns what has been seen with nobody often enough, and was not handed out within `grace`.
     /// With `lifecycle`, not what is made of something else by now.
     fn count(&self, holders: &Holders, grace: Duration, lifecycle: bool) -> Vec<Due> {
         let mut tenants = self.lock();
+        let Tenants { all, troubles, .. } = &mut *tenants;
         let mut due = Vec::new();
-        for (id, tenant) in tenants.iter_mut() {
+        for (id, tenant) in all.iter_mut() {
             // A look that began before shows the pod before.
             if holders.begun > tenant.since && tenant.is_seen(id, holders) {
                 tenant.seen_by = Some(holders.process);
@@ -315,7 +336,7 @@ impl Tenancy {
             // What failed has its own time.
             if tenant.absent >= ABSENT
                 && !(tenant.elsewhere && lifecycle)
-                && tenant.trouble.as_ref().is_none_or(|t| t.what == Failed::Start)
+                && troubles.get(id).is_none_or(|trouble| trouble.what == Failed::Start)
             {
                 due.push(Due {
                     id: id.clone(),
@@ -329,7 +350,10 @@ impl Tenancy {
     /// The unit, if nothing was done to it meanwhile and this later look sees it with nobody, too.
     fn still_free(&self, due: &Due, holders: &Holders) -> Option<Tenant> {
         let tenants = self.lock();
-        let tenant = tenants.get(&due.id).filter(|tenant| tenant.version == due.version)?;
+        let tenant = tenants
+            .all
+            .get(&due.id)
+            .filter(|tenant| tenant.version == due.version)?;
         (tenant.since < holders.begun && tenant.is_free(&due.id, holders)).then(|| tenant.clone())
     }
 
@@ -337,10 +361,8 @@ impl Tenancy {
     fn to_try_again(&self, now: Instant) -> (Vec<Due>, Option<Instant>) {
         let tenants = self.lock();
         let (mut due, mut next) = (Vec::new(), None::<Instant>);
-        for (id, tenant) in tenants.iter() {
-            let Some(trouble) = tenant.trouble.as_ref().filter(|t| t.what != Failed::Start) else {
-                continue;
-            };
+        for (id, trouble) in tenants.troubles.iter().filter(|(_, t)| t.what != Failed::Start) {
+            let Some(tenant) = tenants.all.get(id) else { continue };
             if trouble.again <= now {
                 due.push(Due {
                     id: id.clone(),
@@ -356,12 +378,15 @@ impl Tenancy {
     /// The unit and what failed, if nothing was done to it meanwhile.
     fn still_troubled(&self, due: &Due) -> Option<(Tenant, Failed)> {
         let tenants = self.lock();
-        let tenant = tenants.get(&due.id).filter(|tenant| tenant.version == due.version)?;
-        let what = tenant.trouble.as_ref()?.what;
+        let tenant = tenants
+            .all
+            .get(&due.id)
+            .filter(|tenant| tenant.version == due.version)?;
+        let what = tenants.troubles.get(&due.id)?.what;
         (what != Failed::Start).then(|| (tenant.clone(), what))
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<UnitId, Tenant>> {
+    fn lock(&self) -> MutexGuard<'_, Tenants> {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -370,7 +395,7 @@ impl Drop for Tenancy {
     /// Who had these knows nothing of them any more: they are looked after as what no plugin lists.
     fn drop(&mut self) {
         let tenants = std::mem::take(self.tenants.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for (id, tenant) in tenants {
+        for (id, tenant) in tenants.all {
             self.memory.disclaim(&tenant.resource, &id);
         }
     }
@@ -389,7 +414,6 @@ impl Tenant {
             absent: 0,
             pods: false,
             elsewhere: false,
-            trouble: None,
         }
     }
 
@@ -412,12 +436,11 @@ impl Tenant {
 impl Trouble {
     /// Something to be tried at once.
     fn new(what: Failed, reason: Arc<str>) -> Self {
-        let (again, backoff) = (Instant::now(), Arc::new(Mutex::new(backoff())));
         Self {
             what,
             reason,
-            again,
-            backoff,
+            again: Instant::now(),
+            backoff: backoff(),
         }
     }
 }

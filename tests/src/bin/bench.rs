@@ -12,6 +12,8 @@ mod change;
 mod choose;
 #[path = "bench/floor.rs"]
 mod floor;
+#[path = "bench/held.rs"]
+mod held;
 #[path = "bench/list.rs"]
 mod list;
 #[path = "bench/load.rs"]
@@ -55,6 +57,8 @@ struct Args {
 enum Part {
     /// `Allocate` over the socket
     Socket,
+    /// The first `Allocate` of an id and later ones, beside what is held
+    Held,
     /// A call in this process
     Call,
     /// From a change of the hardware to the kubelet's list, and long lists
@@ -80,6 +84,9 @@ fn main() -> anyhow::Result<()> {
     let measured = |part| args.only.is_none_or(|only| only == part);
     if measured(Part::Socket) {
         runtime.block_on(socket::measure(&mut table, args.calls))?;
+    }
+    if measured(Part::Held) {
+        runtime.block_on(held::measure(&mut table))?;
     }
     if measured(Part::Call) {
         call::measure(&mut table, args.calls)?;

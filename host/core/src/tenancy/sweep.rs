@@ -5,7 +5,7 @@ use crate::calls::Calls;
 use crate::holders::{Holders, HoldersFeed};
 use crate::inventory::UnitRecord;
 use crate::resource::{Core, Snapshot};
-use crate::tenancy::{Due, FIRST_LOOK, LAST_LOOK};
+use crate::tenancy::{Due, LAST_LOOK};
 use crate::watcher::Asked;
 use devgate_types::ResourceName;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const FREED_TOGETHER: usize = 1_024;
 /// Runs until it is dropped.
 pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
     let (mut newest, mut forgotten) = (feed.subscribe(), core.memory.forgotten());
-    let (mut more_looks, mut looked_for) = (true, Instant::now());
+    let mut more_looks = true;
     loop {
         let (due, mut next) = core.tenancy.to_try_again(Instant::now());
         for due in due {
@@ -41,11 +41,11 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
                 core.free(&tenant.resource, &ids);
             }
         }
-        let mut first = core.tenancy.next_first_look(looked_for);
-        if let Some(at) = first.filter(|at| *at <= Instant::now()) {
+        let mut first = core.tenancy.first_look();
+        if first.is_some_and(|at| at <= Instant::now()) {
+            core.tenancy.looks();
             feed.ask();
-            looked_for = at - FIRST_LOOK;
-            first = core.tenancy.next_first_look(looked_for);
+            first = core.tenancy.first_look();
         }
         let idle = Instant::now() + IDLE;
         let next = next.unwrap_or(idle).min(first.unwrap_or(idle));

@@ -1,7 +1,7 @@
 //! `Allocate` over the socket of the real program, and the same call of the floor, taken in turn.
 
 use crate::table::{Table, median_and_p99};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use devgate_kubelet::api::AllocateRequest;
 use devgate_kubelet::api::ContainerAllocateRequest;
 use devgate_kubelet::api::device_plugin_client::DevicePluginClient;
@@ -27,7 +27,7 @@ pub(crate) async fn measure(table: &mut Table, calls: usize) -> anyhow::Result<(
         .start()
         .await?;
     host.allocatable(&KIND.resource(), 8).await?;
-    let plugin = socket(host.dir())?;
+    let plugin = sockets(host.dir())?.pop().context("the host has no socket")?;
     let ids: Vec<_> = host.kubelet.devices(&KIND.resource()).into_keys().collect();
     let floor = host.dir().join("floor.sock");
     let _floor = start_floor(&floor).await?;
@@ -84,7 +84,7 @@ async fn side_by_side(
 }
 
 /// One call, in µs.
-async fn time(client: &mut Client, ids: &[String]) -> anyhow::Result<f64> {
+pub(crate) async fn time(client: &mut Client, ids: &[String]) -> anyhow::Result<f64> {
     let request = AllocateRequest {
         container_requests: vec![ContainerAllocateRequest {
             devices_ids: ids.to_vec(),
@@ -95,7 +95,7 @@ async fn time(client: &mut Client, ids: &[String]) -> anyhow::Result<f64> {
     Ok(begun.elapsed().as_secs_f64() * 1e6)
 }
 
-async fn connect(socket: &Path) -> anyhow::Result<Client> {
+pub(crate) async fn connect(socket: &Path) -> anyhow::Result<Client> {
     let socket = socket.to_owned();
     let connector = tower::service_fn(move |_| {
         let socket = socket.clone();
@@ -107,15 +107,16 @@ async fn connect(socket: &Path) -> anyhow::Result<Client> {
     Ok(DevicePluginClient::new(channel))
 }
 
-/// The one plugin's socket.
-fn socket(dir: &Path) -> anyhow::Result<PathBuf> {
+/// The plugins' sockets.
+pub(crate) fn sockets(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut sockets = Vec::new();
     for entry in std::fs::read_dir(dir.join("plugins"))? {
         let path = entry?.path();
         if path.extension().is_some_and(|ext| ext == "sock") && !path.ends_with("kubelet.sock") {
-            return Ok(path);
+            sockets.push(path);
         }
     }
-    bail!("the host has no socket")
+    Ok(sockets)
 }
 
 async fn start_floor(socket: &Path) -> anyhow::Result<Child> {
