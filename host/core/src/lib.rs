@@ -69,6 +69,6 @@ pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
 #[cfg(test)]
 mod property;
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;
+#[cfg(test)]
+use tests::support as testing;

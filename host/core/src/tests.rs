@@ -20,6 +20,7 @@ mod pieces;
 mod reading;
 mod reload;
 mod resting;
+pub(crate) mod support;
 mod survey;
 mod tenancy;
 mod threads;

@@ -12,8 +12,6 @@ pub mod exit;
 pub mod explain;
 pub mod loader;
 mod logging;
-#[cfg(test)]
-mod manual;
 pub mod node;
 pub mod output;
 pub mod policy;
@@ -24,6 +22,8 @@ mod said;
 mod service;
 mod state;
 pub mod status;
+#[cfg(test)]
+mod tests;
 pub mod transfer;
 pub mod watching;
 

@@ -18,7 +18,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         if path.is_dir() && name != "tests" {
             sources(&path, found);
         } else if path.extension().is_some_and(|ext| ext == "rs")
-            && !["tests", "testing", "property", "bench"].contains(&name.as_str())
+            && !["tests", "property", "bench"].contains(&name.as_str())
         {
             found.push(path);
         }

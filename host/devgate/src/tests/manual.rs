@@ -4,7 +4,7 @@ use crate::cli::Cli;
 use crate::exit;
 use clap::CommandFactory;
 
-const PAGE: &str = include_str!("../../../deploy/debian/devgate.1");
+const PAGE: &str = include_str!("../../../../deploy/debian/devgate.1");
 
 #[test]
 fn the_manual_page_has_every_command() {
