@@ -2,7 +2,7 @@
 
 use crate::answer::error;
 use crate::seen::{Said, Seen, Write};
-use devgate_core::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
 use devgate_policy::{Grant, PluginPolicy};
 use devgate_sdk::kernel_log::{Batch, Event};
 use devgate_sdk::native::Host;

@@ -3,7 +3,7 @@
 use crate::answer::{self, Checked};
 use crate::asked::{Asked, Ended};
 use crate::seen::{Call, Seen};
-use devgate_core::component::{Answer, Capabilities, Component, Cost, Profile};
+use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
 use devgate_core::{LoadFailure, Loader};
 use devgate_policy::PluginPolicy;
 use devgate_sdk::native::{Exported, during};

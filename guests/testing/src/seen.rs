@@ -1,6 +1,6 @@
 //! What happened in the component's calls, for the test.
 
-use devgate_core::component::LogLevel;
+use devgate_types::component::LogLevel;
 use devgate_types::Verdict;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -10,7 +10,6 @@ mod waited;
 pub(crate) use moment::Moment;
 pub(crate) use waited::{Waited, Waits};
 
-use crate::component::{Answered, Denied};
 use crate::device_info::function_of;
 use crate::grants::{GrantedMount, GrantedNode, Grants, least};
 use crate::inventory::UnitRecord;
@@ -18,6 +17,7 @@ use crate::means::Means;
 use control::Lent;
 use devgate_node::{DeviceNode, DevicePath, ReadError};
 use devgate_policy::attribute_rule;
+use devgate_types::component::{Answered, Denied};
 use devgate_types::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, Limits, NodeHandle, escape};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};

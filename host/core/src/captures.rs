@@ -1,10 +1,10 @@
 //! What a plugin's patterns captured from the kernel's log: a bounded piece of the past, read through cursors that survive a
 //! restart of the host.
 
-use crate::component::{LogBatch, LogEvent};
 use crate::status::KernelLogStatus;
 use devgate_node::{KernelLine, LogSource};
 use devgate_policy::KernelPattern;
+use devgate_types::component::{LogBatch, LogEvent};
 use devgate_types::{Failure, FailureKind, escape};
 use std::collections::VecDeque;
 use std::fmt::Write;

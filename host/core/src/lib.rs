@@ -7,12 +7,11 @@
 //!                            Ledger (exclusive over all plugins)    Capabilities ──► Grants = policy × node
 //! ```
 //!
-//! It knows neither WebAssembly (a [`component::Component`] is called through a trait) nor any front end's protocol
+//! It knows neither WebAssembly (a [`devgate_types::component::Component`] is called through a trait) nor any front end's protocol
 //! (they see [`offer::Offer`]s).
 #![forbid(unsafe_code)]
 
 pub mod bench;
-pub mod component;
 pub mod labels;
 pub mod leftovers;
 pub mod offer;

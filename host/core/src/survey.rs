@@ -6,7 +6,6 @@
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
 use crate::claims::{Ledger, Place};
-use crate::component::Component;
 use crate::grants::{GrantedNode, Grants, Heard, Line};
 use crate::health::UnitHealth;
 use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
@@ -16,6 +15,7 @@ use crate::plugin::{LoadFailure, Loader, matched, verdicts};
 use crate::resource::replica_ids;
 use devgate_node::{DevicePath, Node};
 use devgate_policy::{Derived, Origin, PluginPolicy, Policy, Use};
+use devgate_types::component::Component;
 use devgate_types::{PluginName, ResourceName, UnitId};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

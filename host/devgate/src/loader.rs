@@ -2,10 +2,10 @@
 
 use crate::components::Components;
 use crate::reload::stamps;
-use devgate_core::component::Component;
 use devgate_core::{LoadFailure, Loader};
 use devgate_policy::{ComponentSource, Grant, PluginPolicy};
 use devgate_sandbox::{Engine, ImportGrant, LoadRequest, Refusal};
+use devgate_types::component::Component;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! What a command says while somebody waits for it: on standard error, and only about what takes longer than a second.
 
-use devgate_core::component::Component;
 use devgate_core::{LoadFailure, Loader};
 use devgate_policy::PluginPolicy;
+use devgate_types::component::Component;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

@@ -5,9 +5,9 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example that prints")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "an example")]
 
-use devgate_core::component::{Capabilities, Component};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
 use devgate_types::Unit;
+use devgate_types::component::{Capabilities, Component};
 use std::time::{Duration, Instant};
 
 #[allow(dead_code, reason = "shared with the tests")]

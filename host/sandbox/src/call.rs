@@ -8,7 +8,7 @@ use crate::fault::classify;
 use crate::load::Loaded;
 use crate::meter::host_fault;
 use crate::state::Call;
-use devgate_core::component::{Answer, Capabilities, Component, Profile};
+use devgate_types::component::{Answer, Capabilities, Component, Profile};
 use devgate_types::{CallError, Edits, GuestFault, GuestText, Pool, Unit, Verdict};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -8,7 +8,7 @@ mod capabilities;
 use crate::bindings::types::{Device, Error, ErrorKind, MountSource, Node, NodeKind};
 use crate::bindings::{config, hardware, host_paths, log, types};
 use crate::state::Call;
-use devgate_core::component::{LogLevel, NodeInfo};
+use devgate_types::component::{LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle};
 use wasmtime::Result;
 use wasmtime::component::Resource;

@@ -2,7 +2,7 @@
 //! every call a fresh instance with every limit set.
 //!
 //! The only crate that names wasmtime. It knows nothing of the policy (a closure says what is granted), of the node
-//! (capabilities answer through [`devgate_core::component::Capabilities`]) or of the kubelet.
+//! (capabilities answer through [`devgate_types::component::Capabilities`]) or of the kubelet.
 //!
 //! ```text
 //! bytes ── size, digest, magic ── static limits ── imports against grants ── compile ── link ──► Loaded

@@ -25,7 +25,7 @@ use crate::engine::{Engine, Runtime};
 use crate::pool::Seat;
 use crate::precompiled::Precompiled;
 use crate::state::Call;
-use devgate_core::component::Profile;
+use devgate_types::component::Profile;
 use devgate_types::{ByteSize, GuestText, Limits};
 use scan::Scan;
 use sha2::{Digest, Sha256};

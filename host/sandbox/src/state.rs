@@ -3,7 +3,7 @@
 use crate::limiter::Limiter;
 use crate::meter::{Meter, host_fault};
 use crate::stdio::{Lines, SharedLines, Stream, ToLog, lock};
-use devgate_core::component::{Answered, Capabilities, Cost, Denied};
+use devgate_types::component::{Answered, Capabilities, Cost, Denied};
 use devgate_types::{CallError, Failure, GuestFault, Limits};
 use std::sync::{Arc, Mutex};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
@@ -97,7 +97,7 @@ impl Call {
     }
 
     /// One message to the log.
-    pub(crate) fn log(&mut self, level: devgate_core::component::LogLevel, message: &str) -> wasmtime::Result<()> {
+    pub(crate) fn log(&mut self, level: devgate_types::component::LogLevel, message: &str) -> wasmtime::Result<()> {
         let lines = Arc::clone(&self.lines);
         self.ask(|host| {
             lock(&lines).write(level, message, host);

@@ -4,7 +4,7 @@
 //! call to the host, and its bytes are passed to it.
 
 use crate::brief::cut;
-use devgate_core::component::{Capabilities, LogLevel};
+use devgate_types::component::{Capabilities, LogLevel};
 use devgate_types::{ByteSize, CallError, GuestFault, Limit, Limits, escape};
 use std::future::Future;
 use std::pin::Pin;

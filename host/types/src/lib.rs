@@ -1,9 +1,11 @@
-//! The words that every part of devgate shares: names, handles, the records that cross the contract, limits and the
-//! three families of error.
+//! The words that every part of devgate shares: names, handles, the records that cross the contract, limits, the three families of
+//! error, and the seam between the host and whatever runs a component.
 //!
 //! Plain data only. This crate opens nothing, knows neither WebAssembly nor gRPC nor the policy's file format, and
 //! depends on nothing but `thiserror`, so that every other crate can depend on it.
 #![forbid(unsafe_code)]
+
+pub mod component;
 
 mod contract;
 mod fault;

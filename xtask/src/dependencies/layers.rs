@@ -1,4 +1,4 @@
-//! The order of this workspace's crates: types ← policy, node ← core ← sandbox, device-plugin ← devgate, and never back; oci and kubelet are
+//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin ← devgate, and never back; sandbox, oci and kubelet are
 //! beside them, on the types alone. What pretends is beside all of them, and devgate is built without it.
 
 use cargo_metadata::{DependencyKind, Metadata, NodeDep, Package};
@@ -15,10 +15,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ),
     ("devgate-fake-node", &["devgate-types", "devgate-node"]),
     ("devgate-oci", &["devgate-types"]),
-    (
-        "devgate-sandbox",
-        &["devgate-types", "devgate-policy", "devgate-node", "devgate-core"],
-    ),
+    ("devgate-sandbox", &["devgate-types"]),
     ("devgate-kubelet", &["devgate-types"]),
     (
         "devgate-device-plugin",

@@ -2,7 +2,7 @@
 //! wanted, and does something to the node in the middle of a call.
 
 use super::thing::{Given, Kind, Thing};
-use devgate_core::component::{
+use devgate_types::component::{
     Answer, Answered, Capabilities, Component, Cost, Denied, LogBatch, LogLevel, NodeInfo, Profile,
 };
 use devgate_types::{CallError, DeviceHandle, Edits, Limits, MountHandle, NodeHandle, Pool, Unit, Verdict};

@@ -3,11 +3,11 @@
 use super::meddler::{Meddled, Script, Seen};
 use super::thing::{Kind, Thing};
 use devgate_core::bench::{Bench, Listed, ListedPool, ListedUnit, NotGiven};
-use devgate_core::component::Component;
-use devgate_core::component::Profile;
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::{DevicePath, Node};
 use devgate_policy::PluginPolicy;
+use devgate_types::component::Component;
+use devgate_types::component::Profile;
 use devgate_types::{CallError, UnitId, Verdict, escape};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;

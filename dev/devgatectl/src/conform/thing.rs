@@ -1,6 +1,6 @@
 //! What a component asks the host about, and what it may be given instead of the truth.
 
-use devgate_core::component::{Answered, Denied};
+use devgate_types::component::{Answered, Denied};
 use devgate_types::{Failure, FailureKind, escape};
 use std::fmt;
 

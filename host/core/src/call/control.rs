@@ -2,11 +2,11 @@
 
 use super::{CallHost, Moment, Waited, failure};
 use crate::claims::{HeldByOther, Intent, NotWritten};
-use crate::component::{Answered, LogLevel};
 use crate::grants::{Grants, Line};
 use crate::means::Means;
 use crate::status::RefusalKind;
 use devgate_node::{DevicePath, ReadError};
+use devgate_types::component::{Answered, LogLevel};
 use devgate_types::{DeviceHandle, Failure, FailureKind, UnitId, escape};
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! The part of a call's capabilities that is outside the device tree: files and mounts.
 
 use super::{CallHost, failure};
-use crate::component::{Answered, Denied, LogLevel};
 use crate::grants::{FileRefused, GrantedMount, Grants, Line, MountDenied};
 use crate::status::RefusalKind;
+use devgate_types::component::{Answered, Denied, LogLevel};
 use devgate_types::{Failure, FailureKind, MountHandle, escape};
 
 /// The largest text file, and the most bytes that one read gives, as the contract says.

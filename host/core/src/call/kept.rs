@@ -2,7 +2,7 @@
 
 use super::{CallHost, Moment};
 use crate::blob::{MOST_BYTES, NotStored, Ticket};
-use crate::component::{Answered, LogBatch};
+use devgate_types::component::{Answered, LogBatch};
 use devgate_types::{Failure, FailureKind};
 use std::sync::Arc;
 

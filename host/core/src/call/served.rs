@@ -1,10 +1,10 @@
 //! Each function of the contract, as one call of a component is served it.
 
 use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, files, forged};
-use crate::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
 use crate::grants::{Line, NodeDenied};
 use devgate_node::ReadError;
 use devgate_policy::attribute_rule;
+use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, escape};
 use std::sync::Arc;
 use std::time::Instant;

@@ -116,10 +116,10 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use crate::allocations::Memory;
-    use crate::component::Profile;
     use crate::offer::Offer;
     use crate::plugins::Plugins;
     use crate::testing::*;
+    use devgate_types::component::Profile;
     use devgate_types::{CallError, GuestFault};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

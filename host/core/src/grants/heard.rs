@@ -1,6 +1,6 @@
 //! What was said in a plugin's calls, for commands that show it instead of logging it.
 
-use crate::component::LogLevel;
+use devgate_types::component::LogLevel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most lines that are kept, and shown.

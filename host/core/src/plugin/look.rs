@@ -3,11 +3,11 @@
 use super::Plugin;
 use crate::call::{CallHost, Moment};
 use crate::calls;
-use crate::component::Component;
 use crate::grants::GrantedNode;
 use crate::health::UnitHealth;
 use crate::inventory::{PoolRecord, UnitRecord};
 use devgate_node::Node;
+use devgate_types::component::Component;
 use devgate_types::{CallError, GuestFault, ResourceName, UnitId, Verdict};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

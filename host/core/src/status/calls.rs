@@ -1,7 +1,7 @@
 //! What a component's calls took, and how near they came to its limits.
 
 use super::When;
-use crate::component::Answer;
+use devgate_types::component::Answer;
 use devgate_types::{CallError, GuestFault, Limit, Limits};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

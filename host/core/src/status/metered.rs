@@ -2,7 +2,7 @@
 
 use super::Board;
 use super::calls::{CallKind, Used};
-use crate::component::{Answer, Capabilities, Component, Profile};
+use devgate_types::component::{Answer, Capabilities, Component, Profile};
 use devgate_types::{CallError, Edits, Pool, Unit, Verdict};
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,6 +1,5 @@
 use super::{AllocationEnd, CallKind, Nothing, PluginStatus, RefusalKind, State, Watch, When};
 use crate::allocations::Memory;
-use crate::component::Component;
 use crate::holders::{Holder, Holders};
 use crate::offer::{AllocateError, Offer};
 use crate::plugins::Plugins;
@@ -8,6 +7,7 @@ use crate::testing::*;
 use crate::{LoadFailure, Loader};
 use devgate_fake_node::Change;
 use devgate_policy::PluginPolicy;
+use devgate_types::component::Component;
 use devgate_types::{CallError, HostFault, ResourceName, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::allocations::{Consumer, Giving, State};
-use crate::component::Capabilities;
+use devgate_types::component::Capabilities;
 use devgate_types::{Pool, Unit};
 use std::sync::atomic::Ordering;
 

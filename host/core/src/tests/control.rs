@@ -3,13 +3,13 @@
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment, Waited, Waits};
 use crate::claims::{Claim, Intent, Ledger, NotHeld, NotWritten, Place, Writing};
-use crate::component::{Answered, Capabilities, Denied};
 use crate::grants::Grants;
 use crate::means::Means;
 use crate::status::RefusalKind;
 use crate::testing::*;
 use devgate_fake_node::RecordedNode;
 use devgate_node::DevicePath;
+use devgate_types::component::{Answered, Capabilities, Denied};
 use devgate_types::{FailureKind, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! Files outside the device tree: the path as written and the path as resolved must both be listed.
 
-use crate::component::{Capabilities, Denied};
 use crate::testing::*;
 use devgate_fake_node::{Change, RecordedNode};
+use devgate_types::component::{Capabilities, Denied};
 use devgate_types::{Failure, FailureKind};
 
 const WORLD: &str = "\

@@ -1,8 +1,8 @@
 //! What the gate says of an inventory.
 
-use crate::component::Capabilities;
 use crate::inventory::Inventory;
 use crate::testing::*;
+use devgate_types::component::Capabilities;
 use devgate_types::{Pool, Unit};
 
 /// What the gate says to each way of asking for too much.

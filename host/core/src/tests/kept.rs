@@ -2,11 +2,11 @@
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
-use crate::component::{Answered, Capabilities, Denied};
 use crate::grants::Grants;
 use crate::means::Means;
 use crate::testing::*;
 use devgate_node::KernelLine;
+use devgate_types::component::{Answered, Capabilities, Denied};
 use devgate_types::{CallError, Failure, FailureKind, GuestFault, Limit};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Mounts: by the policy's names, and only sources that are root's alone.
 
-use crate::component::{Capabilities, Denied};
 use crate::grants::Grants;
 use crate::reply::Asked;
 use crate::testing::*;
 use devgate_fake_node::{Change, RecordedNode};
+use devgate_types::component::{Capabilities, Denied};
 use devgate_types::{Edits, FailureKind, MountHandle};
 
 const WORLD: &str = "\

@@ -1,10 +1,10 @@
 //! Which nodes the host gives away: only what is offered, and some things whatever is offered.
 
-use crate::component::{Capabilities, Denied};
 use crate::grants::Grants;
 use crate::testing::*;
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::Node;
+use devgate_types::component::{Capabilities, Denied};
 
 /// What is at each path, and why not where it is withheld.
 fn told(node: &Node, policy: &str) -> String {

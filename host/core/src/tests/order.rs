@@ -2,11 +2,11 @@
 
 use super::{PATIENCE, World, settled};
 use crate::allocations::Memory;
-use crate::component::Component;
 use crate::plugin::{LoadFailure, Loader};
 use crate::plugins::Plugins;
 use crate::testing::*;
 use devgate_policy::PluginPolicy;
+use devgate_types::component::Component;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

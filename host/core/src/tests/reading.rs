@@ -1,9 +1,9 @@
 //! What a component may look at, and where that ends.
 
-use crate::component::{Capabilities, Denied};
 use crate::testing::*;
 use devgate_fake_node::Change;
 use devgate_types::FailureKind;
+use devgate_types::component::{Capabilities, Denied};
 use std::sync::Arc;
 
 /// What a component reads it must have been granted; and some things nobody is.

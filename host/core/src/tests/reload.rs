@@ -1,12 +1,12 @@
 //! Another policy or component while everything runs.
 
 use super::{PATIENCE, World, all_healthy, start, strings, wait};
-use crate::component::Component;
 use crate::plugins::{Plugins, Reloaded};
 use crate::testing::*;
 use crate::{LoadFailure, Loader, Memory};
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::Verdict;
+use devgate_types::component::Component;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,10 +2,10 @@
 
 use super::{World, all_healthy, start, strings, wait};
 use crate::allocations::Memory;
-use crate::component::Profile;
 use crate::offer::Offer;
 use crate::plugins::Plugins;
 use crate::testing::*;
+use devgate_types::component::Profile;
 use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, GuestText};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

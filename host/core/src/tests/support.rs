@@ -2,7 +2,6 @@
 
 use crate::allocations::Memory;
 use crate::call::CallHost;
-use crate::component::{Answer, Capabilities, Component, Cost, Profile};
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
 use crate::means::Means;
@@ -11,6 +10,7 @@ use crate::plugins::Surroundings;
 use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
+use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
 use devgate_types::{CallError, Edits, HostFault, Pool, Unit, Verdict};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
 //! Which threads components run on: none that serves anything else.
 
 use super::{all_healthy, start, strings, wait};
-use crate::component::Profile;
 use crate::testing::*;
+use devgate_types::component::Profile;
 use devgate_types::{CallError, HostFault, Verdict};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, mpsc};

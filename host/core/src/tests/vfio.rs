@@ -1,10 +1,10 @@
 //! Nodes of vfio: a group goes to one id as a whole, or not at all.
 
 use super::{all_healthy, start_on, strings, wait};
-use crate::component::Capabilities;
 use crate::inventory::Inventory;
 use crate::testing::*;
 use devgate_fake_node::{Change, RecordedNode};
+use devgate_types::component::Capabilities;
 use devgate_types::{DeviceHandle, Pool, Unit};
 
 /// Group 42: a bridge, a NIC function and a sound function, both on vfio. Group 43: one function, on a variant driver.

@@ -1,10 +1,10 @@
 //! What wakes whom.
 
 use super::*;
-use crate::component::Capabilities;
 use crate::inventory::Inventory;
 use crate::testing::*;
 use devgate_fake_node::{Change, RecordedNode};
+use devgate_types::component::Capabilities;
 use devgate_types::{NodeKind, NodeNumber};
 
 const GPU: &str = "pci0000:00/0000:00:01.0";

@@ -4,7 +4,7 @@ use super::{answer, device};
 use crate::bindings::types::{Device, Error};
 use crate::bindings::{control, files, kernel_log, state};
 use crate::state::Call;
-use devgate_core::component::LogEvent;
+use devgate_types::component::LogEvent;
 use devgate_types::{Failure, FailureKind};
 use wasmtime::Result;
 use wasmtime::component::Resource;

@@ -2,8 +2,8 @@
 
 use super::error::{Refusal, RefusedImport};
 use super::scan::Scan;
-use devgate_core::component::Profile;
 use devgate_types::GuestText;
+use devgate_types::component::Profile;
 
 /// The contract that this host serves.
 pub(super) const CONTRACT: &str = "0.1.0";

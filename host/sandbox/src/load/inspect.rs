@@ -6,7 +6,7 @@ use super::imports::{self, ImportGrant, Need};
 use super::producers::Producer;
 use super::scan::{Counts, Scan};
 use super::{check_file, digest};
-use devgate_core::component::Profile;
+use devgate_types::component::Profile;
 use devgate_types::{GuestText, Limits};
 
 /// What a file is.

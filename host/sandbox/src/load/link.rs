@@ -10,8 +10,8 @@ use crate::bindings::{
 use crate::brief::message;
 use crate::clocks::Clocks;
 use crate::state::Call;
-use devgate_core::component::Profile;
 use devgate_types::GuestText;
+use devgate_types::component::Profile;
 use wasmtime::component::{Component, HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};

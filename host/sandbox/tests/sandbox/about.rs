@@ -3,8 +3,8 @@
 
 use crate::fake::{Fake, error, loaded, patient, try_load};
 use crate::guest::{Guest, text};
-use devgate_core::component::Component;
 use devgate_sandbox::{ImportGrant, inspect};
+use devgate_types::component::Component;
 use devgate_types::{ByteSize, GuestText, Limits};
 use std::sync::mpsc;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use crate::fake::{ENGINE, Fake, LONG, error, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_core::component::{Component, LogLevel};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
+use devgate_types::component::{Component, LogLevel};
 use devgate_types::{
     CallError, DeviceHandle, Failure, FailureKind, HostFault, Limits, MountHandle, NodeHandle, Property, Verdict,
 };

@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, Log, error, limit, loaded, patient};
 use crate::guest::Guest;
-use devgate_core::component::Component;
+use devgate_types::component::Component;
 use devgate_types::{ByteSize, CallError, FailureKind, Limit, Limits};
 
 const IMPORTS: &str = r#"

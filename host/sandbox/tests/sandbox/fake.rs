@@ -1,7 +1,7 @@
 //! Capabilities without a node behind them, and how the tests load and call.
 
-use devgate_core::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadError, LoadRequest, Loaded, load};
+use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
 use devgate_types::{
     ByteSize, CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle,
     NodeHandle, NodeKind, NodeNumber, Unit,

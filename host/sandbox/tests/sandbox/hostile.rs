@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, error, limit, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_core::component::Component;
+use devgate_types::component::Component;
 use devgate_types::{Limit, Limits};
 use insta::assert_snapshot;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use crate::fake::{Fake, LONG, error, limit, patient};
 use crate::guest::Guest;
-use devgate_core::component::Component;
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, Loaded, load};
+use devgate_types::component::Component;
 use devgate_types::{ByteSize, Limit, Limits};
 use std::sync::Barrier;
 

@@ -3,7 +3,7 @@
 
 use crate::fake::{Fake, error, limit, loaded, patient, try_load, unit};
 use crate::guest::{Guest, SPIN, encode, other_contract};
-use devgate_core::component::Component;
+use devgate_types::component::Component;
 use devgate_types::{ByteSize, CallError, FailureKind, Limit, Limits};
 use insta::assert_snapshot;
 use std::time::Duration;

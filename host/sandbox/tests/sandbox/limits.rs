@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, LONG, error, limit, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_core::component::{Component, LogLevel};
+use devgate_types::component::{Component, LogLevel};
 use devgate_types::{ByteSize, Limit, Limits};
 use insta::assert_snapshot;
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 
 use crate::fake::{ENGINE, Fake, patient, try_load};
 use crate::guest::{Guest, encode, other_contract, text, with_inner};
-use devgate_core::component::{Component, Profile};
 use devgate_sandbox::{ImportGrant, LoadRequest, load};
+use devgate_types::component::{Component, Profile};
 use devgate_types::{ByteSize, Limits};
 use insta::assert_snapshot;
 use sha2::Digest;

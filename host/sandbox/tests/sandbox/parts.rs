@@ -2,9 +2,9 @@
 
 use crate::fake::{Fake, try_load};
 use crate::guest::{Guest, text, with_inner};
-use devgate_core::component::Component;
 use devgate_sandbox::{Contents, ImportGrant, Refusal, inspect};
 use devgate_types::Limits;
+use devgate_types::component::Component;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::fmt::Write;

@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, LONG, error, limit, loaded, patient};
 use crate::guest::{Guest, contract, encode};
-use devgate_core::component::{Component, LogLevel};
+use devgate_types::component::{Component, LogLevel};
 use devgate_types::{ByteSize, Limit, Limits, escape};
 use insta::assert_snapshot;
 use std::sync::mpsc;

@@ -2,8 +2,8 @@
 
 use crate::table::{Table, median_and_p99};
 use anyhow::anyhow;
-use devgate_core::component::{Answered, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
+use devgate_types::component::{Answered, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, Unit};
 use std::sync::Arc;
 use std::time::Instant;

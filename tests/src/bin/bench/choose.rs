@@ -2,12 +2,12 @@
 
 use crate::table::{Table, median_and_p99};
 use anyhow::{Context, ensure};
-use devgate_core::component::Component;
 use devgate_core::offer::{DeviceList, Offer};
 use devgate_core::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_fake_node::RecordedNode;
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest};
+use devgate_types::component::Component;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The seam between the plugin layer and whatever runs a vendor's component: two small traits and plain data, so that a
 //! component can run in this process or in another.
 
-use devgate_types::{
+use crate::{
     ByteSize, CallError, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool, Unit, Verdict,
 };
 use std::sync::Arc;
