@@ -66,8 +66,6 @@ pub use plugins::{Failures, Fewer, MustEnd, NotReloaded, Plugins, Reloaded, Surr
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
 
 #[cfg(test)]
-mod property;
-#[cfg(test)]
 mod tests;
 #[cfg(test)]
 use tests::support as testing;

@@ -17,6 +17,7 @@ mod nodes;
 mod offers;
 mod order;
 mod pieces;
+mod property;
 mod reading;
 mod reload;
 mod resting;
