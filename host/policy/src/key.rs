@@ -1,5 +1,6 @@
-//! The keys of the policy's format: one table, from which come the parser's known keys, ranges and hints, the JSON Schema
-//! for editors and the tables on the page for people (`docs/policy.md`).
+//! The keys of the policy's format: one table, from which come the parser's known keys, ranges and hints. What each means and what
+//! applies without it is said on the page for people (`docs/policy.md`), which is held against it, and from both comes the JSON
+//! Schema for editors.
 
 mod containers;
 mod filter;
@@ -29,20 +30,6 @@ pub(crate) struct Section {
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    pub(crate) default: Default,
-    /// What it means, for people: whole sentences.
-    pub(crate) doc: &'static str,
-}
-
-/// What applies where a key is not written.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Default {
-    /// It must be written.
-    Required,
-    /// This, as the policy would write it.
-    Is(&'static str),
-    /// What these words say.
-    Means(&'static str),
 }
 
 /// What a key's value may be.
@@ -90,13 +77,8 @@ pub(crate) enum Kind {
     Rules,
 }
 
-const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
-    Key {
-        name,
-        kind,
-        default,
-        doc,
-    }
+const fn key(name: &'static str, kind: Kind) -> Key {
+    Key { name, kind }
 }
 
 impl Section {
@@ -140,27 +122,6 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// What the table says that a key's default is, is what the parser takes where the key is not written.
-    #[test]
-    fn the_defaults_of_the_table_are_those_of_the_host() {
-        let written = |section: &Section| {
-            let keys = section.served().map(|key| match key.default {
-                Default::Is(text) => format!("{}: {text}", key.name),
-                Default::Required | Default::Means(_) => panic!("{}", key.name),
-            });
-            keys.collect::<Vec<_>>().join(", ")
-        };
-        let lines = format!(
-            "health: {{{}}}\nlimits: {{{}}}\nshares-hardware: false\nstate: false\nreplicas: 1",
-            written(&HEALTH),
-            written(&LIMITS)
-        );
-        let (said, mut unsaid) = (crate::tests::plugin(&lines), crate::tests::plugin(""));
-        assert!(!said.is_like(&unsaid), "written in another way");
-        unsaid.written = std::sync::Arc::clone(&said.written);
-        assert_eq!(said, unsaid);
-    }
 
     #[test]
     fn the_nearest_key_is_found_and_nothing_far_away() {

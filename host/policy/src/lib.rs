@@ -41,7 +41,6 @@ mod path;
 mod pattern;
 mod plugin;
 mod resources;
-mod schema;
 mod selector;
 #[cfg(test)]
 mod tests;
@@ -69,7 +68,6 @@ pub use parse::parse;
 pub use partitions::Partitions;
 pub use plugin::{Origin, Placement, PluginPolicy, Prepare};
 pub use resources::{ResourceGrant, ResourcePattern};
-pub use schema::schema;
 pub use selector::{DeviceFacts, Selector, Use};
 pub use time::{parse as parse_duration, show as show_duration};
 pub use value_rule::{Record, Template, ValueRule};

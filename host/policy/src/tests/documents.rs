@@ -1,15 +1,16 @@
 //! What is made from the table of keys is fresh, and what the repository shows is right.
 
 mod page;
+mod schema;
 mod validator;
-
-pub(super) use validator::problems as problems_with;
+mod words;
 
 use super::read;
-use crate::schema;
+use crate::key::{HEALTH, LIMITS, Section};
 use crate::yaml;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Set to write the documents anew instead of comparing them.
 const UPDATE: &str = "UPDATE_DOCS";
@@ -19,13 +20,24 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+fn page() -> String {
+    std::fs::read_to_string(root().join("docs/policy.md")).unwrap()
+}
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| schema::of(&page()));
+
+/// What the schema says against a policy, as JSON.
+pub(super) fn problems_of(policy: &Value) -> Vec<String> {
+    validator::problems(&SCHEMA, policy)
+}
+
 fn json(text: &str) -> Value {
     yaml::read(text).unwrap().to_json()
 }
 
 /// What the schema says against a policy.
 fn problems(text: &str) -> Vec<String> {
-    validator::problems(&schema(), &json(text))
+    problems_of(&json(text))
 }
 
 fn examples() -> Vec<(PathBuf, String)> {
@@ -46,17 +58,17 @@ fn examples() -> Vec<(PathBuf, String)> {
 fn the_schema_in_the_repository_is_fresh() {
     let path = root().join("docs/policy.schema.json");
     if std::env::var_os(UPDATE).is_some() {
-        let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+        let text = serde_json::to_string_pretty(&*SCHEMA).unwrap() + "\n";
         std::fs::write(&path, text).unwrap();
     }
     let written: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    assert!(written == schema(), "docs/policy.schema.json is stale: {HOW}");
+    assert!(written == *SCHEMA, "docs/policy.schema.json is stale: {HOW}");
 }
 
 #[test]
 fn the_tables_on_the_page_for_people_are_fresh() {
     let path = root().join("docs/policy.md");
-    let page = std::fs::read_to_string(&path).unwrap();
+    let page = page();
     let fresh = page::with_tables(&page);
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, &fresh).unwrap();
@@ -145,4 +157,28 @@ fn the_schema_accepts_a_policy_with_every_key() {
     let everything = json(super::EVERYTHING);
     let missing = page::keys_without(&everything);
     assert_eq!(missing, Vec::<String>::new(), "EVERYTHING lacks keys of the table");
+}
+
+/// What the page says that a key's default is, is what the parser takes where the key is not written.
+#[test]
+fn the_defaults_of_the_page_are_those_of_the_host() {
+    let page = page();
+    let written = |section: &Section| {
+        let keys = section
+            .served()
+            .map(|key| match words::of(&page, section, key).default {
+                words::Default::Is(text) => format!("{}: {text}", key.name),
+                other => panic!("{}: {other:?}", key.name),
+            });
+        keys.collect::<Vec<_>>().join(", ")
+    };
+    let lines = format!(
+        "health: {{{}}}\nlimits: {{{}}}\nshares-hardware: false\nstate: false\nreplicas: 1",
+        written(&HEALTH),
+        written(&LIMITS)
+    );
+    let (said, mut unsaid) = (super::plugin(&lines), super::plugin(""));
+    assert!(!said.is_like(&unsaid), "written in another way");
+    unsaid.written = std::sync::Arc::clone(&said.written);
+    assert_eq!(said, unsaid);
 }

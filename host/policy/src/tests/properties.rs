@@ -1,6 +1,6 @@
 use super::decisions::Device;
 use super::{EVERYTHING, SAMPLE, plugin, read};
-use crate::{PolicyFile, parse, schema, yaml};
+use crate::{PolicyFile, parse, yaml};
 use proptest::prelude::*;
 
 /// What a selector may state besides subsystem and name, and a device that meets or misses each.
@@ -114,7 +114,7 @@ proptest! {
         bytes.splice(at..end, insert.bytes());
         let text = String::from_utf8_lossy(&bytes);
         if read(&text).is_ok() {
-            let problems = super::documents::problems_with(&schema(), &yaml::read(&text).unwrap().to_json());
+            let problems = super::documents::problems_of(&yaml::read(&text).unwrap().to_json());
             prop_assert_eq!(problems, Vec::<String>::new(), "{}", text);
         }
     }

@@ -1,17 +1,18 @@
 //! The tables of keys on the page for people.
 
+use super::words::{self, Default};
 use crate::dangerous::KINDS;
-use crate::key::{Default, Key, Kind, POLICY, Section};
+use crate::key::{Key, Kind, POLICY, Section};
 use crate::time;
 use serde_json::Value;
 
-const END: &str = "<!-- end -->";
-
-/// The page with every table between `<!-- keys: SECTION -->` (or `<!-- dangers -->`) and `<!-- end -->` made anew.
+/// The page with every table between `<!-- keys: SECTION -->` (or `<!-- dangers -->`) and `<!-- end -->` made anew: all keys in
+/// their order and with their types, and of each the words that the page has.
 pub(super) fn with_tables(page: &str) -> String {
     let mut page = page.to_owned();
     for section in sections() {
-        page = replace(&page, &format!("<!-- keys: {} -->", section.name), &table(section));
+        let fresh = table(&page, section);
+        page = replace(&page, &words::begin(section), &fresh);
     }
     let mut dangers = "| key | lets pass |\n| --- | --- |\n".to_owned();
     for (key, what) in KINDS {
@@ -21,11 +22,11 @@ pub(super) fn with_tables(page: &str) -> String {
 }
 
 fn replace(page: &str, begin: &str, table: &str) -> String {
-    let (before, rest) = page
-        .split_once(begin)
-        .unwrap_or_else(|| panic!("docs/policy.md has no {begin}"));
-    let (_, after) = rest.split_once(END).unwrap();
-    format!("{before}{begin}\n{table}{END}{after}")
+    let (before, _, after) = words::between(page, begin);
+    format!(
+        "{before}{begin}
+{table}<!-- end -->{after}"
+    )
 }
 
 /// Every section, each once.
@@ -46,15 +47,16 @@ fn sections() -> Vec<&'static Section> {
     found
 }
 
-fn table(section: &Section) -> String {
+fn table(page: &str, section: &Section) -> String {
     let mut out = "| key | type | default | meaning |\n| --- | --- | --- | --- |\n".to_owned();
     for key in section.served() {
-        let default = match key.default {
+        let said = words::of(page, section, key);
+        let default = match said.default {
             Default::Required => "required".to_owned(),
             Default::Is(text) => format!("`{text}`"),
-            Default::Means(words) => words.to_owned(),
+            Default::Means(words) => words,
         };
-        out += &format!("| `{}` | {} | {default} | {} |\n", key.name, kind(key), key.doc);
+        out += &format!("| `{}` | {} | {default} | {} |\n", key.name, kind(key), said.doc);
     }
     out
 }

@@ -1,7 +1,8 @@
-//! The JSON Schema of a policy file, made from the table of keys, for editors.
+//! The JSON Schema of a policy file, made from the table of keys and the page for people, for editors.
 
+use super::words::{self, Default};
 use crate::dangerous;
-use crate::key::{Default, Key, Kind, POLICY, Section};
+use crate::key::{Key, Kind, POLICY, Section};
 use crate::time;
 use devgate_types::ByteSize;
 use serde_json::{Map, Value, json};
@@ -10,9 +11,8 @@ use serde_json::{Map, Value, json};
 ///
 /// It is looser than the parser, which also knows what depends on something else: a file that the parser accepts meets
 /// the schema, and not the other way round.
-#[must_use]
-pub fn schema() -> Value {
-    let mut schema = section(&POLICY);
+pub(super) fn of(page: &str) -> Value {
+    let mut schema = section(page, &POLICY);
     if let Value::Object(map) = &mut schema {
         let title = "A policy of devgate: what each vendor's component may see, hand out and use up";
         map.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));
@@ -21,12 +21,14 @@ pub fn schema() -> Value {
     schema
 }
 
-fn section(section: &Section) -> Value {
+fn section(page: &str, section: &Section) -> Value {
     let properties: Map<String, Value> = section
         .served()
-        .map(|key| (key.name.to_owned(), property(key)))
+        .map(|key| (key.name.to_owned(), property(page, section, key)))
         .collect();
-    let required = section.served().filter(|key| key.default == Default::Required);
+    let required = section
+        .served()
+        .filter(|key| words::of(page, section, key).default == Default::Required);
     let mut out = json!({
         "title": section.name, "type": "object", "additionalProperties": false, "properties": properties,
     });
@@ -37,14 +39,15 @@ fn section(section: &Section) -> Value {
     out
 }
 
-fn property(key: &Key) -> Value {
-    let mut out = kind(key.kind);
-    let doc = match key.default {
-        Default::Means(words) => format!("{} Default: {words}.", key.doc),
-        Default::Is(_) | Default::Required => key.doc.to_owned(),
+fn property(page: &str, section: &Section, key: &Key) -> Value {
+    let mut out = kind(page, key.kind);
+    let said = words::of(page, section, key);
+    let doc = match &said.default {
+        Default::Means(words) => format!("{} Default: {words}.", said.doc),
+        Default::Is(_) | Default::Required => said.doc.clone(),
     };
     set(&mut out, "description", json!(doc));
-    if let Default::Is(text) = key.default {
+    if let Default::Is(text) = &said.default {
         let default = match key.kind {
             Kind::Number(..) => text.parse::<u32>().map_or(Value::Null, Value::from),
             Kind::Flag => json!(text == "true"),
@@ -55,7 +58,7 @@ fn property(key: &Key) -> Value {
     out
 }
 
-fn kind(kind: Kind) -> Value {
+fn kind(page: &str, kind: Kind) -> Value {
     let text = || json!({ "type": "string", "minLength": 1 });
     match kind {
         Kind::Exactly(text) => json!({ "const": text }),
@@ -81,11 +84,11 @@ fn kind(kind: Kind) -> Value {
         }
         Kind::Access => json!({ "type": "string", "pattern": "^[rwm]{1,3}$" }),
         Kind::Anything => json!({}),
-        Kind::One(inner) => section(inner),
-        Kind::Many(inner) => json!({ "type": "array", "minItems": 1, "items": section(inner) }),
-        Kind::Named(inner) => json!({ "type": "object", "additionalProperties": section(inner) }),
+        Kind::One(inner) => section(page, inner),
+        Kind::Many(inner) => json!({ "type": "array", "minItems": 1, "items": section(page, inner) }),
+        Kind::Named(inner) => json!({ "type": "object", "additionalProperties": section(page, inner) }),
         Kind::Labels(inner) => json!({
-            "type": "object", "additionalProperties": { "anyOf": [text(), section(inner)] },
+            "type": "object", "additionalProperties": { "anyOf": [text(), section(page, inner)] },
         }),
         Kind::NamedPatterns => json!({ "type": "object", "additionalProperties": one_or_several(&text()) }),
         // An empty text may be meant in a list.
