@@ -21,7 +21,8 @@ use std::time::Duration;
 
 /// One mapping of the format and the keys that it may have.
 pub(crate) struct Section {
-    /// What tells it apart, on the page for people as well.
+    /// What tells it apart on the page for people.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold the page against it"))]
     pub(crate) name: &'static str,
     pub(crate) keys: &'static [Key],
 }
@@ -34,6 +35,13 @@ pub(crate) struct Key {
 
 /// What a key's value may be.
 #[derive(Clone, Copy)]
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "tests make the schema of all of it, the parser reads the ranges"
+    )
+)]
 pub(crate) enum Kind {
     /// This text alone.
     Exactly(&'static str),
