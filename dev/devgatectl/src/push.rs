@@ -1,11 +1,15 @@
 //! `devgatectl push`: a component into a registry.
 
+mod artifact;
+mod upload;
+
 use crate::cli::PushArgs;
 use crate::inspect;
+use anyhow::Context;
+use artifact::{About, Artifact};
 use devgate::exit;
 use devgate::progress::Progress;
 use devgate::transfer::{LARGEST, Transferred, coded, show};
-use devgate_oci::{About, Artifact};
 use devgate_sandbox::hex;
 use devgate_types::escape;
 use std::collections::BTreeMap;
@@ -24,15 +28,13 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     }
     let about = about(&report, &args.annotation);
     let (size, sha256) = (bytes.len(), hex(&devgate_sandbox::digest(&bytes)));
-    let artifact = Artifact::new(bytes, &about).map_err(coded)?;
+    let artifact = Artifact::new(bytes, &about).context("artifact")?;
     let store = args.registry.store(None, true);
     let progress = devgate_oci::Progress::default();
     let pushed = {
         let _progress = Progress::begin(format!("pushing {} to {}", args.file.display(), args.reference));
-        let pushed = store
-            .registries()
-            .push(&artifact, &args.reference, args.replace, &progress);
-        pushed.map_err(coded)?
+        let registries = store.registries();
+        upload::push(registries, &artifact, &args.reference, args.replace, &progress).map_err(coded)?
     };
     show(
         args.output,

@@ -7,6 +7,7 @@ mod keep;
 mod outcome;
 mod patch;
 mod play;
+mod registry;
 mod scenario;
 mod text;
 mod timeline;
@@ -136,7 +137,11 @@ fn prepare(args: &SimulateArgs) -> anyhow::Result<Vec<Prepared>> {
     let (mut prepared, mut wrong) = (Vec::new(), Vec::new());
     for file in &files {
         let scenario = scenario::open(file).and_then(|scenario| {
-            play::prepare(scenario, args.components.as_deref(), args.registry.passed_on(args.pull))
+            play::prepare(
+                scenario,
+                args.components.as_deref(),
+                registry::passed_on(&args.registry, args.pull),
+            )
         });
         match scenario {
             Ok(scenario) => prepared.push(scenario),

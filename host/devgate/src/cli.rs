@@ -8,7 +8,7 @@ mod watch;
 
 pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
-pub use registry::{PullArgs, RegistryArgs};
+pub use registry::{CACHE, PullArgs, RegistryArgs};
 pub use state::{StateAction, StateArgs};
 pub use watch::{ReloadArgs, StatusArgs, WatchArgs};
 

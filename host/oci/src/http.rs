@@ -7,8 +7,10 @@ use crate::error::{Error, Failure, chain};
 use crate::tls;
 use authorize::Challenge;
 use devgate_types::{Repository, escape};
-use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -51,7 +53,11 @@ impl Registries {
         Self { settings }
     }
 
-    pub(crate) fn session(&self, repository: &Repository, push: bool) -> Result<Session, Error> {
+    /// Begins to speak about a repository, with leave to push where that is meant. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// When its registry is no host, or credentials or authorities cannot be read.
+    pub fn session(&self, repository: &Repository, push: bool) -> Result<Session, Error> {
         let plain = self.settings.plain_loopback;
         let redirects = reqwest::redirect::Policy::custom(move |attempt| {
             if attempt.previous().len() > REDIRECTS {
@@ -118,7 +124,7 @@ fn is_safe(url: &Url, plain_loopback: bool) -> bool {
 }
 
 /// One pull or push, with what it has shown of itself.
-pub(crate) struct Session {
+pub struct Session {
     client: Client,
     /// Follows nothing: for what has credentials in its body, which a redirect would take along.
     direct: Client,
@@ -130,6 +136,15 @@ pub(crate) struct Session {
     authorization: Option<HeaderValue>,
     /// What was answered to the last request, if anything was.
     pub(crate) answered: Option<Answered>,
+}
+
+/// What a registry answered to [`Session::ask`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replied {
+    /// The HTTP status: of success, or 404.
+    pub status: u16,
+    /// Where it says that something is to be sent.
+    pub location: Option<String>,
 }
 
 /// An answer.
@@ -149,9 +164,34 @@ impl Session {
     }
 
     /// An address that the registry gave: absolute, or its own path.
-    pub(crate) fn given(&self, location: &str) -> Result<Url, Error> {
+    fn given(&self, location: &str) -> Result<Url, Error> {
         let url = self.base.join(location).ok().filter(|url| is_safe(url, self.plain));
         url.ok_or_else(|| self.host("its registry gave an address to push to that is not HTTPS"))
+    }
+
+    /// Sends something to a path of the repository, or to an address that the registry gave; the body with its media type. For what
+    /// writes there.
+    ///
+    /// # Errors
+    /// When the address is not safe, or the answer is neither a success nor 404.
+    pub async fn ask(&mut self, method: &str, at: &str, body: Option<(&str, &[u8])>) -> Result<Replied, Error> {
+        let url = self.given(at)?;
+        let method = Method::from_bytes(method.as_bytes()).map_err(|error| self.host(&error.to_string()))?;
+        let body = body.map(|(kind, bytes)| (kind.to_owned(), bytes.to_vec()));
+        let request = |client: &Client| {
+            let request = client.request(method.clone(), url.clone());
+            match &body {
+                Some((kind, bytes)) => request.header(CONTENT_TYPE, kind).body(bytes.clone()),
+                None if method == Method::POST => request.header(CONTENT_LENGTH, 0),
+                None => request,
+            }
+        };
+        let answer = self.send(request).await?;
+        let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        Ok(Replied {
+            status: answer.status().as_u16(),
+            location: location.map(str::to_owned),
+        })
     }
 
     /// A message about what is asked for.

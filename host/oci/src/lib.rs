@@ -1,4 +1,4 @@
-//! Components in OCI registries: pulled by digest, checked at every step, kept, and pushed.
+//! Components in OCI registries: pulled by digest, checked at every step, and kept.
 //!
 //! ```text
 //!   Store ──► cache, each entry checked against its digest at every load
@@ -20,16 +20,15 @@ mod http;
 pub mod manifest;
 mod progress;
 mod pull;
-mod push;
 mod signature;
 mod store;
 mod tls;
 
 pub use error::Error;
-pub use http::{Registries, Settings};
+pub use http::{Registries, Replied, Session, Settings};
 pub use manifest::{Descriptor, Manifest, NotUsable, Packed};
 pub use progress::Progress;
-pub use push::{About, Artifact, Pushed};
+pub use pull::wait;
 pub use signature::{MOST_SIGNATURE, PublicKey, check_file};
 pub use store::{Counts, Kept, Store, StoreSettings, Wanted};
 

@@ -1,6 +1,7 @@
 //! What a manifest says, and which layer of it is the component.
 //!
-//! The form that is made here is the CNCF's ("Wasm OCI Artifact layout", TAG Runtime, Wasm working group); older and plainer ones are read.
+//! The form that `devgatectl push` makes is the CNCF's ("Wasm OCI Artifact layout", TAG Runtime, Wasm working group); older and plainer ones
+//! are read.
 
 use devgate_types::{ByteSize, Digest, escape};
 use serde::{Deserialize, Serialize};

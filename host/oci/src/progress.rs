@@ -22,13 +22,13 @@ impl Progress {
     }
 
     /// So much is to be done, and nothing is.
-    pub(crate) fn begin(&self, total: u64) {
+    pub fn begin(&self, total: u64) {
         self.done.store(0, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
     }
 
     /// So much more is done.
-    pub(crate) fn add(&self, bytes: usize) {
+    pub fn add(&self, bytes: usize) {
         self.done
             .fetch_add(u64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
     }

@@ -16,7 +16,10 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Runs what waits for the network on a thread of its own, so that whoever calls may be anywhere.
-pub(crate) fn wait<T: Send>(work: impl Future<Output = Result<T, Error>> + Send) -> Result<T, Error> {
+///
+/// # Errors
+/// As the work; and when it is not done within 15 minutes.
+pub fn wait<T: Send>(work: impl Future<Output = Result<T, Error>> + Send) -> Result<T, Error> {
     let failed = |why: String| Error::Host(format!("registry: {why}"));
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -138,8 +141,11 @@ impl Session {
         answer.is_ok_and(|answer| answer.status().is_success())
     }
 
-    /// A manifest by tag or digest; nothing where there is none.
-    pub(crate) async fn manifest(&mut self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    /// A manifest by tag or digest; `None` if there is none.
+    ///
+    /// # Errors
+    /// When the registry cannot be asked.
+    pub async fn manifest(&mut self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let url = self.url(&format!("manifests/{name}"))?;
         let accept = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX].join(", ");
         let answer = self

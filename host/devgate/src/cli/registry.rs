@@ -1,4 +1,4 @@
-//! Options for registries, and of the commands that speak to one: `pull`, `push`.
+//! Options for registries, and of `pull`.
 
 use super::Output;
 use clap::Args;
@@ -7,11 +7,7 @@ use devgate_types::{ByteSize, Reference};
 use std::path::{Path, PathBuf};
 
 /// Where commands other than `run` look for what was pulled: where `run` keeps it, unless it is told otherwise.
-const CACHE: &str = "/var/lib/devgate/components";
-
-/// A cache that is never full by its size: a host that is started for a moment knows one policy only, and must not throw away what the
-/// node's own host keeps for others.
-const NEVER_FULL: ByteSize = ByteSize(u64::MAX);
+pub const CACHE: &str = "/var/lib/devgate/components";
 
 /// What `devgate pull --help` says last.
 pub(super) const PULL_HELP: &str = "\
@@ -32,24 +28,24 @@ pub struct RegistryArgs {
     /// Where to keep components that were pulled, each checked whenever it is used [default: components in the state directory, that is
     /// /var/lib/devgate/components]
     #[arg(long, value_name = "DIR")]
-    pub(crate) cache_dir: Option<PathBuf>,
+    pub cache_dir: Option<PathBuf>,
 
     /// How much to keep of components that no policy names any more
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
-    pub(crate) cache_size: Option<ByteSize>,
+    pub cache_size: Option<ByteSize>,
 
     /// Credentials: a config.json, as docker and podman write it and pull secrets have it; read anew for each pull
     #[arg(long, value_name = "FILE")]
-    pub(crate) registry_config: Option<PathBuf>,
+    pub registry_config: Option<PathBuf>,
 
     /// A file with certificate authorities in PEM that registries' certificates may come from, besides the system's; may be given
     /// several times
     #[arg(long, value_name = "FILE")]
-    pub(crate) registry_ca: Vec<PathBuf>,
+    pub registry_ca: Vec<PathBuf>,
 
     /// Speak HTTP instead of HTTPS to registries on a loopback address; others are always spoken to over HTTPS
     #[arg(long)]
-    pub(crate) registry_http: bool,
+    pub registry_http: bool,
 }
 
 impl RegistryArgs {
@@ -76,22 +72,6 @@ impl RegistryArgs {
             registries: self.settings(),
         })
     }
-
-    /// The same options, for a `devgate run` that is started. It throws nothing away that is in the cache: what this node's own host needs
-    /// may be there.
-    pub fn passed_on(&self, pull: bool) -> Vec<String> {
-        let mut out = Vec::new();
-        let mut add = |name: &str, value: &Path| out.extend([name.to_owned(), value.display().to_string()]);
-        add("--cache-dir", self.cache_dir.as_deref().unwrap_or(CACHE.as_ref()));
-        add("--cache-size", NEVER_FULL.to_string().as_ref());
-        self.registry_config
-            .iter()
-            .for_each(|file| add("--registry-config", file));
-        self.registry_ca.iter().for_each(|file| add("--registry-ca", file));
-        out.extend(self.registry_http.then(|| "--registry-http".to_owned()));
-        out.extend((!pull).then(|| "--no-pull".to_owned()));
-        out
-    }
 }
 
 /// Options of `devgate pull`.
@@ -115,29 +95,4 @@ pub struct PullArgs {
     /// How to show what was pulled
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        registry: RegistryArgs,
-    }
-
-    #[test]
-    fn what_is_passed_on_is_understood_and_throws_nothing_away() {
-        let registry = RegistryArgs {
-            registry_http: true,
-            ..RegistryArgs::default()
-        };
-        let line = ["devgate".to_owned()].into_iter().chain(registry.passed_on(true));
-        let Line { registry } = Line::try_parse_from(line).unwrap();
-        assert_eq!(registry.cache_size, Some(ByteSize(u64::MAX)));
-        assert_eq!(registry.cache_dir.as_deref(), Some(Path::new(CACHE)));
-        assert!(registry.registry_http);
-    }
 }

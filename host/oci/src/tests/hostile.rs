@@ -1,7 +1,6 @@
 //! Registries that fail, lie, or want something.
 
 use super::*;
-use crate::{About, Artifact, Progress};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -139,29 +138,6 @@ fn credentials_go_to_their_registry_alone() {
         (seen.len(), seen[0].path.as_str(), seen[0].authorization.as_deref()),
         (1, "/signed?x=y", None)
     );
-}
-
-/// Also where it says itself that a file is to be sent elsewhere, which is no redirect that the client follows.
-#[test]
-fn what_a_push_is_sent_to_gets_no_credentials_of_its_registry() {
-    let dir = tempfile::tempdir().unwrap();
-    let artifact = Artifact::new(b"component".to_vec(), &About::default()).unwrap();
-    let elsewhere = Fake::new(|_| Answer::status(201));
-    let to = format!("Location: http://localhost:{}/upload", elsewhere.port());
-    let fake = Fake::new(move |request| match &request.authorization {
-        None => Answer::with(401, "WWW-Authenticate: Basic realm=\"x\""),
-        Some(_) if request.path.ends_with("/blobs/uploads/") => Answer::with(202, &to),
-        Some(_) if request.path.ends_with("/manifests/1") && request.method == "PUT" => Answer::status(201),
-        Some(_) => Answer::status(404),
-    });
-    let store = store_of(dir.path(), &fake, r#"{"auth": "YW5uYTpzZWNyZXQ="}"#);
-    let target: Reference = format!("127.0.0.1:{}/vendor/gpu:1", fake.port()).parse().unwrap();
-    let pushed = store.registries().push(&artifact, &target, false, &Progress::default());
-    assert!(!pushed.unwrap().was_there);
-    assert!(fake.seen().iter().any(|request| request.authorization.is_some()));
-    let sent = elsewhere.seen();
-    assert_eq!(sent.len(), 2, "both files: {sent:?}");
-    assert!(sent.iter().all(|request| request.authorization.is_none()), "{sent:?}");
 }
 
 /// A store of somebody who has these credentials at the registry.

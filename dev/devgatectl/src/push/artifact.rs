@@ -1,0 +1,128 @@
+//! A component as an artifact in the CNCF's layout, the same bytes for the same component.
+
+use devgate_oci::manifest::{CONFIG, Descriptor, LAYER, MANIFEST};
+use devgate_types::Digest;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is said of a component besides its bytes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct About {
+    /// Names of what it imports.
+    pub(super) imports: Vec<String>,
+    /// Names of what it exports.
+    pub(super) exports: Vec<String>,
+    /// Who is responsible for it.
+    pub(super) author: Option<String>,
+    /// Annotations of the manifest, such as `org.opencontainers.image.version`.
+    pub(super) annotations: BTreeMap<String, String>,
+}
+
+/// A component as an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Artifact {
+    pub(super) config: Vec<u8>,
+    pub(super) layer: Vec<u8>,
+    pub(super) manifest: Vec<u8>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Config<'a> {
+    created: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<&'a str>,
+    architecture: &'a str,
+    os: &'a str,
+    layer_digests: [String; 1],
+    component: Component<'a>,
+}
+
+#[derive(Serialize)]
+struct Component<'a> {
+    exports: &'a [String],
+    imports: &'a [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest<'a> {
+    schema_version: u32,
+    media_type: &'a str,
+    config: Descriptor,
+    layers: [Descriptor; 1],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: &'a BTreeMap<String, String>,
+}
+
+impl Artifact {
+    /// Makes an artifact of a component. The layout wants a time of creation: it is the beginning of all times, so that the same
+    /// component has the same digest whenever it is pushed.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub(super) fn new(component: Vec<u8>, about: &About) -> Result<Self, serde_json::Error> {
+        let layer = Descriptor::of(LAYER, &component);
+        let config = Config {
+            created: "1970-01-01T00:00:00Z",
+            author: about.author.as_deref(),
+            architecture: "wasm",
+            os: "wasip2",
+            layer_digests: [layer.digest.clone()],
+            component: Component {
+                exports: &about.exports,
+                imports: &about.imports,
+            },
+        };
+        let config = serde_json::to_vec(&config)?;
+        let manifest = Manifest {
+            schema_version: 2,
+            media_type: MANIFEST,
+            config: Descriptor::of(CONFIG, &config),
+            layers: [layer],
+            annotations: &about.annotations,
+        };
+        let manifest = serde_json::to_vec(&manifest)?;
+        Ok(Self {
+            config,
+            layer: component,
+            manifest,
+        })
+    }
+
+    /// What it is named by.
+    pub(super) fn digest(&self) -> Digest {
+        devgate_oci::digest(&self.manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use devgate_oci::{Manifest, Packed};
+    use devgate_types::ByteSize;
+
+    fn about() -> About {
+        About {
+            imports: vec!["devgate:plugin/types@0.1.0".to_owned()],
+            exports: vec!["devgate:plugin/plugin@0.1.0".to_owned()],
+            author: Some("A Vendor".to_owned()),
+            annotations: BTreeMap::from([("org.opencontainers.image.title".to_owned(), "vendor".to_owned())]),
+        }
+    }
+
+    #[test]
+    fn an_artifact_has_the_layout_and_always_the_same_bytes() {
+        let artifact = Artifact::new(b"component".to_vec(), &about()).unwrap();
+        insta::assert_snapshot!(String::from_utf8_lossy(&artifact.config), @r#"{"created":"1970-01-01T00:00:00Z","author":"A Vendor","architecture":"wasm","os":"wasip2","layerDigests":["sha256:6985ca1f4daa5a584a28eae043a239cb96689af1337ea13afb63e00c2bf512fa"],"component":{"exports":["devgate:plugin/plugin@0.1.0"],"imports":["devgate:plugin/types@0.1.0"]}}"#);
+        insta::assert_snapshot!(String::from_utf8_lossy(&artifact.manifest), @r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":"sha256:feb5b51439746e7b09d69938c25380011ab075ec6b2a4cb491eac82fc9019a0b","size":278},"layers":[{"mediaType":"application/wasm","digest":"sha256:6985ca1f4daa5a584a28eae043a239cb96689af1337ea13afb63e00c2bf512fa","size":9}],"annotations":{"org.opencontainers.image.title":"vendor"}}"#);
+        assert_eq!(Artifact::new(b"component".to_vec(), &about()).unwrap(), artifact);
+        let other = Artifact::new(b"components".to_vec(), &about()).unwrap();
+        assert_ne!(other.digest(), artifact.digest());
+        // As a host reads it.
+        let read = |most| Manifest::read(&artifact.manifest, most);
+        let layer = Descriptor::of(LAYER, b"component");
+        assert_eq!(read(ByteSize::kib(1)), Ok(Manifest::One(layer, Packed::Plain)));
+        assert!(read(ByteSize(8)).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+use super::*;
+use crate::push::artifact::About;
+use devgate_oci::{Settings, Store, StoreSettings, Wanted};
+use devgate_types::{ByteSize, Digest};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// What somebody asked for.
+#[derive(Debug, Clone, Default)]
+struct Request {
+    method: String,
+    path: String,
+    authorization: Option<String>,
+    body: Vec<u8>,
+}
+
+type Seen = Arc<Mutex<Vec<Request>>>;
+
+/// A registry that answers with a status, headers and a body until the test ends: its port, and what was asked for.
+fn serve(answer: impl Fn(&Request) -> (u16, String, Vec<u8>) + Send + 'static) -> (u16, Seen) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (port, seen) = (listener.local_addr().unwrap().port(), Seen::default());
+    let note = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let Some(request) = read(&stream) else { continue };
+            note.lock().unwrap().push(request.clone());
+            let (status, headers, body) = answer(&request);
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n");
+            let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+        }
+    });
+    (port, seen)
+}
+
+fn read(stream: &TcpStream) -> Option<Request> {
+    let mut reader = BufReader::new(stream);
+    let (mut request, mut length, mut line) = (Request::default(), 0, String::new());
+    reader.read_line(&mut line).ok()?;
+    let mut words = line.split(' ').map(str::to_owned);
+    (request.method, request.path) = (words.next()?, words.next()?);
+    for line in reader
+        .by_ref()
+        .lines()
+        .map_while(Result::ok)
+        .take_while(|line| !line.is_empty())
+    {
+        let (name, value) = line.split_once(": ")?;
+        match name.to_lowercase().as_str() {
+            "authorization" => request.authorization = Some(value.to_owned()),
+            "content-length" => length = value.parse().ok()?,
+            _ => {}
+        }
+    }
+    request.body = vec![0; length];
+    reader.read_exact(&mut request.body).ok()?;
+    Some(request)
+}
+
+/// A store of somebody who has a password at the registry on this port.
+fn store(dir: &Path, port: u16) -> Store {
+    let config = dir.join("config.json");
+    let text = format!(r#"{{"auths": {{"127.0.0.1:{port}": {{"auth": "YW5uYTpzZWNyZXQ="}}}}}}"#);
+    std::fs::write(&config, text).unwrap();
+    Store::new(StoreSettings {
+        cache: dir.join("components"),
+        most: ByteSize::mib(1),
+        pull: true,
+        registries: Settings {
+            config: Some(config),
+            authorities: Vec::new(),
+            plain_loopback: true,
+        },
+    })
+}
+
+fn artifact() -> Artifact {
+    Artifact::new(b"component".to_vec(), &About::default()).unwrap()
+}
+
+fn at(port: u16) -> Reference {
+    format!("127.0.0.1:{port}/vendor/gpu:1").parse().unwrap()
+}
+
+#[test]
+fn a_push_without_a_tag_or_to_another_digest_is_refused_before_anything_is_asked() {
+    let push = |to: &str| {
+        let to = to.parse().unwrap();
+        push(&Registries::default(), &artifact(), &to, false, &Progress::default()).unwrap_err()
+    };
+    insta::assert_snapshot!(push("registry.invalid/a"), @"registry.invalid/a: has no tag; write one behind it, such as :1.2.0");
+    let error = push(&format!("registry.invalid/a:1@{}", Digest([0; 32]))).to_string();
+    assert!(error.contains("this component has another digest, sha256:"), "{error}");
+}
+
+/// Also where it says itself that a file is to be sent elsewhere, which is no redirect that the client follows.
+#[test]
+fn what_a_push_is_sent_to_gets_no_credentials_of_its_registry() {
+    let dir = tempfile::tempdir().unwrap();
+    let (elsewhere, sent) = serve(|_| (201, String::new(), Vec::new()));
+    let to = format!("Location: http://localhost:{elsewhere}/upload\r\n");
+    let (port, seen) = serve(move |request| match &request.authorization {
+        None => (401, "WWW-Authenticate: Basic realm=\"x\"\r\n".to_owned(), Vec::new()),
+        Some(_) if request.path.ends_with("/blobs/uploads/") => (202, to.clone(), Vec::new()),
+        Some(_) if request.path.ends_with("/manifests/1") && request.method == "PUT" => {
+            (201, String::new(), Vec::new())
+        }
+        Some(_) => (404, String::new(), Vec::new()),
+    });
+    let store = store(dir.path(), port);
+    let pushed = push(store.registries(), &artifact(), &at(port), false, &Progress::default());
+    assert!(!pushed.unwrap().was_there);
+    assert!(
+        seen.lock()
+            .unwrap()
+            .iter()
+            .any(|request| request.authorization.is_some())
+    );
+    let sent = sent.lock().unwrap();
+    assert_eq!(sent.len(), 2, "both files: {sent:?}");
+    assert!(sent.iter().all(|request| request.authorization.is_none()), "{sent:?}");
+}
+
+/// What was pushed is what a host pulls, by its digest alone, and is not pushed twice.
+#[test]
+fn what_was_pushed_can_be_pulled() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept: Mutex<HashMap<String, Vec<u8>>> = Mutex::default();
+    let (port, seen) = serve(move |request| {
+        let (mut kept, path) = (kept.lock().unwrap(), &request.path);
+        match request.method.as_str() {
+            "POST" => return (202, "Location: /v2/vendor/gpu/up?state=7\r\n".to_owned(), Vec::new()),
+            "PUT" if path.contains("/manifests/") => {
+                let by_digest = format!("/v2/vendor/gpu/manifests/{}", digest(&request.body));
+                kept.insert(by_digest, request.body.clone());
+                kept.insert(path.clone(), request.body.clone());
+            }
+            "PUT" => {
+                let named = path.strip_prefix("/v2/vendor/gpu/up?state=7&digest=").unwrap();
+                assert_eq!(named.replace("%3A", ":"), digest(&request.body).to_string());
+                let by_digest = format!("/v2/vendor/gpu/blobs/{}", digest(&request.body));
+                kept.insert(by_digest, request.body.clone());
+            }
+            _ => {
+                let found = kept.get(path).cloned();
+                return found.map_or((404, String::new(), Vec::new()), |bytes| (200, String::new(), bytes));
+            }
+        }
+        (201, String::new(), Vec::new())
+    });
+    let store = store(dir.path(), port);
+    let pushed = || push(store.registries(), &artifact(), &at(port), false, &Progress::default()).unwrap();
+    let first = pushed();
+    assert!(!first.was_there);
+    let wanted = Wanted {
+        most: ByteSize::mib(1),
+        keys: None,
+    };
+    assert_eq!(store.get(&first.reference, wanted).unwrap(), b"component");
+    let asked = seen.lock().unwrap().len();
+    assert!(pushed().was_there);
+    assert_eq!(seen.lock().unwrap().len(), asked + 1, "its manifest alone");
+}
