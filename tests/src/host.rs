@@ -171,6 +171,8 @@ pub struct Line {
     pub plugin: String,
     /// The family of the error, if it is one.
     pub family: String,
+    /// At `trace`: the spans that it was in, outermost first.
+    pub spans: Vec<String>,
 }
 
 impl Host {
@@ -335,6 +337,15 @@ impl Host {
     }
 }
 
+fn spans(line: &serde_json::Value) -> Vec<String> {
+    let around = line.get("spans").and_then(|spans| spans.as_array());
+    let names = around.into_iter().flatten().chain(line.get("span"));
+    let names = names.filter_map(|span| span.get("name")?.as_str().map(str::to_owned));
+    let mut names: Vec<_> = names.collect();
+    names.dedup();
+    names
+}
+
 async fn follow(stderr: tokio::process::ChildStderr, log: Arc<Mutex<Vec<Line>>>) {
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(text)) = lines.next_line().await {
@@ -351,6 +362,7 @@ async fn follow(stderr: tokio::process::ChildStderr, log: Arc<Mutex<Vec<Line>>>)
             message: field("message"),
             plugin: field("plugin"),
             family: field("family"),
+            spans: spans(&json),
         };
         if line.level.is_empty() {
             line.message = text;

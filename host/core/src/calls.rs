@@ -116,10 +116,10 @@ impl Calls {
         let (board, plugin) = (&self.grants.board, self.grants.policy.name.as_str());
         let end = Instant::now() + patience;
         let _waits = self.threads.overdue.wait_for(&call, plugin, board, end);
-        let begun = Arc::clone(&call);
+        let (begun, span) = (Arc::clone(&call), tracing::Span::current());
         let task = self.threads.lane.run(patience, move || {
             let here = begun.begin();
-            let result = work();
+            let result = span.in_scope(work);
             drop(permit);
             drop(here);
             result

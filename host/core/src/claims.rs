@@ -212,8 +212,10 @@ impl Ledger {
         entry.claims = claims;
         share_more(&mut plugins, place);
         settle(&mut plugins);
+        let others = (0..plugins.len()).map(Place).filter(|other| *other != place);
         drop(plugins);
-        self.told.send_modify(Told::everyone);
+        // Who reports goes on from there.
+        self.told.send_modify(|told| told.each(others));
     }
 
     /// How long this order has been in force: nobody waits for ever for those before him.

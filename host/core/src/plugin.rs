@@ -296,6 +296,7 @@ impl Plugin {
         self.shared.born + every.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX))
     }
 
+    #[tracing::instrument(name = "core.enumerate", level = "trace", skip_all)]
     async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {
         self.matched().await?;
         let component = Arc::clone(component);

@@ -98,6 +98,7 @@ impl Inner {
     }
 
     /// What a watch tells: each has a number, and later ones have greater ones.
+    #[tracing::instrument(name = "core.event", level = "trace", skip_all)]
     fn tell(&self, watch: u64, event: &NodeEvent) {
         if let NodeEvent::Log(source) = event {
             self.say_log(source);

@@ -4,6 +4,7 @@ use crate::audit::Audit;
 use crate::cli::{LogArgs, LogFormat};
 use crate::exit;
 use std::io::IsTerminal;
+use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
@@ -21,11 +22,13 @@ pub(crate) fn start(args: &LogArgs) -> anyhow::Result<Option<Audit>> {
     let layer = fmt::layer()
         .with_writer(std::io::stderr)
         .with_target(false)
+        // There are spans at `trace` only: which way a call went, and how long each part of it took.
+        .with_span_events(FmtSpan::CLOSE)
         // A log that nobody reads any more must not end whatever wants to write to it.
         .log_internal_errors(false);
     let layer = if json {
-        let json = layer.json().flatten_event(true).with_current_span(false);
-        json.with_span_list(false).with_filter(filter).boxed()
+        let json = layer.json().flatten_event(true);
+        json.with_filter(filter).boxed()
     } else {
         layer.with_ansi(terminal).with_filter(filter).boxed()
     };

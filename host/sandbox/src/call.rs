@@ -161,6 +161,7 @@ impl Loaded {
         outcome.unwrap_or_else(|panic| Err(host_fault(format!("panic during a call: {}", panic_text(&*panic)))))
     }
 
+    #[tracing::instrument(name = "sandbox.call", level = "trace", skip_all)]
     fn run<T, U>(
         &self,
         host: Box<dyn Capabilities>,

@@ -52,3 +52,4 @@ mod threats;
 mod version_0_1;
 mod wat_component;
 mod watching;
+mod way;

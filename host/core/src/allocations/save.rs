@@ -31,6 +31,7 @@ impl Unsaved {
     ///
     /// # Errors
     /// Where it was not saved; the next allocation tries again.
+    #[tracing::instrument(name = "core.record", level = "trace", skip_all)]
     pub(crate) async fn save(self) -> io::Result<()> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, format!("not written within {PATIENCE:?}"));
         let memory = self.memory.clone();

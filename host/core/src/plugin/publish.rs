@@ -23,6 +23,7 @@ const LEARN_PATIENCE: Duration = Duration::from_secs(2);
 impl Plugin {
     /// Offers what there is now, once the first enumeration and health check have succeeded. Returns whether it did: not as long as
     /// the plugins before this one in the policy may have some of it.
+    #[tracing::instrument(name = "core.publish", level = "trace", skip_all)]
     pub(super) fn publish(&mut self) -> bool {
         let core = Arc::clone(&self.core);
         if !self.is_its_turn() || (self.resources.is_empty() && (self.failing.is_some() || self.is_learning())) {

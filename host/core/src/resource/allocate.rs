@@ -19,6 +19,7 @@ use std::time::Duration;
 pub(crate) type Given = (AllocationId, Arc<Reply>);
 
 /// Gives all of this to a consumer; with `ttl` until that is over.
+#[tracing::instrument(name = "core.allocate", level = "trace", skip_all)]
 pub(crate) async fn allocate(
     who: &Consumer,
     ttl: Option<Duration>,

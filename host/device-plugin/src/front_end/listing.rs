@@ -97,6 +97,7 @@ impl Listing {
     }
 
     /// Whether there was something new.
+    #[tracing::instrument(name = "device-plugin.list", level = "trace", skip_all)]
     fn publish(&mut self, list: &devgate_core::offer::DeviceList) -> bool {
         let encoded = EncodedList::try_new(list);
         self.watch

@@ -40,6 +40,7 @@ impl Service {
         Arc::clone(&self.offer.borrow())
     }
 
+    #[tracing::instrument(name = "device-plugin.allocate", level = "trace", skip_all)]
     async fn allocate_each(&self, request: api::AllocateRequest) -> Result<api::AllocateResponse, Status> {
         let offer = self.offer();
         let mut response = api::AllocateResponse {

@@ -111,7 +111,10 @@ impl Listener for LiveWatch {
 impl Sources {
     fn run(mut self) {
         let sink = Arc::clone(&self.sink);
-        let tell = move |event| sink(event);
+        let tell = move |event| {
+            let _span = tracing::trace_span!("node.event").entered();
+            sink(event);
+        };
         loop {
             self.drain(&tell);
             let ready = self.wait();
