@@ -226,15 +226,9 @@ impl Memory {
 
     /// The same, with files in `dir` that tell a meta network plugin what was handed out (`containers.device-info`). Without
     /// it, nothing is told. What was written before and nobody has any more is removed, if it is known who has what.
-    ///
-    /// # Errors
-    /// Where it cannot be read which files were written before.
-    pub fn telling_in(self, dir: &Path) -> Result<Self, MemoryError> {
-        let failed = |why| MemoryError {
-            dir: self.dir().map_or(dir, Dir::path).to_owned(),
-            why,
-        };
-        let files = Files::open(dir, self.dir()).map_err(failed)?;
+    #[must_use]
+    pub fn telling_in(self, dir: &Path) -> Self {
+        let files = Files::open(dir, self.dir());
         // Where that is not known, pods may have all of them: whoever asks the kubelet lets them go.
         if self.0.knew {
             let known = self.lock();
@@ -243,7 +237,7 @@ impl Memory {
         }
         // Asked for once, when the host starts.
         let _ = self.0.files.set(files);
-        Ok(self)
+        self
     }
 
     /// Which boot this is, before anything is asked: the numbers of nodes mean something in their own boot alone.

@@ -6,41 +6,19 @@
 //! word, from the kernel; the component has no say in it.
 
 mod files;
-mod record;
 
-pub(crate) use files::{Files, Tells, Wanted};
-pub(crate) use record::left_behind;
+pub(crate) use files::{Files, Tells, left_behind};
 
 use crate::grants::GrantedNode;
 use crate::inventory::UnitRecord;
 use devgate_node::{DevicePath, Node};
 use devgate_types::{ResourceName, escape};
-use serde::Serialize;
+use serde_json::json;
 
 /// The specification's version.
 const VERSION: &str = "1.1.0";
 /// Where the kernel makes the node of vhost-net.
 const VHOST_NET: &str = "/dev/vhost-net";
-
-/// The content of a file, with the specification's names.
-#[derive(Serialize)]
-struct Info<'a> {
-    r#type: &'static str,
-    version: &'static str,
-    pci: Pci<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Pci<'a> {
-    pci_address: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    vhost_net: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rdma_device: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pf_pci_address: Option<String>,
-}
 
 /// The one PCI function that these devices are, or are parts of.
 ///
@@ -85,23 +63,18 @@ pub(crate) fn of_unit(node: &Node, unit: &UnitRecord, shared_nodes: &[GrantedNod
     Ok(text(node, &function, &nodes))
 }
 
-/// What the file says of a function that is handed out together with these nodes.
+/// What the file says of a function that is handed out together with these nodes, with the specification's names.
 fn text(node: &Node, function: &DevicePath, nodes: &[&GrantedNode]) -> String {
-    let info = Info {
-        r#type: "pci",
-        version: VERSION,
-        pci: Pci {
-            pci_address: function.name(),
-            vhost_net: nodes
-                .iter()
-                .any(|granted| granted.node.path == VHOST_NET)
-                .then_some(VHOST_NET),
-            rdma_device: rdma_device(node, function),
-            pf_pci_address: node.link(function, "physfn").ok(),
-        },
-    };
-    // Plain structs of text always become JSON.
-    serde_json::to_string(&info).unwrap_or_default()
+    let vhost_net = nodes.iter().any(|granted| granted.node.path == VHOST_NET);
+    let pci = [
+        ("pci-address", Some(function.name().to_owned())),
+        ("vhost-net", vhost_net.then(|| VHOST_NET.to_owned())),
+        ("rdma-device", rdma_device(node, function)),
+        ("pf-pci-address", node.link(function, "physfn").ok()),
+    ];
+    let said = |(name, value): (&str, Option<String>)| Some(format!("{}:{}", json!(name), json!(value?)));
+    let pci: Vec<_> = pci.into_iter().filter_map(said).collect();
+    format!(r#"{{"type":"pci","version":"{VERSION}","pci":{{{}}}}}"#, pci.join(","))
 }
 
 /// The RDMA device of a function. Several, as some functions with two ports have, cannot be told by one name.
@@ -116,9 +89,9 @@ fn rdma_device(node: &Node, function: &DevicePath) -> Option<String> {
 const SUFFIX: &str = "-device.json";
 
 /// The file's name, as whoever reads it makes it of the same two.
-pub(crate) fn file_name(resource: &ResourceName, id: &str) -> String {
+fn file_name(resource: &str, id: &str) -> String {
     let plain = |text: &str| text.replace('/', "-");
-    format!("{}-{}{SUFFIX}", plain(resource.as_str()), plain(id))
+    format!("{}-{}{SUFFIX}", plain(resource), plain(id))
 }
 
 /// The longest name of a file that Linux takes, in bytes (`NAME_MAX`).
@@ -126,7 +99,7 @@ const LONGEST_NAME: usize = 255;
 
 /// What is wrong with the name of an id's file, if anything.
 pub(crate) fn name_problem(resource: &ResourceName, id: &str) -> Option<String> {
-    let long = file_name(resource, id).len();
+    let long = file_name(resource.as_str(), id).len();
     (long > LONGEST_NAME).then(|| {
         format!(
             "its file (containers, device-info) would have a name of {long} bytes, more than the {LONGEST_NAME} that there can be; \

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
         return Ok(());
     }
     let memory = Memory::open(&args.state_dir)
-        .and_then(|memory| memory.telling_in(&args.device_info_dir))
+        .map(|memory| memory.telling_in(&args.device_info_dir))
         .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
     if policy.plugins.values().any(|plugin| plugin.containers.device_info()) && unmounted(&args.device_info_dir, "/") {
         let dir = args.device_info_dir.display();

@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// A physical function, a virtual one of it with an RDMA device, one without, and a serial port that is no PCI function.
 const NIC: &str = "\
@@ -79,22 +80,19 @@ fn the_kernel_says_what_is_told() {
 fn a_file_is_named_as_its_reader_names_it() {
     let resource = ResourceName::try_new("acme.com/vf").unwrap();
     assert_eq!(
-        file_name(&resource, "0000:00:01.1"),
+        file_name(resource.as_str(), "0000:00:01.1"),
         "acme.com-vf-0000:00:01.1-device.json"
     );
 }
 
 fn tells(resource: &str, id: &str, text: &str) -> Tells {
-    Tells {
-        resource: ResourceName::try_new(resource).unwrap(),
-        id: id.to_owned(),
-        unit: UnitId::try_new(id.split("::").next().unwrap()).unwrap(),
-        text: text.to_owned(),
-    }
+    let resource = ResourceName::try_new(resource).unwrap();
+    let unit = UnitId::try_new(id.split("::").next().unwrap()).unwrap();
+    Tells::new(&resource, id.to_owned(), &unit, text.to_owned())
 }
 
 fn write(files: &Files, all: &[Tells]) -> Result<(), String> {
-    files.write(all, &Wanted::default())
+    files.write(all, &CancellationToken::new())
 }
 
 fn state_in(dir: &Path) -> crate::state::Dir {
@@ -115,7 +113,7 @@ fn names(dir: &Path) -> Vec<String> {
 fn files_are_whole_for_everybody_and_go_with_their_unit() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("told/dp"), dir.path().join("state"));
-    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state)));
     assert!(!told.exists(), "made with the first file");
     write(
         &files,
@@ -146,7 +144,7 @@ fn files_are_whole_for_everybody_and_go_with_their_unit() {
 fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
-    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state)));
     write(
         &files,
         &[
@@ -159,7 +157,7 @@ fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
     fs::write(told.join("a.com-x-2-device.json"), "somebody else's").unwrap();
     fs::write(told.join("b.com-y-7-device.json"), "not ours").unwrap();
     drop(files);
-    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state)));
     files.keep_only(|resource, unit| (resource, unit) == ("a.com/x", "3"));
     assert_eq!(
         names(&told),
@@ -181,7 +179,7 @@ fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
 fn a_record_that_cannot_be_understood_is_put_aside() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("device-info.json"), "{").unwrap();
-    let files = Files::open(&dir.path().join("dp"), Some(&state_in(dir.path()))).unwrap();
+    let files = Files::open(&dir.path().join("dp"), Some(&state_in(dir.path())));
     assert!(files.has_seen_all());
     assert_eq!(names(dir.path()), ["device-info.json.unreadable"]);
 }
@@ -189,7 +187,7 @@ fn a_record_that_cannot_be_understood_is_put_aside() {
 #[test]
 fn two_ids_never_share_a_file_and_there_are_not_too_many() {
     let dir = tempfile::tempdir().unwrap();
-    let files = Files::open(dir.path(), None).unwrap();
+    let files = Files::open(dir.path(), None);
     write(&files, &[tells("a.com/x-1", "2", "")]).unwrap();
     let same = write(&files, &[tells("a.com/x", "1-2", "")]).unwrap_err();
     insta::assert_snapshot!(same, @"file a.com-x-1-2-device.json tells of 2 of a.com/x-1 already");
@@ -204,7 +202,7 @@ fn two_ids_never_share_a_file_and_there_are_not_too_many() {
 fn what_cannot_be_written_names_the_file_and_the_option() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("dp"), "in the way").unwrap();
-    let files = Files::open(&dir.path().join("dp"), None).unwrap();
+    let files = Files::open(&dir.path().join("dp"), None);
     let error = write(&files, &[tells("a.com/x", "1", "")]).unwrap_err();
     let error = error.replace(&dir.path().display().to_string(), "");
     assert!(
@@ -225,7 +223,7 @@ fn a_file_of_somebody_else_is_left_and_said() {
     fs::create_dir(&told).unwrap();
     let file = told.join("a.com-x-1-device.json");
     fs::write(&file, "theirs").unwrap();
-    let files = Files::open(&told, Some(&state_in(dir.path()))).unwrap();
+    let files = Files::open(&told, Some(&state_in(dir.path())));
     let both = [tells("a.com/x", "0", "ours"), tells("a.com/x", "1", "ours")];
     let error = write(&files, &both).unwrap_err();
     let error = error.replace(&told.display().to_string(), "");
@@ -244,13 +242,13 @@ fn a_file_of_somebody_else_is_left_and_said() {
 fn what_nobody_waits_for_is_not_written() {
     let dir = tempfile::tempdir().unwrap();
     let told = dir.path().join("dp");
-    let files = Files::open(&told, None).unwrap();
-    let wanted = Wanted::default();
-    files.write(&[tells("a.com/x", "1", "one")], &wanted).unwrap();
-    wanted.end();
-    assert!(files.write(&[tells("a.com/x", "2", "two")], &wanted).is_err());
+    let files = Files::open(&told, None);
+    let stop = CancellationToken::new();
+    files.write(&[tells("a.com/x", "1", "one")], &stop).unwrap();
+    stop.cancel();
+    assert!(files.write(&[tells("a.com/x", "2", "two")], &stop).is_err());
     assert_eq!(names(&told), ["a.com-x-1-device.json"]);
-    assert_eq!(files.lock().written.len(), 1);
+    assert_eq!(files.lock().len(), 1);
 }
 
 #[test]
@@ -258,26 +256,21 @@ fn what_cannot_be_noted_is_not_known() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
     fs::create_dir(&state).unwrap();
-    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state)));
     write(&files, &[tells("a.com/x", "1", "one")]).unwrap();
     // In the way of the record.
     fs::remove_file(state.join("device-info.json")).unwrap();
     fs::create_dir(state.join("device-info.json")).unwrap();
     let error = write(&files, &[tells("a.com/x", "1", "other"), tells("a.com/x", "2", "two")]).unwrap_err();
     assert!(error.contains("(--state-dir)"), "{error}");
-    let known: Vec<_> = files
-        .lock()
-        .written
-        .values()
-        .map(|written| written.text.clone())
-        .collect();
+    let known: Vec<_> = files.lock().values().map(|written| written.text.clone()).collect();
     assert_eq!(known, ["one"]);
     assert_eq!(names(&told), ["a.com-x-1-device.json"]);
     let mut many: Vec<_> = (0..8_192).map(|n| tells("a.com/y", &n.to_string(), "")).collect();
     many.insert(0, tells("a.com/x", "1", "other"));
     assert!(write(&files, &many).is_err(), "too many");
-    assert_eq!(files.lock().written.values().next().unwrap().text, "one");
-    assert_eq!(files.lock().written.len(), 1);
+    assert_eq!(files.lock().values().next().unwrap().text, "one");
+    assert_eq!(files.lock().len(), 1);
 }
 
 #[test]
@@ -286,8 +279,8 @@ fn what_is_over_is_not_written_again() {
     let told = dir.path().join("dp");
     let state = dir.path().join("state");
     let all = [tells("a.com/x", "1", "one"), tells("a.com/x", "2", "two")];
-    write(&Files::open(&told, Some(&state_in(&state))).unwrap(), &all).unwrap();
-    let files = Files::open(&told, Some(&state_in(&state))).unwrap();
+    write(&Files::open(&told, Some(&state_in(&state))), &all).unwrap();
+    let files = Files::open(&told, Some(&state_in(&state)));
     fs::remove_dir_all(&told).unwrap();
     files.forget([("a.com/x", "1")].into_iter());
     files.write_again(&all).unwrap();
@@ -303,7 +296,7 @@ fn what_is_over_is_not_written_again() {
 async fn files_stay_where_it_is_not_known_what_was_handed_out() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
-    let open = || Memory::open(&state).unwrap().telling_in(&told).unwrap();
+    let open = || Memory::open(&state).unwrap().telling_in(&told);
     write(open().files().unwrap(), &[tells("a.com/x", "1", "one")]).unwrap();
     let file = state.join("handed-out.json");
     for content in [None, Some("{")] {
@@ -337,7 +330,7 @@ fn a_name_that_no_file_can_have_is_found() {
     assert_eq!(name_problem(&name, &"i".repeat(16)), None);
     insta::assert_snapshot!(name_problem(&name, &"i".repeat(17)).unwrap(), @"its file (containers, device-info) would have a name of 256 bytes, more than the 255 that there can be; use a shorter resource name or id");
     let dir = tempfile::tempdir().unwrap();
-    let files = Files::open(dir.path(), None).unwrap();
+    let files = Files::open(dir.path(), None);
     write(&files, &[tells(&resource, &"i".repeat(16), "")]).unwrap();
     assert!(write(&files, &[tells(&resource, &"i".repeat(17), "")]).is_err());
 }
@@ -378,8 +371,7 @@ async fn an_allocation_is_told_of_or_fails() {
     let told = dir.path().join("dp");
     let memory = Memory::of_new_node(&dir.path().join("state"))
         .unwrap()
-        .telling_in(&told)
-        .unwrap();
+        .telling_in(&told);
     let node = nic();
     let plugins = Plugins::start(
         &parse(POLICY),
@@ -404,8 +396,7 @@ async fn an_allocation_is_told_of_or_fails() {
     fs::remove_dir_all(&told).unwrap();
     let memory = Memory::of_new_node(&dir.path().join("state"))
         .unwrap()
-        .telling_in(&told)
-        .unwrap();
+        .telling_in(&told);
     let plugins = Plugins::start(
         &parse(POLICY),
         around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory),

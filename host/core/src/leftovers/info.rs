@@ -9,13 +9,13 @@ const WHAT: &str = "device-info";
 impl Broom {
     /// Removes the files in `dir` that the record in the state directory names and that say what was written, then the record.
     pub fn device_info(&mut self, dir: &Path, state_dir: &Path) {
-        let left = match left_behind(dir, state_dir) {
+        let (record, files) = match left_behind(dir, state_dir) {
             Ok(Some(left)) => left,
             Ok(None) => return,
             Err(why) => return self.fail(WHAT, state_dir, &why),
         };
         let before = self.failures();
-        for (file, is_ours) in left.files {
+        for (file, is_ours) in files {
             match is_ours {
                 Ok(Some(true)) => self.remove(WHAT, &file),
                 Ok(Some(false)) => self.leave(WHAT, &file, "says something else than devgate wrote"),
@@ -25,7 +25,7 @@ impl Broom {
         }
         // What could not be removed must be known the next time.
         if self.failures() == before {
-            self.remove(WHAT, &left.record);
+            self.remove(WHAT, &record);
         }
     }
 }

@@ -30,12 +30,7 @@ impl Plugin {
                     let _turn = core.tenancy.turns.turn(&id).await;
                     let write = move || {
                         let text = device_info::of_unit(&grants.node, &unit, &shared)?;
-                        let tells = |id| Tells {
-                            resource: resource.clone(),
-                            id,
-                            unit: unit.id.clone(),
-                            text: text.clone(),
-                        };
+                        let tells = |id| Tells::new(&resource, id, &unit.id, text.clone());
                         files.write_again(&ids.into_iter().map(tells).collect::<Vec<_>>())
                     };
                     let written = tokio::task::spawn_blocking(write).await;

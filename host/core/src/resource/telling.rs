@@ -2,10 +2,11 @@
 
 use super::{LOOK_PATIENCE, Resource, Snapshot, split_replica};
 use crate::calls::Calls;
-use crate::device_info::{self, Tells, Wanted};
+use crate::device_info::{self, Tells};
 use crate::inventory::UnitRecord;
 use crate::offer::AllocateError;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 impl Resource {
     /// Writes a file for each of these ids, where the policy asks for it (`containers.device-info`) and the host has a place
@@ -28,8 +29,8 @@ impl Resource {
         let (resource, ids, replicas) = (self.name.clone(), ids.to_vec(), policy.replicas);
         let (units, shared) = (units.to_vec(), snapshot.pool.shared_nodes.clone());
         // However this ends: what has not begun by then would be written for nobody.
-        let waiting = Waiting(Wanted::default());
-        let wanted = waiting.0.clone();
+        let stop = CancellationToken::new();
+        let _waiting = stop.clone().drop_guard();
         let write = move || {
             let mut all = Vec::with_capacity(ids.len());
             for unit in &units {
@@ -37,14 +38,10 @@ impl Resource {
                 let text = text.map_err(|why| Problem::Refused(format!("device {}: {why}", unit.id)))?;
                 let is_of =
                     |id: &&String| split_replica(id, replicas).is_some_and(|(base, _)| base == unit.id.as_str());
-                all.extend(ids.iter().filter(is_of).map(|id| Tells {
-                    resource: resource.clone(),
-                    id: id.clone(),
-                    unit: unit.id.clone(),
-                    text: text.clone(),
-                }));
+                let tells = |id: &String| Tells::new(&resource, id.clone(), &unit.id, text.clone());
+                all.extend(ids.iter().filter(is_of).map(tells));
             }
-            files.write(&all, &wanted).map_err(Problem::Host)
+            files.write(&all, &stop).map_err(Problem::Host)
         };
         let patience = policy.limits.deadline.max(LOOK_PATIENCE);
         let written = calls.block(patience, write).await;
@@ -67,15 +64,6 @@ impl Resource {
             units,
             got: false,
         }
-    }
-}
-
-/// Ends what is waited for when dropped.
-struct Waiting(Wanted);
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.end();
     }
 }
 
