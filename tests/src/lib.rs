@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chaos;
+mod devices;
 mod host;
 pub mod machine;
 mod place;
@@ -10,6 +11,7 @@ mod port;
 pub mod process;
 mod recording;
 
+pub use devices::{Devices, Disk};
 pub use host::{Host, Line, Setup};
 pub use place::{components, devgate, devgatectl, program};
 pub use port::Port;

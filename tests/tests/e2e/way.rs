@@ -1,8 +1,6 @@
 //! The way of one allocation and of one event through the crates: each is passed once.
 
-use devgate_tests::{Host, Line, Setup};
-use std::fs;
-use std::path::Path;
+use devgate_tests::{Disk, Host, Line, Setup};
 use std::time::Duration;
 
 const POLICY: &str = "\
@@ -36,36 +34,17 @@ async fn ended(host: &Host, since: usize, name: &str) -> anyhow::Result<()> {
     anyhow::bail!("{name} did not end: {:#?}", spans(host, since))
 }
 
-/// A disk in memory, for as long as this lives. It has no size, and costs nothing.
-struct Zram(String);
-
-impl Zram {
-    fn new() -> anyhow::Result<Option<Self>> {
-        let control = Path::new("/sys/class/zram-control/hot_add");
-        if !control.exists() {
-            return Ok(None);
-        }
-        Ok(Some(Self(fs::read_to_string(control)?.trim().to_owned())))
-    }
-}
-
-impl Drop for Zram {
-    fn drop(&mut self) {
-        let _ = fs::write("/sys/class/zram-control/hot_remove", &self.0);
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_allocation_and_an_event_pass_each_crate_once() -> anyhow::Result<()> {
     let _alone = devgate_tests::machine::alone()?;
-    let Some(first) = Zram::new()? else {
-        eprintln!("skipped: this kernel makes no disks in memory (modprobe zram)");
+    let Some(first) = Disk::new()? else {
+        println!("skipped: this kernel makes no disks in memory (modprobe zram)");
         return Ok(());
     };
     let host = Setup::new(POLICY).log(FILTER).start().await?;
     host.wait(|kubelet| {
         let listed = kubelet.devices("devgate.dev/zram");
-        listed.keys().any(|id| id.ends_with(&format!("zram{}", first.0)))
+        listed.keys().any(|id| id.ends_with(&first.name()))
     })
     .await?;
     let before = host.kubelet.devices("devgate.dev/zram").len();
@@ -89,7 +68,7 @@ async fn an_allocation_and_an_event_pass_each_crate_once() -> anyhow::Result<()>
     assert_eq!(allocation, expected, "{way:#?}");
 
     let since = host.lines().len();
-    let _second = Zram::new()?;
+    let _second = Disk::new()?;
     host.wait(|kubelet| kubelet.devices("devgate.dev/zram").len() > before)
         .await?;
     ended(&host, since, "device-plugin.list").await?;
