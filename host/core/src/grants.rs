@@ -408,10 +408,17 @@ impl Grants {
     }
 }
 
-/// Why a component does not get a node that it named.
-pub(crate) enum NodeDenied {
+/// Why nobody gets a node by its path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NodeDenied {
+    /// The policy does not list it.
+    #[error("it is not granted")]
     NotGranted,
+    /// It is listed, and not given for this reason; escaped.
+    #[error("{0}")]
     Refused(String),
+    /// It cannot be looked at.
+    #[error(transparent)]
     Read(ReadError),
 }
 

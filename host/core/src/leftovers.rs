@@ -8,7 +8,7 @@ mod info;
 mod state;
 
 pub use given::Given;
-pub use state::StateDir;
+pub use state::{NotState, StateDir};
 
 use crate::labels;
 use crate::state::is_temporary;

@@ -54,8 +54,8 @@ pub use allocations::{
 };
 pub use devices::{Ask, Devices, Gone, Granted, Released};
 pub use grants::{
-    FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, SelectorAnswer, Sight,
-    Withheld,
+    FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, NodeDenied, SelectorAnswer,
+    Sight, Withheld,
 };
 pub use hold::{Hold, NotAlone};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};

@@ -103,7 +103,7 @@ async fn clean(args: &CleanupArgs) -> Result<Vec<Leftover>, Refusal> {
     if let Some(state) = &state
         && !args.even_if_in_use
     {
-        in_use::refuse(args, state).await.map_err(Refusal::Refused)?;
+        in_use::refuse(args, state).await?;
     }
     let mut broom = Broom::new(args.dry_run);
     for socket in &sockets.dead {

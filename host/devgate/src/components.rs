@@ -186,7 +186,7 @@ impl Components {
                 NotRead::Other(why) => failed(file, &why),
             })?;
             let key = PublicKey::from_pem(&String::from_utf8_lossy(&bytes));
-            keys.push(key.map_err(|why| failed(file, &why))?);
+            keys.push(key.map_err(|why| failed(file, &why.to_string()))?);
         }
         Ok(Some(keys))
     }

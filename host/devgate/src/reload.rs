@@ -3,7 +3,7 @@
 mod asked;
 mod files;
 
-pub(crate) use asked::{InForce, Refused, Reloads};
+pub(crate) use asked::{InForce, NotReloaded, Refused, Reloads};
 pub(crate) use files::{Files, Stamps, stamps};
 
 use crate::cli::{ReloadArgs, RunArgs};
@@ -124,7 +124,7 @@ impl Reloader {
         }
     }
 
-    async fn attempt(&mut self, plugins: &mut Plugins, forced: bool, quiet: bool) -> Result<String, String> {
+    async fn attempt(&mut self, plugins: &mut Plugins, forced: bool, quiet: bool) -> Result<String, NotReloaded> {
         let (files, paths) = (Files::of_policy(&self.args), self.args.policy.clone());
         // Looked at first: what is written while it is read is seen as another one.
         let read = tokio::task::spawn_blocking(move || (files.look(), policy::read(&paths))).await;
@@ -208,12 +208,12 @@ impl Reloader {
         text
     }
 
-    fn refuse(&mut self, why: String) -> String {
+    fn refuse(&mut self, why: String) -> NotReloaded {
         self.again = Some(Instant::now() + AGAIN);
         let before = self.in_force.borrow().refused.clone();
         if before.is_some_and(|before| before.why == why) {
             tracing::debug!(family = "refused", "policy: not reloaded: {why}");
-            return why;
+            return NotReloaded::Refused(why);
         }
         let refused = Refused {
             why: why.clone(),
@@ -224,7 +224,7 @@ impl Reloader {
             family = "refused",
             "policy: not reloaded, what was in force goes on: {why}"
         );
-        why
+        NotReloaded::Refused(why)
     }
 }
 
@@ -232,11 +232,11 @@ impl Reloader {
 pub(crate) fn command(args: &ReloadArgs) -> anyhow::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match runtime.block_on(ask::reload(&args.status_socket, args.force))? {
-        Ok(text) => {
+        ask::Reload::Done(text) => {
             output::print(&format!("policy: {text}\n"))?;
             Ok(exit::OK)
         }
-        Err(why) => {
+        ask::Reload::Refused(why) => {
             output::print(&format!("policy: not reloaded, what was in force goes on:\n{why}\n"))?;
             Ok(exit::FOUND)
         }

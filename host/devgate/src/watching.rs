@@ -10,7 +10,7 @@ mod process;
 pub(crate) use conditions::{About, Condition, Found};
 pub(crate) use ports::{Ports, serve, wait};
 
-use crate::reload::{InForce, Reloads};
+use crate::reload::{InForce, NotReloaded, Reloads};
 use devgate_core::status::{PluginStatus, Watch, When};
 use devgate_core::{HoldersFeed, Memory};
 use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
@@ -106,9 +106,9 @@ impl Watching {
     ///
     /// # Errors
     /// Why it was refused.
-    pub(crate) async fn reload(&self, forced: bool) -> Result<String, String> {
+    pub(crate) async fn reload(&self, forced: bool) -> Result<String, NotReloaded> {
         match self {
-            Self::Waits { why, .. } => Err(why.to_string()),
+            Self::Waits { why, .. } => Err(NotReloaded::Waits(Arc::clone(why))),
             Self::Serves(serving) => serving.reloads.ask(forced).await,
         }
     }

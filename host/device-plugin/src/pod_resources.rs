@@ -11,12 +11,14 @@
 
 mod in_use;
 mod record;
+mod unknown;
 
 pub use in_use::in_use;
+pub use unknown::Unknown;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
@@ -104,6 +106,7 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
                 every
             }
             Err(why) => {
+                let why = why.to_string();
                 let backoff = failing.get_or_insert_with(|| backoff(&config));
                 if answered.elapsed() < config.patience {
                     // A kubelet that restarts; what is offered to it says so.
@@ -167,11 +170,11 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Who has what now, or why nobody knows, safe to show.
-    async fn ask(&mut self) -> Result<BTreeMap<Offered, Vec<Holder>>, String> {
+    /// Who has what now, or why nobody knows.
+    async fn ask(&mut self) -> Result<BTreeMap<Offered, Vec<Holder>>, Unknown> {
         let patience = self.config.patience;
         let asked = tokio::time::timeout(patience, self.list()).await;
-        let answer = asked.unwrap_or_else(|_| Err(format!("the kubelet did not answer within {patience:?}")));
+        let answer = asked.unwrap_or_else(|_| Err(Unknown::Late(patience)));
         if answer.is_err() {
             self.connection = None;
         }
@@ -181,15 +184,15 @@ impl<'a> Asker<'a> {
         Ok(merge(answer))
     }
 
-    async fn list(&mut self) -> Result<ListPodResourcesResponse, String> {
+    async fn list(&mut self) -> Result<ListPodResourcesResponse, Unknown> {
         let socket = self.config.socket();
-        let id = FileId::of(&socket).ok_or_else(|| no_socket(&socket))?;
+        let id = FileId::of(&socket).ok_or_else(|| Unknown::NoSocket(socket.clone()))?;
         let known = self.connection.take().filter(|(of, _)| *of == id);
         let mut client = match known {
             Some((_, client)) => client,
             None => {
                 let channel = transport::connect(socket, self.config.patience).await;
-                let channel = channel.map_err(|error| format!("the kubelet does not answer: {}", cause(&error)))?;
+                let channel = channel.map_err(|error| Unknown::Silent(cause(&error)))?;
                 if self.last.replace(id) != Some(id) {
                     self.process += 1;
                 }
@@ -197,20 +200,10 @@ impl<'a> Asker<'a> {
             }
         };
         let answer = client.list(ListPodResourcesRequest {}).await;
-        let answer = answer.map_err(|status| {
-            let text = escape(status.message(), MOST_TEXT);
-            format!("the kubelet refused: {:?}: {text}", status.code())
-        })?;
+        let answer = answer.map_err(|status| Unknown::Refused(status.code(), escape(status.message(), MOST_TEXT)))?;
         self.connection = Some((id, client));
         Ok(answer.into_inner())
     }
-}
-
-fn no_socket(socket: &Path) -> String {
-    format!(
-        "there is no {}; mount the kubelet's pod-resources directory",
-        socket.display()
-    )
 }
 
 /// One entry for each id, however many NUMA nodes it is listed under. What is no name of a resource cannot be one of ours.

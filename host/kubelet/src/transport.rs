@@ -183,12 +183,23 @@ pub async fn connect(path: PathBuf, timeout: Duration) -> Result<Channel, tonic:
         .await
 }
 
+/// Why nobody was reached.
+#[derive(Debug, thiserror::Error)]
+pub enum DialError {
+    /// There is no connection.
+    #[error("{error}: {cause:?}", error = .0, cause = std::error::Error::source(.0))]
+    Connect(#[from] tonic::transport::Error),
+    /// There was no word on it in time: grpc-go's text.
+    #[error("context deadline exceeded")]
+    Late,
+}
+
 /// As [`connect`], but ready only when the peer has sent its first bytes (HTTP/2's SETTINGS), as grpc-go's blocking dial
 /// is: a socket that nobody accepts on is not enough. The connection ends when `cut` is cancelled.
 ///
 /// # Errors
-/// When there is no connection, or no word on it, within `timeout`: grpc-go's text, or the system's.
-pub async fn dial(path: PathBuf, timeout: Duration, cut: &CancellationToken) -> Result<Channel, String> {
+/// When there is no connection, or no word on it, within `timeout`.
+pub async fn dial(path: PathBuf, timeout: Duration, cut: &CancellationToken) -> Result<Channel, DialError> {
     let heard = CancellationToken::new();
     let connector = {
         let (heard, cut) = (heard.clone(), cut.clone());
@@ -204,13 +215,13 @@ pub async fn dial(path: PathBuf, timeout: Duration, cut: &CancellationToken) -> 
         let channel = Endpoint::from_static("http://localhost")
             .connect_with_connector(connector)
             .await;
-        let channel = channel.map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))?;
+        let channel = channel?;
         heard.cancelled().await;
         Ok(channel)
     };
     tokio::time::timeout(timeout, connecting)
         .await
-        .unwrap_or_else(|_| Err("context deadline exceeded".to_owned()))
+        .unwrap_or(Err(DialError::Late))
 }
 
 /// A client's connection that tells when it is first heard from.
@@ -266,7 +277,7 @@ mod tests {
         assert!(connect(path.clone(), Duration::from_secs(5)).await.is_ok());
         let never = CancellationToken::new();
         let error = dial(path, Duration::from_millis(50), &never).await.unwrap_err();
-        assert_eq!(error, "context deadline exceeded");
+        assert_eq!(error.to_string(), "context deadline exceeded");
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ mod live;
 mod log;
 mod paths;
 
-pub use log::{LogError, LogSource};
+pub use log::{LogError, LogSource, Unread};
 
 use crate::KernelLine;
 use crate::events::NodeEvent;

@@ -1,6 +1,6 @@
 //! Who one is at a registry: `config.json`, as docker, podman and Kubernetes' pull secrets have it.
 
-use crate::error::Error;
+use crate::error::{Error, FileError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use devgate_types::Repository;
@@ -67,24 +67,25 @@ pub(crate) fn of(file: Option<&Path>, repository: &Repository) -> Result<Credent
     let Some(file) = file else {
         return Ok(Credentials::Nobody);
     };
-    let failed = |why: String| Error::Host(format!("{}: {why} (--registry-config)", file.display()));
-    let opened = std::fs::File::open(file).map_err(|e| failed(e.to_string()))?;
+    let failed = |why: FileError| Error::Host(format!("{}: {why} (--registry-config)", file.display()));
+    let opened = std::fs::File::open(file).map_err(|e| failed(e.into()))?;
     if !opened.metadata().is_ok_and(|at| at.is_file()) {
-        return Err(failed("is no regular file".to_owned()));
+        return Err(failed(FileError::NotRegular));
     }
     let mut bytes = Vec::new();
     opened
         .take(MOST)
         .read_to_end(&mut bytes)
-        .map_err(|e| failed(e.to_string()))?;
+        .map_err(|e| failed(e.into()))?;
     read(&bytes, repository).map_err(failed)
 }
 
-fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, String> {
-    let registry = &repository.registry;
-    // What is wrong is not shown: it may be a password.
-    let config: Config = serde_json::from_slice(bytes)
-        .map_err(|e| format!("is no config.json (line {}, column {})", e.line(), e.column()))?;
+fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError> {
+    let registry = || repository.registry.clone();
+    let config: Config = serde_json::from_slice(bytes).map_err(|e| FileError::NotConfig {
+        line: e.line(),
+        column: e.column(),
+    })?;
     let fitting = config
         .auths
         .into_iter()
@@ -93,9 +94,8 @@ fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, String> {
     let Some(entry) = fitting.max_by_key(|(fit, _)| *fit) else {
         let helped = config.cred_helpers.keys().any(|name| fit(name, repository).is_some());
         if helped {
-            return Err(format!(
-                "leaves {registry} to a helper program (credHelpers), and none is run here; put the credentials into \"auths\""
-            ));
+            let (registry, key) = (registry(), "credHelpers");
+            return Err(FileError::Helper { registry, key });
         }
         return Ok(Credentials::Nobody);
     };
@@ -113,9 +113,8 @@ fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, String> {
     }
     let Some(auth) = text(entry.auth) else {
         if config.creds_store.is_some() {
-            return Err(format!(
-                "leaves {registry} to a helper program (credsStore), and none is run here; put the credentials into \"auths\""
-            ));
+            let (registry, key) = (registry(), "credsStore");
+            return Err(FileError::Helper { registry, key });
         }
         return Ok(Credentials::Nobody);
     };
@@ -126,8 +125,7 @@ fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, String> {
     let both = decoded
         .as_deref()
         .and_then(|text| text.trim_end_matches('\0').split_once(':'));
-    let (user, password) =
-        both.ok_or_else(|| format!("has an \"auth\" of {registry} that is not base64 of USER:PASSWORD"))?;
+    let (user, password) = both.ok_or_else(|| FileError::NotAuth(registry()))?;
     Ok(Credentials::Password {
         user: user.to_owned(),
         password: password.to_owned(),
@@ -169,7 +167,7 @@ mod tests {
     }
 
     fn of_text(text: &str) -> Result<Credentials, String> {
-        read(text.as_bytes(), &at("registry.example.com", "vendor/gpu"))
+        read(text.as_bytes(), &at("registry.example.com", "vendor/gpu")).map_err(|why| why.to_string())
     }
 
     fn password(user: &str, password: &str) -> Credentials {

@@ -11,6 +11,22 @@ pub enum Error {
     Host(String),
 }
 
+/// What is wrong with a file that an admin names; its name is said before it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("is no regular file")]
+    NotRegular,
+    /// What is wrong is not shown: it may be a password.
+    #[error("is no config.json (line {line}, column {column})")]
+    NotConfig { line: usize, column: usize },
+    #[error("leaves {registry} to a helper program ({key}), and none is run here; put the credentials into \"auths\"")]
+    Helper { registry: String, key: &'static str },
+    #[error("has an \"auth\" of {0} that is not base64 of USER:PASSWORD")]
+    NotAuth(String),
+}
+
 /// What ends one attempt.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -29,7 +29,7 @@ pub use http::{Registries, Replied, Session, Settings};
 pub use manifest::{Descriptor, Manifest, NotUsable, Packed};
 pub use progress::Progress;
 pub use pull::wait;
-pub use signature::{MOST_SIGNATURE, PublicKey, check_file};
+pub use signature::{InvalidKey, MOST_SIGNATURE, PublicKey, check_file};
 pub use store::{Counts, Kept, Store, StoreSettings, Wanted};
 
 #[cfg(test)]

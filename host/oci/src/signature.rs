@@ -43,18 +43,60 @@ impl std::fmt::Debug for PublicKey {
     }
 }
 
+/// What is wrong with a key, without the file's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidKey {
+    /// It is the half that must not be here.
+    #[error("is a private key; it belongs to whoever signs, and here goes the public one")]
+    Private,
+    /// It is something else.
+    #[error("is no public key in PEM (-----BEGIN PUBLIC KEY-----)")]
+    NotPem,
+    /// It is of another kind.
+    #[error("is a key of a kind that is not known here; ECDSA with P-256, Ed25519 and RSA are")]
+    Kind,
+    /// Its modulus is none.
+    #[error("is an RSA key that cannot be read")]
+    Rsa,
+    /// It is weaker, or larger, than those that count.
+    #[error("is an RSA key of {0} bits; those of 2048 to 8192 count")]
+    Bits(u32),
+    /// It is on the right curve, and compressed.
+    #[error(
+        "has its point in another form than the uncompressed one, which `openssl pkey -pubin -ec_conv_form uncompressed` writes"
+    )]
+    Point,
+    /// It is cut, or longer than such a key is.
+    #[error("is an Ed25519 key that does not have 32 bytes")]
+    Edwards,
+}
+
+/// Why no key has signed an artifact, and what to do; without the artifact's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotSigned {
+    #[error("has no signature in its registry; sign it with `cosign sign --key` (docs/registry.md)")]
+    NoSignature,
+    /// With the digest, escaped and cut.
+    #[error("has a signature that is good for {0} and not for it: somebody put it there, or pushed the wrong one")]
+    Other(String),
+    #[error(
+        "is not signed by a key of the policy (signature.cosign-key): use the key of whoever signs it, or do not trust it"
+    )]
+    NoKey,
+}
+
 impl PublicKey {
     /// Reads a key from PEM, as `cosign generate-key-pair` and `openssl pkey -pubout` write it: ECDSA with P-256, Ed25519, or RSA with
     /// 2,048 to 8,192 bits.
     ///
     /// # Errors
     /// What is wrong, without the file's name.
-    pub fn from_pem(text: &str) -> Result<Self, String> {
+    pub fn from_pem(text: &str) -> Result<Self, InvalidKey> {
         if text.contains("PRIVATE KEY") {
-            return Err("is a private key; it belongs to whoever signs, and here goes the public one".to_owned());
+            return Err(InvalidKey::Private);
         }
         let read = SubjectPublicKeyInfoOwned::from_pem(text.trim_start());
-        let info = read.map_err(|_| "is no public key in PEM (-----BEGIN PUBLIC KEY-----)".to_owned())?;
+        let info = read.map_err(|_| InvalidKey::NotPem)?;
         let curve = info
             .algorithm
             .parameters
@@ -64,28 +106,21 @@ impl PublicKey {
             EC if curve == Some(P256) => &ECDSA_P256_SHA256_ASN1,
             RSA => &RSA_PKCS1_2048_8192_SHA256,
             EDWARDS => &ED25519,
-            _ => {
-                return Err(
-                    "is a key of a kind that is not known here; ECDSA with P-256, Ed25519 and RSA are".to_owned(),
-                );
-            }
+            _ => return Err(InvalidKey::Kind),
         };
         let bytes = info.subject_public_key.raw_bytes();
         // Such a key would be taken for one that has signed nothing.
         if info.algorithm.oid == RSA {
-            let bits = modulus_bits(bytes).ok_or("is an RSA key that cannot be read")?;
+            let bits = modulus_bits(bytes).ok_or(InvalidKey::Rsa)?;
             if !(2_048..=8_192).contains(&bits) {
-                return Err(format!("is an RSA key of {bits} bits; those of 2048 to 8192 count"));
+                return Err(InvalidKey::Bits(bits));
             }
         }
         if info.algorithm.oid == EC && !matches!(bytes, [4, point @ ..] if point.len() == 64) {
-            return Err(
-                "has its point in another form than the uncompressed one, which `openssl pkey -pubin -ec_conv_form uncompressed` writes"
-                    .to_owned(),
-            );
+            return Err(InvalidKey::Point);
         }
         if info.algorithm.oid == EDWARDS && bytes.len() != 32 {
-            return Err("is an Ed25519 key that does not have 32 bytes".to_owned());
+            return Err(InvalidKey::Edwards);
         }
         Ok(Self {
             kind,
@@ -167,9 +202,9 @@ struct Image {
 ///
 /// # Errors
 /// Why none has, and what to do; without the artifact's name.
-pub(crate) fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result<(), String> {
+pub(crate) fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result<(), NotSigned> {
     if signed.is_empty() {
-        return Err("has no signature in its registry; sign it with `cosign sign --key` (docs/registry.md)".to_owned());
+        return Err(NotSigned::NoSignature);
     }
     let (artifact, mut other) = (artifact.to_string(), None);
     for digests in signed.iter().filter_map(|one| one.means(keys)) {
@@ -178,10 +213,7 @@ pub(crate) fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) ->
         }
         other = digests.first().map(|digest| escape(digest, 80)).or(other);
     }
-    Err(match other {
-        Some(other) => format!("has a signature that is good for {other} and not for it: somebody put it there, or pushed the wrong one"),
-        None => "is not signed by a key of the policy (signature.cosign-key): use the key of whoever signs it, or do not trust it".to_owned(),
-    })
+    Err(other.map_or(NotSigned::NoKey, NotSigned::Other))
 }
 
 /// Whether one of the keys has signed a file; its signature as `cosign sign-blob` writes it, in base64 or as a bundle.

@@ -1,6 +1,6 @@
 //! Whom a registry's certificate must come from: the system's authorities, and those that are named.
 
-use crate::error::{Error, chain};
+use crate::error::{Error, FileError, chain};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -42,13 +42,13 @@ pub(crate) fn config(files: &[PathBuf], needed: bool) -> Result<ClientConfig, Er
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let opened = std::fs::File::open(file).map_err(|e| e.to_string())?;
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
+    let opened = std::fs::File::open(file)?;
     if !opened.metadata().is_ok_and(|at| at.is_file()) {
-        return Err("is no regular file".to_owned());
+        return Err(FileError::NotRegular);
     }
     let mut bytes = Vec::new();
-    opened.take(MOST).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    opened.take(MOST).read_to_end(&mut bytes)?;
     Ok(CertificateDer::pem_slice_iter(&bytes).flatten().collect())
 }
 

@@ -70,7 +70,7 @@ pub use plugin::{Origin, Placement, PluginPolicy, Prepare};
 pub use resources::{ResourceGrant, ResourcePattern};
 pub use selector::{DeviceFacts, Selector, Use};
 pub use time::{parse as parse_duration, show as show_duration};
-pub use value_rule::{Record, Template, ValueRule};
+pub use value_rule::{Expected, Record, Template, ValueRule};
 
 use devgate_types::PluginName;
 use indexmap::IndexMap;

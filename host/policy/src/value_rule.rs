@@ -40,6 +40,46 @@ enum Part {
     Resource,
 }
 
+/// What a value should have been; its text stands behind "the policy expects".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Expected {
+    /// Anything but what ends a text in C.
+    #[error("text without NUL")]
+    NoNul,
+    /// One of those that the policy lists.
+    #[error("{0}")]
+    Listed(ValueRule),
+    /// What the template makes of these records.
+    #[error("\"{}\" (from \"{}\")", escape(expected, 256), escape(template, 80))]
+    Made {
+        /// The value.
+        expected: String,
+        /// The template, as the policy writes it.
+        template: Arc<str>,
+    },
+    /// The template is not bound to a resource.
+    #[error("a resource's name")]
+    Resource,
+    /// A record lacks a property that the template names.
+    #[error("a value from property \"{name}\", which \"{id}\" does not have")]
+    Property {
+        /// The property.
+        name: String,
+        /// The unit's id, escaped and cut.
+        id: String,
+    },
+    /// An id or a property does not stand for one device.
+    #[error("a value for one device, but {what} of \"{id}\" is \"{value}\"")]
+    OneDevice {
+        /// Which of them.
+        what: String,
+        /// The unit's id, escaped and cut.
+        id: String,
+        /// The value, escaped and cut.
+        value: String,
+    },
+}
+
 impl ValueRule {
     /// Holds a value against the rule. `allocated` has each unit once; its order does not matter.
     ///
@@ -47,23 +87,20 @@ impl ValueRule {
     /// `all` and `none` pass only where the policy writes them out.
     ///
     /// # Errors
-    /// What was expected, for people: escaped and cut.
-    pub fn check(&self, value: &str, allocated: &[Record<'_>]) -> Result<(), String> {
+    /// What was expected.
+    pub fn check(&self, value: &str, allocated: &[Record<'_>]) -> Result<(), Expected> {
         match self {
-            Self::Any if value.contains('\0') => Err("text without NUL".to_owned()),
+            Self::Any if value.contains('\0') => Err(Expected::NoNul),
             Self::Any => Ok(()),
             Self::OneOf(values) if values.iter().any(|one| one == value) => Ok(()),
-            Self::OneOf(_) => Err(self.to_string()),
+            Self::OneOf(_) => Err(Expected::Listed(self.clone())),
             Self::Template(template) => {
                 let expected = template.expand(allocated)?;
                 if expected == value {
                     return Ok(());
                 }
-                Err(format!(
-                    "\"{}\" (from \"{}\")",
-                    escape(&expected, 256),
-                    escape(&template.text, 80)
-                ))
+                let template = Arc::clone(&template.text);
+                Err(Expected::Made { expected, template })
             }
         }
     }
@@ -179,9 +216,9 @@ impl Template {
     /// What the template makes of the allocated records. Their order does not matter.
     ///
     /// # Errors
-    /// Which value was expected, for people: where a record lacks a property, or has an id or property that would not
+    /// Which value was expected: where a record lacks a property, or has an id or property that would not
     /// stand for one device (`all`, `none`, nothing at all, or with a `,`).
-    pub fn expand(&self, allocated: &[Record<'_>]) -> Result<String, String> {
+    pub fn expand(&self, allocated: &[Record<'_>]) -> Result<String, Expected> {
         let mut records: Vec<&Record<'_>> = allocated.iter().collect();
         records.sort_by_key(|record| record.id);
         let mut out = String::new();
@@ -194,7 +231,7 @@ impl Template {
                 )?,
                 Part::Property(name) => join(&mut out, records.iter().map(|record| property(record, name)))?,
                 // Who asks for a resource's rules gets them bound.
-                Part::Resource => return Err("a resource's name".to_owned()),
+                Part::Resource => return Err(Expected::Resource),
             }
         }
         Ok(out)
@@ -244,7 +281,7 @@ pub(crate) fn is_property(name: &str) -> bool {
     (1..=128).contains(&name.len()) && name.bytes().all(ok)
 }
 
-fn join<'a>(out: &mut String, values: impl Iterator<Item = Result<&'a str, String>>) -> Result<(), String> {
+fn join<'a>(out: &mut String, values: impl Iterator<Item = Result<&'a str, Expected>>) -> Result<(), Expected> {
     for (n, value) in values.enumerate() {
         if n != 0 {
             out.push(',');
@@ -254,25 +291,25 @@ fn join<'a>(out: &mut String, values: impl Iterator<Item = Result<&'a str, Strin
     Ok(())
 }
 
-fn property<'a>(record: &Record<'a>, name: &str) -> Result<&'a str, String> {
+fn property<'a>(record: &Record<'a>, name: &str) -> Result<&'a str, Expected> {
     match record.properties.iter().find(|(key, _)| key == name) {
         Some((_, value)) => plain(&format!("property \"{name}\""), value, record.id),
-        None => Err(format!(
-            "a value from property \"{name}\", which \"{}\" does not have",
-            escape(record.id, 80)
-        )),
+        None => Err(Expected::Property {
+            name: name.to_owned(),
+            id: escape(record.id, 80),
+        }),
     }
 }
 
 /// One value that a component chose, if it stands for one device: several joined by `,` must not look like others, nor one
 /// like another to whoever trims it (container runtimes trim " all") or to people (characters that cannot be seen).
-fn plain<'a>(what: &str, value: &'a str, id: &str) -> Result<&'a str, String> {
+fn plain<'a>(what: &str, value: &'a str, id: &str) -> Result<&'a str, Expected> {
     let trimmed = value.trim();
     let word = trimmed.eq_ignore_ascii_case("all") || trimmed.eq_ignore_ascii_case("none");
     let hidden = trimmed != value || escape(value, value.len()) != value;
     if word || hidden || value.is_empty() || value.contains(',') {
-        let (value, id) = (escape(value, 80), escape(id, 80));
-        return Err(format!("a value for one device, but {what} of \"{id}\" is \"{value}\""));
+        let (what, value, id) = (what.to_owned(), escape(value, 80), escape(id, 80));
+        return Err(Expected::OneDevice { what, id, value });
     }
     Ok(value)
 }

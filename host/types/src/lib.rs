@@ -17,7 +17,7 @@ mod text;
 
 pub use contract::{DeviceHandle, Edits, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
 pub use fault::{CallError, GuestFault, HostFault, Limit};
-pub use limits::{ByteSize, Limits};
+pub use limits::{ByteSize, InvalidSize, Limits};
 pub use name::{InvalidName, PluginName, ResourceName, UnitId};
 pub use node::{Access, InvalidAccess, NodeKind, NodeNumber};
 pub use reference::{Digest, InvalidReference, PinnedReference, Reference, Repository};

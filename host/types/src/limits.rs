@@ -39,10 +39,15 @@ impl fmt::Display for ByteSize {
     }
 }
 
-impl FromStr for ByteSize {
-    type Err = String;
+/// A text that is no size; with the text, escaped and cut.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("size \"{0}\" needs a number and a unit: B, KiB, MiB or GiB")]
+pub struct InvalidSize(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for ByteSize {
+    type Err = InvalidSize;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSize> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let factor = match unit.trim_start() {
@@ -50,20 +55,10 @@ impl FromStr for ByteSize {
             "KiB" | "Ki" => 1 << 10,
             "MiB" | "Mi" => 1 << 20,
             "GiB" | "Gi" => 1 << 30,
-            _ => {
-                return Err(format!(
-                    "size \"{}\" needs a number and a unit: B, KiB, MiB or GiB",
-                    crate::escape(text, 40)
-                ));
-            }
+            _ => return Err(InvalidSize(crate::escape(text, 40))),
         };
         let size = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
-        size.map(Self).ok_or_else(|| {
-            format!(
-                "size \"{}\" needs a number and a unit: B, KiB, MiB or GiB",
-                crate::escape(text, 40)
-            )
-        })
+        size.map(Self).ok_or_else(|| InvalidSize(crate::escape(text, 40)))
     }
 }
 

@@ -348,11 +348,11 @@ impl Play {
         let file = self.stage.dir().join("policy.yaml");
         std::fs::write(&file, &text).context("write the policy")?;
         match ask::reload(&self.stage.status_socket(), reload.force).await? {
-            Ok(_) => {
+            ask::Reload::Done(_) => {
                 self.policy = text;
                 self.loaded().await.map(|_| Ok(()))
             }
-            Err(refusal) => {
+            ask::Reload::Refused(refusal) => {
                 // What is in force is what is written, or the host would try again by itself.
                 std::fs::write(&file, &self.policy).context("write the policy")?;
                 Ok(Err(refusal))

@@ -65,12 +65,10 @@ impl Grants {
     ///
     /// # Errors
     /// Why it is not given although they list it; escaped.
-    pub fn host_node(&self, path: &str) -> Option<Result<GrantedNode, String>> {
+    pub fn host_node(&self, path: &str) -> Option<Result<GrantedNode, NodeDenied>> {
         match self.node_at(path) {
-            Ok(node) => Some(Ok(node)),
             Err(NodeDenied::NotGranted) => None,
-            Err(NodeDenied::Refused(why)) => Some(Err(why)),
-            Err(NodeDenied::Read(error)) => Some(Err(error.to_string())),
+            answer => Some(answer),
         }
     }
 

@@ -34,31 +34,54 @@ const DIGITS: usize = 64;
 #[derive(Debug)]
 pub struct StateDir(pub(super) PathBuf);
 
+/// Why a directory is not taken for one of devgate's.
+#[derive(Debug, thiserror::Error)]
+pub enum NotState {
+    /// It cannot be looked at.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A link could lead anywhere by the time that something is removed.
+    #[error("it is a link; name the directory that it leads to")]
+    Link,
+    /// It is something else.
+    #[error("it is no directory")]
+    NoDirectory,
+    /// Its owner is a third.
+    #[error("it is neither root's nor this user's")]
+    Foreign,
+    /// Its group or everybody may write there.
+    #[error("others than its owner can write there; take that from them first (chmod go-w)")]
+    Open,
+    /// It has this in it, escaped and cut, and nothing of devgate's.
+    #[error("it does not look like devgate's: it has no {JOURNAL}, no {records}, and {0} is not devgate's", records = RECORDS.join(", no "))]
+    Other(String),
+}
+
 impl StateDir {
     /// Looks at a directory; nothing where it is not there.
     ///
     /// # Errors
     /// Why it does not look like one of devgate's, or cannot be looked at.
-    pub fn look(dir: &Path) -> Result<Option<Self>, String> {
+    pub fn look(dir: &Path) -> Result<Option<Self>, NotState> {
         let look = match fs::symlink_metadata(dir) {
             Ok(look) => look,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.into()),
         };
         if look.is_symlink() {
-            return Err("it is a link; name the directory that it leads to".to_owned());
+            return Err(NotState::Link);
         }
         if !look.is_dir() {
-            return Err("it is no directory".to_owned());
+            return Err(NotState::NoDirectory);
         }
         if !is_trusted(&look) {
-            return Err("it is neither root's nor this user's".to_owned());
+            return Err(NotState::Foreign);
         }
         // Whoever may write there could put a link where a directory was just looked at.
         if look.mode() & 0o022 != 0 {
-            return Err("others than its owner can write there; take that from them first (chmod go-w)".to_owned());
+            return Err(NotState::Open);
         }
-        let names = names(dir).map_err(|error| error.to_string())?;
+        let names = names(dir)?;
         let has_record = RECORDS.iter().any(|record| is_file(&dir.join(record))) || has_journal(dir);
         let is_named = dir.file_name().is_some_and(|name| name == NAME);
         if has_record || is_named || names.iter().all(|name| is_known(&name.to_string_lossy())) {
@@ -66,10 +89,7 @@ impl StateDir {
         }
         let other = names.iter().find(|name| !is_known(&name.to_string_lossy()));
         let other = other.map_or_else(String::new, |name| devgate_types::escape(&name.to_string_lossy(), 80));
-        Err(format!(
-            "it does not look like devgate's: it has no {JOURNAL}, no {}, and {other} is not devgate's",
-            RECORDS.join(", no ")
-        ))
+        Err(NotState::Other(other))
     }
 }
 

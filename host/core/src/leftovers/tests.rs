@@ -224,7 +224,7 @@ fn a_directory_that_is_not_devgates_is_refused() {
             "none/allocations/else",
         ],
     );
-    assert!(why("none").contains("does not look like devgate's"));
+    assert!(why("none").to_string().contains("does not look like devgate's"));
     for good in ["devgate", "ours", "empty", "journal"] {
         assert!(StateDir::look(&dir.path().join(good)).unwrap().is_some(), "{good}");
     }

@@ -61,7 +61,7 @@ impl<'a> Names<'a> {
             ValueRule::Any => return self.keep(name),
             ValueRule::OneOf(_) => match rule.check(device, &[]) {
                 Ok(()) => return self.keep(name),
-                Err(expected) => expected,
+                Err(expected) => expected.to_string(),
             },
         };
         Err(format!(

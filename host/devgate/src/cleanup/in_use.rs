@@ -1,5 +1,6 @@
 //! What pods have of devgate: as long as they do, what was handed out is not forgotten, or it is given twice.
 
+use super::Refusal;
 use crate::cli::CleanupArgs;
 use devgate_core::Holder;
 use devgate_core::leftovers::{Given, StateDir};
@@ -13,16 +14,16 @@ const SHOWN: usize = 128;
 ///
 /// # Errors
 /// Which device is in use, and by whom; or why that cannot be seen.
-pub(super) async fn refuse(args: &CleanupArgs, state: &StateDir) -> Result<(), String> {
+pub(super) async fn refuse(args: &CleanupArgs, state: &StateDir) -> Result<(), Refusal> {
     let given = state.given();
     if given.is_nothing() {
         return Ok(());
     }
     let config = PodResourcesConfig::new(args.pod_resources_dir.clone(), args.kubelet_dir.clone());
     let shown = pod_resources::in_use(&config).await.map_err(|why| {
-        format!(
+        Refusal::Refused(format!(
             "it cannot be seen which devices pods have: {why}; try again, or, if none has any, say --even-if-in-use"
-        )
+        ))
     })?;
     let mut used = shown.iter().filter(|((resource, _), _)| given.has(resource.as_ref()));
     let Some(((resource, id), holders)) = used.next() else {
@@ -34,16 +35,16 @@ pub(super) async fn refuse(args: &CleanupArgs, state: &StateDir) -> Result<(), S
         more => format!(", and {more} more"),
     };
     if given == Given::Any {
-        return Err(format!(
+        return Err(Refusal::Refused(format!(
             "device {id} of {resource} is in use{whose}{more}, and what is kept of what devgate handed out cannot be understood, so that \
              it may be devgate's; start devgate once, which asks the kubelet and writes down what is its own, or, if no pod has a \
              device of devgate, say --even-if-in-use"
-        ));
+        )));
     }
-    Err(format!(
+    Err(Refusal::Refused(format!(
         "device {id} of {resource} is in use{whose}{more}; end the pods that have devices of devgate first, or say --even-if-in-use: a \
          devgate that comes back may then give to others what those pods have"
-    ))
+    )))
 }
 
 fn by(holder: Option<&Holder>) -> String {

@@ -92,7 +92,7 @@ pub(super) fn node_facts(world: &World, path: &str) -> NodeFacts {
         let grants = Grants::new(world.node.clone(), Arc::new(policy.clone()));
         let (granted, withheld) = match grants.host_node(path)? {
             Ok(node) => (Some(given(&node)), None),
-            Err(why) => (None, Some(why)),
+            Err(why) => (None, Some(why.to_string())),
         };
         Some(HostNode {
             plugin: policy.name.to_string(),

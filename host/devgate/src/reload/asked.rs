@@ -3,6 +3,7 @@
 use devgate_core::Fewer;
 use devgate_core::status::{PluginStatus, ResourceStatus, When};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// The policy that is in force, as whoever asks is told.
@@ -50,12 +51,26 @@ pub(crate) struct Refused {
     pub(crate) since: When,
 }
 
+/// Why nothing was reloaded, for whoever asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotReloaded {
+    /// Everything that speaks against the policy.
+    #[error("{0}")]
+    Refused(String),
+    /// The host does not serve yet; with what it waits for.
+    #[error("{0}")]
+    Waits(Arc<str>),
+    /// It ends.
+    #[error("the host is stopping")]
+    Stopping,
+}
+
 /// Somebody asks for a reload.
 pub(crate) struct Asked {
     /// Even where a pod loses a device by it.
     pub(super) forced: bool,
     /// What became of it.
-    pub(super) answer: oneshot::Sender<Result<String, String>>,
+    pub(super) answer: oneshot::Sender<Result<String, NotReloaded>>,
 }
 
 /// The end of a reloader that others hold. Cheap to clone.
@@ -75,8 +90,8 @@ impl Reloads {
     ///
     /// # Errors
     /// Why it was refused, or that the host is stopping.
-    pub(crate) async fn ask(&self, forced: bool) -> Result<String, String> {
-        let stopping = || "the host is stopping".to_owned();
+    pub(crate) async fn ask(&self, forced: bool) -> Result<String, NotReloaded> {
+        let stopping = || NotReloaded::Stopping;
         let (answer, answered) = oneshot::channel();
         let asked = Asked { forced, answer };
         self.asked.send(asked).await.map_err(|_| stopping())?;

@@ -37,17 +37,26 @@ pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
     })
 }
 
-/// Asks for a reload, which takes as long as components take to compile. What became of it, or why it was refused.
+/// What became of a reload, in the host's words; escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reload {
+    /// The policy is in force, with what changed.
+    Done(String),
+    /// It is not, for this reason.
+    Refused(String),
+}
+
+/// Asks for a reload, which takes as long as components take to compile.
 ///
 /// # Errors
 /// As [`ask`].
-pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Result<String, String>> {
+pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Reload> {
     let path = if forced { "/reload?force" } else { "/reload" };
     let (status, body) = answered(socket, Method::POST, path, RELOAD_PATIENCE).await?;
     let text = escape_lines(&body);
     match status {
-        StatusCode::OK => Ok(Ok(text)),
-        StatusCode::CONFLICT => Ok(Err(text)),
+        StatusCode::OK => Ok(Reload::Done(text)),
+        StatusCode::CONFLICT => Ok(Reload::Refused(text)),
         _ => Err(exit::with_code(
             exit::NODE,
             format!("status socket {}: {}", socket.display(), refusal(status, &body)),
@@ -63,36 +72,49 @@ async fn answered(
 ) -> anyhow::Result<(StatusCode, Bytes)> {
     let wrong = |why: String| exit::with_code(exit::NODE, format!("status socket {}: {why}", socket.display()));
     match tokio::time::timeout(patience, exchange(socket, method, path)).await {
-        Ok(answer) => answer.map_err(wrong),
+        Ok(answer) => answer.map_err(|why| wrong(why.to_string())),
         Err(_) => Err(wrong(format!(
             "no answer within {patience:?}: devgate hangs, see its /healthz"
         ))),
     }
 }
 
-async fn exchange(socket: &Path, method: Method, path: &str) -> Result<(StatusCode, Bytes), String> {
+/// Why a socket gives no answer.
+#[derive(Debug, thiserror::Error)]
+enum NoAnswer {
+    #[error("is not there: no devgate runs here, or it runs with another --status-socket")]
+    NotThere,
+    #[error("nobody answers: the devgate that made it has ended")]
+    Ended,
+    #[error("may not be opened: be root, or the user that devgate runs as")]
+    Forbidden,
+    #[error("{0}")]
+    Connect(std::io::Error),
+    #[error("{0}")]
+    Request(#[from] hyper::http::Error),
+    #[error("the answer was cut off: {0}")]
+    CutOff(Box<dyn std::error::Error + Send + Sync>),
+}
+
+async fn exchange(socket: &Path, method: Method, path: &str) -> Result<(StatusCode, Bytes), NoAnswer> {
     let stream = UnixStream::connect(socket).await.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => "is not there: no devgate runs here, or it runs with another --status-socket".to_owned(),
-        ErrorKind::ConnectionRefused => "nobody answers: the devgate that made it has ended".to_owned(),
-        ErrorKind::PermissionDenied => "may not be opened: be root, or the user that devgate runs as".to_owned(),
-        _ => error.to_string(),
+        ErrorKind::NotFound => NoAnswer::NotThere,
+        ErrorKind::ConnectionRefused => NoAnswer::Ended,
+        ErrorKind::PermissionDenied => NoAnswer::Forbidden,
+        _ => NoAnswer::Connect(error),
     })?;
-    let failed = |error: hyper::Error| format!("the answer was cut off: {error}");
+    let failed = |error: hyper::Error| NoAnswer::CutOff(error.into());
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     tokio::spawn(connection);
     let request = Request::builder()
         .method(method)
         .uri(path)
         .header(header::HOST, "localhost")
-        .body(Empty::<Bytes>::new());
-    let request = request.map_err(|error| error.to_string())?;
+        .body(Empty::<Bytes>::new())?;
     let response = sender.send_request(request).await.map_err(failed)?;
     let status = response.status();
     let body = Limited::new(response.into_body(), MOST).collect().await;
-    let body = body
-        .map_err(|error| format!("the answer was cut off: {error}"))?
-        .to_bytes();
-    Ok((status, body))
+    Ok((status, body.map_err(NoAnswer::CutOff)?.to_bytes()))
 }
 
 fn refusal(status: StatusCode, body: &[u8]) -> String {

@@ -1,6 +1,6 @@
 //! One look at what pods have, for whoever is about to remove what is known of it.
 
-use super::{Asker, PodResourcesConfig};
+use super::{Asker, PodResourcesConfig, Unknown};
 use devgate_core::{Holder, Offered};
 use devgate_kubelet::CHECKPOINT;
 use devgate_kubelet::api::KUBELET_SOCKET;
@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 /// The record alone is enough: whatever is given is in it first. It may name pods that have ended a while ago.
 ///
 /// # Errors
-/// Why it cannot be known, safe to show.
-pub async fn in_use(config: &PodResourcesConfig) -> Result<BTreeMap<Offered, Vec<Holder>>, String> {
+/// Why it cannot be known.
+pub async fn in_use(config: &PodResourcesConfig) -> Result<BTreeMap<Offered, Vec<Holder>>, Unknown> {
     let mut asker = Asker::new(config);
     let answer = asker.ask().await;
     asker.record.read().await;
     let recorded = asker.record.ids();
     let checkpoint = config.kubelet_dir.join(CHECKPOINT);
     if recorded.is_none() && tokio::fs::symlink_metadata(&checkpoint).await.is_ok() {
-        return Err(format!("{}: cannot be understood", checkpoint.display()));
+        return Err(Unknown::Record(checkpoint));
     }
     let mut seen = match answer {
         Ok(seen) => seen,
@@ -48,7 +48,7 @@ mod tests {
 
     async fn asked(dir: &Path) -> Result<Vec<String>, String> {
         let config = PodResourcesConfig::new(dir.join("pods"), dir.to_owned());
-        let seen = in_use(&config).await?;
+        let seen = in_use(&config).await.map_err(|why| why.to_string())?;
         Ok(seen
             .into_keys()
             .map(|(resource, id)| format!("{resource} {id}"))

@@ -90,12 +90,21 @@ fn read(path: &Path) -> io::Result<Records> {
     parse(&text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
+/// What is wrong with a file that should be the kubelet's.
+#[derive(Debug, thiserror::Error)]
+enum NoCheckpoint {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("no checkpoint of a kubelet that is known here: {0}")]
+    Odd(&'static str),
+}
+
 /// Every id of every entry: `{"Data":{"PodDeviceEntries":[{"ResourceName":…,"DeviceIDs":{"<numa>":[…]}}]}}`, where up to 1.19
 /// the ids were one list, and no entries are `null`.
-fn parse(text: &[u8]) -> Result<Records, String> {
-    let file: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    let odd = |what: &str| format!("no checkpoint of a kubelet that is known here: {what}");
-    let data = file.get("Data").ok_or_else(|| odd("no Data"))?;
+fn parse(text: &[u8]) -> Result<Records, NoCheckpoint> {
+    let file: Value = serde_json::from_slice(text)?;
+    let odd = NoCheckpoint::Odd;
+    let data = file.get("Data").ok_or(odd("no Data"))?;
     let entries = match data.get("PodDeviceEntries") {
         Some(Value::Array(entries)) => entries.as_slice(),
         Some(Value::Null) => &[],
@@ -104,7 +113,7 @@ fn parse(text: &[u8]) -> Result<Records, String> {
     let mut ids = Records::new();
     for entry in entries {
         let resource = entry.get("ResourceName").and_then(Value::as_str);
-        let resource = resource.ok_or_else(|| odd("an entry without a ResourceName"))?;
+        let resource = resource.ok_or(odd("an entry without a ResourceName"))?;
         let lists = match entry.get("DeviceIDs") {
             Some(Value::Object(nodes)) => nodes.values().collect::<Vec<_>>(),
             Some(list @ (Value::Array(_) | Value::Null)) => vec![list],
@@ -122,7 +131,7 @@ fn parse(text: &[u8]) -> Result<Records, String> {
                 _ => return Err(odd("DeviceIDs that are no list")),
             };
             for id in list {
-                let id = id.as_str().ok_or_else(|| odd("an id that is no text"))?;
+                let id = id.as_str().ok_or(odd("an id that is no text"))?;
                 let of = ids.entry((resource.clone(), id.to_owned())).or_default();
                 of.extend(paths.iter().cloned());
             }

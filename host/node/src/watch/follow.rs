@@ -1,6 +1,6 @@
 //! Following the kernel's log, also where its source fails for a while.
 
-use super::log::{Log, LogSource};
+use super::log::{Log, LogSource, Unread};
 use crate::events::NodeEvent;
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
@@ -68,8 +68,8 @@ impl Follow {
                 };
                 log.drain(&said)
             }
-            (None, LogSource::Off { why }) => Err(why.clone()),
-            (None, source) => Err(source.to_string()),
+            (None, LogSource::Off { why }) => Err(Unread::Off(why.clone())),
+            (None, source) => Err(Unread::Off(source.to_string())),
         };
         match result {
             Ok(()) => {
@@ -78,7 +78,7 @@ impl Follow {
                 // What says by itself that there is more need not be asked.
                 self.due = self.fd().is_none().then(|| now + SYSLOG_EVERY);
             }
-            Err(why) => self.failed(&why, now, tell),
+            Err(why) => self.failed(&why.to_string(), now, tell),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Where the kernel's log comes from, in this order: `/dev/kmsg`, `syslog(2)`, nowhere. Never a read that takes lines away
 //! from others.
 
+use crate::ReadError;
 use crate::events::NodeEvent;
 use crate::kernel_log::{KernelLine, Klog, Record, kmsg_record};
 use crate::live::Live;
@@ -65,9 +66,36 @@ pub enum LogError {
     /// There is no source of lines; it says why.
     #[error("{0}")]
     NoSource(LogSource),
-    /// A source that was opened failed, in words.
+    /// A source that was opened failed.
     #[error("{0}")]
-    Read(String),
+    Read(Unread),
+}
+
+/// Why one source cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    /// What stands at its path is not the kernel's log.
+    #[error("it is another file")]
+    OtherFile,
+    /// Its path cannot be looked at or opened.
+    #[error(transparent)]
+    Path(#[from] ReadError),
+    /// The kernel gives no record.
+    #[error("{0}")]
+    Kernel(#[from] Errno),
+    /// `syslog(2)` asks for a capability (`check_syslog_permissions` of kernel/printk/printk.c; container runtimes' default
+    /// seccomp profiles ask for the same).
+    #[error(
+        "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile \
+         asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)"
+    )]
+    NotAllowed,
+    /// `syslog(2)` fails; in words, escaped and cut.
+    #[error("syslog(2) fails ({0})")]
+    Syslog(String),
+    /// It failed before, and is not open.
+    #[error("{0}")]
+    Off(String),
 }
 
 /// All that there still is of a live node's log, oldest first.
@@ -90,7 +118,7 @@ pub(super) fn lines(live: &Live) -> Result<Vec<KernelLine>, LogError> {
 pub(super) enum Log {
     Kmsg(OwnedFd),
     /// With what reads all of it.
-    Syslog(Klog, fn() -> Result<Vec<u8>, String>),
+    Syslog(Klog, fn() -> Result<Vec<u8>, Unread>),
 }
 
 impl Log {
@@ -125,9 +153,9 @@ impl Log {
     }
 
     /// Tells what is new. Fails with a reason if it has to be opened anew.
-    pub(super) fn drain(&mut self, tell: &dyn Fn(NodeEvent)) -> Result<(), String> {
+    pub(super) fn drain(&mut self, tell: &dyn Fn(NodeEvent)) -> Result<(), Unread> {
         match self {
-            Self::Kmsg(kmsg) => drain_kmsg(kmsg, tell).map_err(|error| error.to_string()),
+            Self::Kmsg(kmsg) => Ok(drain_kmsg(kmsg, tell)?),
             Self::Syslog(klog, whole) => {
                 let news = klog.news(&whole()?);
                 if news.gap {
@@ -141,14 +169,13 @@ impl Log {
 }
 
 /// The device that gives each reader all records.
-fn kmsg(live: &Live) -> Result<OwnedFd, String> {
-    match live.stat(KMSG) {
-        Ok(Kind::Node(number)) if number == KMSG_NUMBER => {}
-        Ok(_) => return Err("it is another file".to_owned()),
-        Err(error) => return Err(error.to_string()),
+fn kmsg(live: &Live) -> Result<OwnedFd, Unread> {
+    match live.stat(KMSG)? {
+        Kind::Node(number) if number == KMSG_NUMBER => {}
+        _ => return Err(Unread::OtherFile),
     }
     // Whoever may open it may read it.
-    live.open_to_read(KMSG).map_err(|error| error.to_string())
+    Ok(live.open_to_read(KMSG)?)
 }
 
 fn drain_kmsg(kmsg: &OwnedFd, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
@@ -171,7 +198,7 @@ fn drain_kmsg(kmsg: &OwnedFd, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
 }
 
 /// The whole log, as `syslog(2)` gives it without taking anything away.
-fn whole() -> Result<Vec<u8>, String> {
+fn whole() -> Result<Vec<u8>, Unread> {
     let size = safely_wrapped_klogctl(KLogType::SyslogActionSizeBuffer, &mut []).map_err(|error| in_words(&error))?;
     let mut log = vec![0; size.clamp(1, MOST_LOG_BYTES)];
     let read = safely_wrapped_klogctl(KLogType::SyslogActionReadAll, &mut log).map_err(|error| in_words(&error))?;
@@ -180,19 +207,14 @@ fn whole() -> Result<Vec<u8>, String> {
 }
 
 /// Why `syslog(2)` gives nothing, and what to do. The crate's own text is about its types.
-fn in_words(error: &RMesgError) -> String {
+fn in_words(error: &RMesgError) -> Unread {
     let why = match error {
-        // `check_syslog_permissions` of kernel/printk/printk.c; container runtimes' default seccomp profiles ask for the same.
-        RMesgError::OperationNotPermitted(_) => {
-            return "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile \
-                    asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)"
-                .to_owned();
-        }
+        RMesgError::OperationNotPermitted(_) => return Unread::NotAllowed,
         // Ends with the error's own words.
         RMesgError::InternalError(text) => text.rsplit_once("errno=").map_or(text.as_str(), |(_, words)| words),
         _ => "its answer makes no sense",
     };
-    format!("syslog(2) fails ({})", escape(&why.to_lowercase(), MOST_WORDS))
+    Unread::Syslog(escape(&why.to_lowercase(), MOST_WORDS))
 }
 
 #[cfg(test)]
@@ -201,15 +223,15 @@ mod tests {
 
     #[test]
     fn a_log_that_is_refused_says_what_to_do_and_names_no_crate() {
-        let refused = in_words(&RMesgError::OperationNotPermitted("SyslogActionReadAll".into()));
+        let refused = in_words(&RMesgError::OperationNotPermitted("SyslogActionReadAll".into())).to_string();
         assert_eq!(
             refused,
             "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)"
         );
         let text = "Request (SyslogActionReadAll) to klogctl failed. errno=Function not implemented";
-        let failed = in_words(&RMesgError::InternalError(text.into()));
+        let failed = in_words(&RMesgError::InternalError(text.into())).to_string();
         assert_eq!(failed, "syslog(2) fails (function not implemented)");
-        let odd = in_words(&RMesgError::IntegerOutOfBound("TryFromIntError(())".into()));
+        let odd = in_words(&RMesgError::IntegerOutOfBound("TryFromIntError(())".into())).to_string();
         assert_eq!(odd, "syslog(2) fails (its answer makes no sense)");
     }
 
@@ -217,7 +239,7 @@ mod tests {
     #[test]
     fn the_kernels_own_error_is_found_in_the_crates() {
         let error = safely_wrapped_klogctl(KLogType::SyslogActionConsoleLevel, &mut []).unwrap_err();
-        let words = in_words(&error);
+        let words = in_words(&error).to_string();
         let known = [
             "syslog(2) is not allowed (EPERM): ",
             "syslog(2) fails (invalid argument)",

@@ -136,7 +136,7 @@ mod tests {
         };
         let of = |digest: Digest| check(std::slice::from_ref(&bundle), &keys(), &digest);
         of(SIGNED.parse().unwrap()).unwrap();
-        assert!(of(Digest([7; 32])).unwrap_err().contains(SIGNED));
+        assert!(of(Digest([7; 32])).unwrap_err().to_string().contains(SIGNED));
         // As it is kept, and as it was before there were bundles.
         let kept = serde_json::to_string(std::slice::from_ref(&bundle)).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Signed>>(&kept).unwrap(), [bundle]);
