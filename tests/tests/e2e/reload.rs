@@ -112,7 +112,7 @@ fn pid(host: &Host) -> anyhow::Result<rustix::process::Pid> {
 /// What runs goes on without its file, and would not after a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_whose_file_is_gone_or_is_no_file_is_told() -> anyhow::Result<()> {
-    let (host, devices) = started().await?;
+    let (host, _devices) = started().await?;
     let socket = host.dir().join("status.sock");
     let socket = socket.to_str().context("a path")?;
     let reload = || crate::look::look(["reload", "--status-socket", socket]);
