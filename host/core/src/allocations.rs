@@ -26,9 +26,9 @@ mod store;
 mod stored;
 
 use crate::device_info::Files;
-use crate::grants::GrantedNode;
-use crate::inventory::{PoolRecord, UnitRecord};
 use crate::state::Dir;
+use crate::units::GrantedNode;
+use crate::units::{PoolRecord, UnitRecord};
 use allocation::Ask;
 pub(crate) use allocation::{Allocation, Slot, State, Take};
 pub use allocation::{AllocationId, Mode};

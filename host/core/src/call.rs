@@ -5,15 +5,15 @@ mod files;
 mod kept;
 mod moment;
 mod served;
-mod waited;
 
 pub(crate) use moment::Moment;
-pub(crate) use waited::{Waited, Waits};
 
 use crate::device_info::function_of;
-use crate::grants::{GrantedMount, GrantedNode, Grants, least};
-use crate::inventory::UnitRecord;
+use crate::grants::{GrantedMount, Grants, least};
 use crate::means::Means;
+use crate::units::GrantedNode;
+use crate::units::UnitRecord;
+use crate::waited::Waited;
 use control::Lent;
 use devgate_node::{DeviceNode, DevicePath, ReadError};
 use devgate_policy::attribute_rule;

@@ -1,10 +1,11 @@
 //! How a plugin's component is called: on which thread, for how long, and what a call that never returns costs.
 
-use crate::call::{CallHost, Waits};
+use crate::call::CallHost;
 use crate::grants::Grants;
 use crate::lane::{Lane, Unanswered};
 use crate::means::Means;
 use crate::overdue::{self, Bounds, Doing, Overdue, Whose};
+use crate::waited::Waits;
 use devgate_types::component::{Answer, Component};
 use devgate_types::{CallError, HostFault, Limits};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};

@@ -14,15 +14,14 @@
 
 mod cost;
 mod greedy;
-mod layout;
 mod numa;
 mod preference;
 mod request;
 mod share;
 
+use crate::units::Layout;
 use cost::Costs;
 use devgate_policy::Placement;
-pub(crate) use layout::Layout;
 pub(crate) use preference::Overruled;
 pub(crate) use request::Request;
 use share::{Base, Slots};

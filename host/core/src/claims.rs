@@ -3,18 +3,17 @@
 //! The outcome depends on the policy's order and on what pods hold, never on who was first to say something.
 
 mod news;
-mod parts;
 mod taken;
 mod writes;
 
 pub(crate) use news::News;
-pub(crate) use parts::{MOST_PART_NODES, Part, Role};
 pub(crate) use taken::{Owner, Taken};
 #[cfg(test)]
 pub(crate) use writes::Writing;
 pub(crate) use writes::{HeldByOther, Intent, NotWritten};
 
 use crate::grants::Grants;
+use crate::units::Part;
 use devgate_node::DevicePath;
 use devgate_types::{NodeNumber, UnitId};
 use news::Told;

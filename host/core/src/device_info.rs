@@ -9,8 +9,8 @@ mod files;
 
 pub(crate) use files::{Files, Tells, left_behind};
 
-use crate::grants::GrantedNode;
-use crate::inventory::UnitRecord;
+use crate::units::GrantedNode;
+use crate::units::UnitRecord;
 use devgate_node::{DevicePath, Node};
 use devgate_types::{ResourceName, escape};
 use serde_json::json;

@@ -138,7 +138,8 @@ impl AllDevices {
         let given = allocate(who, ttl, &parts).await;
         for part in &parts {
             audit::allocation(
-                part.resource.core(),
+                part.resource.core().name(),
+                &part.resource.core().board,
                 who,
                 &part.resource.name,
                 part.ids,

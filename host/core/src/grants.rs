@@ -10,8 +10,8 @@ mod said;
 mod told;
 mod vfio;
 
-use crate::inventory::UnitRecord;
 use crate::status::Board;
+use crate::units::{GrantedNode, UnitRecord};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError, Subsystem};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
 use devgate_types::{NodeKind, NodeNumber};
@@ -49,30 +49,6 @@ pub struct Grants {
     pub(crate) heard: Option<Heard>,
     /// Where refusals are counted.
     pub(crate) board: Arc<Board>,
-}
-
-/// A node that may be given to containers, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GrantedNode {
-    /// Which node.
-    pub node: DeviceNode,
-    /// How it may be given.
-    pub grant: NodeGrant,
-    /// The kernel device that it belongs to, where there is one.
-    pub owner: Option<DevicePath>,
-    /// The iommu group that it opens, for a node of vfio: every function of the group must then back the id that has it.
-    pub group: Option<String>,
-}
-
-impl GrantedNode {
-    /// Whether judging it reads more of the node than the node itself: who uses a disk, what is in an iommu group.
-    pub(crate) fn is_slow_to_judge(&self) -> bool {
-        let nvme = self
-            .owner
-            .as_ref()
-            .is_some_and(|owner| owner.location().contains("/nvme"));
-        self.node.number.kind == NodeKind::Block || self.group.is_some() || nvme
-    }
 }
 
 /// A device that selectors match by themselves, for people.

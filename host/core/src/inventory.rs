@@ -7,14 +7,13 @@ mod values;
 use crate::allocations::Memory;
 use crate::call::CallHost;
 use crate::calls;
-use crate::claims::{Claim, MOST_PART_NODES, Part, Role};
-use crate::grants::GrantedNode;
+use crate::claims::Claim;
+use crate::units::{GrantedNode, MOST_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
 use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
 use devgate_types::component::Component;
 use devgate_types::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
 /// The most properties of a unit, and the most bytes of a property's name, as `wit/types.wit` says.
@@ -23,37 +22,6 @@ const PROPERTY_NAME_BYTES: usize = 128;
 /// The most devices of a plugin, replicas counted. Far more than the kubelet takes in one message of 4 MiB, and few enough
 /// to be held several times over.
 const MOST_DEVICES: usize = 100_000;
-
-/// One unit that passed the gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct UnitRecord {
-    pub(crate) id: UnitId,
-    pub(crate) backing: Vec<DevicePath>,
-    pub(crate) nodes: Vec<GrantedNode>,
-    /// The places of the hardware that is its alone, with what its nodes reach besides.
-    pub(crate) pieces: Vec<DevicePath>,
-    pub(crate) properties: Vec<(String, String)>,
-    /// The values that stand for it, and may stand for no other.
-    pub(crate) values: Vec<String>,
-    pub(crate) numa_nodes: BTreeSet<u32>,
-}
-
-impl UnitRecord {
-    /// All that it is made of: what its component says, and what its own nodes belong to.
-    pub(crate) fn devices(&self) -> impl Iterator<Item = &DevicePath> {
-        let owners = self.nodes.iter().filter(|node| !node.grant.shared);
-        self.backing.iter().chain(owners.filter_map(|node| node.owner.as_ref()))
-    }
-}
-
-/// One resource's units, sorted by id, and the nodes that each allocation hands out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct PoolRecord {
-    /// The component's own name of the resource; nothing where it lists no such pool any more.
-    pub(crate) asked: Option<ResourceName>,
-    pub(crate) units: Vec<Arc<UnitRecord>>,
-    pub(crate) shared_nodes: Vec<GrantedNode>,
-}
 
 /// A unit that the policy's `only` or `except` leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,21 +56,6 @@ pub(crate) struct Strayed {
     pub(crate) why: Arc<str>,
     /// Whether the component lists a unit of this id at all; where not, it is no device of the node any more, but its pod's.
     pub(crate) listed: bool,
-}
-
-/// A pool or a unit that the gate did not let through. The others are not affected.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Rejection {
-    /// `resource vendor.com/gpu` or `id GPU-1 of vendor.com/gpu`, escaped.
-    pub what: String,
-    /// Why, and what to do where that is known; escaped.
-    pub why: String,
-}
-
-impl fmt::Display for Rejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.why)
-    }
 }
 
 impl Inventory {
@@ -170,13 +123,6 @@ impl Inventory {
     /// All units, to be looked up.
     pub(crate) fn ids(&self) -> HashMap<&UnitId, &Arc<UnitRecord>> {
         self.units().map(|unit| (&unit.id, unit)).collect()
-    }
-}
-
-impl PoolRecord {
-    /// The name that the component knows the resource by, which is offered as `offered`.
-    pub(crate) fn asked<'a>(&'a self, offered: &'a ResourceName) -> &'a ResourceName {
-        self.asked.as_ref().unwrap_or(offered)
     }
 }
 
@@ -263,12 +209,6 @@ impl UnitRecord {
             )),
             _ => Ok(record),
         }
-    }
-
-    /// Whether it has the same nodes and is made of the same, however the policy lets them be given.
-    pub(crate) fn is_same_hardware(&self, other: &Self) -> bool {
-        let nodes = |unit: &Self| unit.nodes.iter().map(|node| node.node.clone()).collect::<Vec<_>>();
-        self.backing == other.backing && nodes(self) == nodes(other)
     }
 
     /// What it has for itself as a part of a device; none where the policy lets it be none.

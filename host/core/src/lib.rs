@@ -41,12 +41,15 @@ mod means;
 mod plugin;
 mod plugins;
 mod registry;
+mod replica;
 mod reply;
 mod resource;
 mod state;
 mod survey;
 mod tenancy;
 mod turns;
+mod units;
+mod waited;
 mod watcher;
 
 pub use allocations::{
@@ -54,16 +57,16 @@ pub use allocations::{
 };
 pub use devices::{Ask, Devices, Gone, Granted, Released};
 pub use grants::{
-    FileMatch, GrantedMount, GrantedNode, Grants, HostNodeMatch, Line, Match, MountDenied, NodeDenied, SelectorAnswer,
-    Sight, Withheld,
+    FileMatch, GrantedMount, Grants, HostNodeMatch, Line, Match, MountDenied, NodeDenied, SelectorAnswer, Sight,
+    Withheld,
 };
 pub use hold::{Hold, NotAlone};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
-pub use inventory::Rejection;
 pub use overdue::MOST_THREADS;
-pub use plugin::{LoadFailure, Loader};
-pub use plugins::{Failures, Fewer, MustEnd, NotReloaded, Plugins, Reloaded, Surroundings};
+pub use plugin::{LoadFailure, Loader, Surroundings, Watch};
+pub use plugins::{Failures, Fewer, MustEnd, NotReloaded, Plugins, Reloaded};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
+pub use units::{GrantedNode, Rejection};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ mod failures;
 mod reload;
 
 use crate::ailments::Ailments;
-use crate::allocations::{self, Memory};
+use crate::allocations;
 use crate::calls::{Calls, Threads};
 use crate::claims::{Ledger, Place};
 use crate::devices::{self, AllDevices, Devices};
@@ -14,13 +14,11 @@ use crate::labels::{self, Desk};
 use crate::means::Means;
 use crate::offer::Offers;
 use crate::overdue::Bounds;
-use crate::plugin::{Command, Loader, Plugin};
+use crate::plugin::{Command, Plugin, Shared, Surroundings, Watch};
 use crate::registry::Registry;
-use crate::status::Watch;
 use crate::survey::Surveyed;
 use crate::tenancy::forget_orphans;
 use crate::watcher::Watcher;
-use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::{PluginName, ResourceName};
 pub use failures::{Failures, MustEnd};
@@ -35,34 +33,6 @@ use tokio::task::JoinSet;
 
 /// Commands that a plugin may have before it: the reload waits for each of them.
 const COMMANDS: usize = 4;
-
-/// What plugins run on. Cheap to clone.
-#[derive(Clone)]
-pub struct Surroundings {
-    /// The node that they see.
-    pub node: Node,
-    /// Where their components come from.
-    pub loader: Arc<dyn Loader>,
-    /// What was handed out, also before the host started.
-    pub memory: Memory,
-    /// Who has which device, as far as somebody knows.
-    pub holders: HoldersFeed,
-}
-
-/// What all plugins of a host share. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    pub(crate) around: Surroundings,
-    pub(crate) ledger: Ledger,
-    pub(crate) registry: Registry,
-    pub(crate) watch: Watch,
-    pub(crate) ailments: Ailments,
-    pub(crate) watcher: Watcher,
-    pub(crate) labels: Desk,
-    pub(crate) threads: Threads,
-    /// When the host began: ticks are counted from it.
-    pub(crate) born: Instant,
-}
 
 /// The running plugins. Dropping this ends their tasks; calls that block are not waited for.
 pub struct Plugins {

@@ -7,8 +7,8 @@ mod values;
 
 use crate::call::CallHost;
 use crate::grants::{GrantedMount, Grants};
-use crate::inventory::{PoolRecord, UnitRecord};
 use crate::offer::Reply;
+use crate::units::{PoolRecord, UnitRecord};
 use devgate_policy::{PluginPolicy, Record};
 use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, MountHandle, Property, ResourceName, escape};
 use std::collections::BTreeMap;

@@ -3,30 +3,29 @@
 mod allocate;
 mod attempt;
 mod handover;
-mod replica;
 mod restore;
 mod telling;
 
 pub(crate) use allocate::allocate;
 pub(crate) use attempt::{Part, take};
-pub(crate) use replica::{REPLICA, replica_id, replica_ids, split_replica};
 
 use crate::allocations::{Consumer, Memory, Mode};
 use crate::breaker::Breaker;
 use crate::call::Moment;
 use crate::calls::{self, Calls};
-use crate::choose::{Layout, Overruled, Request};
+use crate::choose::{Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
-use crate::grants::{GrantedNode, Grants};
-use crate::inventory::{PoolRecord, UnitRecord};
+use crate::grants::Grants;
 use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
+use crate::replica::split_replica;
 use crate::reply;
 use crate::status::{Board, audit};
 use crate::tenancy::Tenancy;
+use crate::units::{GrantedNode, Snapshot, UnitRecord};
 use crate::watcher::{Asked, Wake};
 use devgate_policy::Prepare;
 use devgate_types::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -121,18 +120,6 @@ pub(crate) struct Resource {
     devices: watch::Sender<Arc<DeviceList>>,
     snapshot: RwLock<Arc<Snapshot>>,
     overruled: Overruled,
-}
-
-/// What an allocation looks its ids up in.
-#[derive(Default)]
-pub(crate) struct Snapshot {
-    pub(crate) pool: PoolRecord,
-    /// Each unit's place in the pool, and why it may not be handed out, if so.
-    pub(crate) units: HashMap<UnitId, (usize, Option<Arc<str>>)>,
-    /// Where the units are.
-    pub(crate) layout: Arc<Layout>,
-    /// The units that the component does not list any more: they are in the pool for as long as pods hold them.
-    pub(crate) unlisted: BTreeSet<UnitId>,
 }
 
 impl Resource {
@@ -382,7 +369,8 @@ impl Offer for Resource {
                 tag: "",
             };
             let given = allocate(&Consumer::Pods, None, &[part]).await;
-            audit::allocation(&self.core, &Consumer::Pods, &self.name, ids, given.as_ref().err());
+            let (core, error) = (&self.core, given.as_ref().err());
+            audit::allocation(core.name(), &core.board, &Consumer::Pods, &self.name, ids, error);
             Ok(given?.pop().map(|(_, reply)| reply).unwrap_or_default())
         })
     }

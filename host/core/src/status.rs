@@ -6,17 +6,15 @@ mod board;
 mod calls;
 mod metered;
 mod refusals;
-mod watch;
 mod when;
 
-pub(crate) use board::Board;
+pub(crate) use board::{Board, Noted};
 pub use calls::{BUCKETS, CallKind, CallStatus, Edge};
 pub use refusals::{Refusal, RefusalKind};
-pub use watch::Watch;
 pub use when::When;
 
 use crate::holders::{Holder, Holders};
-use crate::resource::replica_ids;
+use crate::replica::replica_ids;
 use devgate_types::{ResourceName, UnitId, escape};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

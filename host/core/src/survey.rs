@@ -6,13 +6,15 @@
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
 use crate::claims::{Ledger, Place};
-use crate::grants::{GrantedNode, Grants, Heard, Line};
+use crate::grants::{Grants, Heard, Line};
 use crate::health::UnitHealth;
-use crate::inventory::{Inventory, PoolRecord, Rejection, UnitRecord};
+use crate::inventory::Inventory;
 use crate::labels;
 use crate::means::Means;
 use crate::plugin::{LoadFailure, Loader, matched, verdicts};
-use crate::resource::replica_ids;
+use crate::replica::replica_ids;
+use crate::units::GrantedNode;
+use crate::units::{PoolRecord, Rejection, UnitRecord};
 use devgate_node::{DevicePath, Node};
 use devgate_policy::{Derived, Origin, PluginPolicy, Policy, Use};
 use devgate_types::component::Component;

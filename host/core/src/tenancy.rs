@@ -22,9 +22,10 @@ pub(crate) use work::Work;
 
 use crate::allocations::Memory;
 use crate::holders::Holders;
-use crate::inventory::{Inventory, PoolRecord, UnitRecord};
-use crate::resource::Snapshot;
+use crate::inventory::Inventory;
 use crate::turns::Turns;
+use crate::units::Snapshot;
+use crate::units::{PoolRecord, UnitRecord};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_types::{ResourceName, UnitId};
 use free::{is_free, is_seen};

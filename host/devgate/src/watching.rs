@@ -11,7 +11,8 @@ pub(crate) use conditions::{About, Condition, Found};
 pub(crate) use ports::{Ports, serve, wait};
 
 use crate::reload::{InForce, NotReloaded, Reloads};
-use devgate_core::status::{PluginStatus, Watch, When};
+use devgate_core::Watch;
+use devgate_core::status::{PluginStatus, When};
 use devgate_core::{HoldersFeed, Memory};
 use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
 use devgate_oci::{Counts, Store};

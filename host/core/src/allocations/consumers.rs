@@ -7,7 +7,7 @@ use super::expiry::{Expiry, Now};
 use super::record::HandedOut;
 use super::stored::StoredReply;
 use super::{Key, Known, Memory, key, save};
-use crate::inventory::{PoolRecord, UnitRecord};
+use crate::units::{PoolRecord, UnitRecord};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, UnitId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -5,7 +5,7 @@ use super::change::{Change, Release};
 use super::consumer::Consumer;
 use super::{Key, Known, Memory, key};
 use crate::device_info::Files;
-use crate::inventory::UnitRecord;
+use crate::units::UnitRecord;
 use devgate_types::{ResourceName, UnitId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tokio::sync::watch;

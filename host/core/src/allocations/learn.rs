@@ -9,7 +9,7 @@ use super::record::HandedOut;
 use super::{Key, Known, Memory, key};
 use crate::holders::{HoldersFeed, Offered, Records};
 use crate::inventory::Inventory;
-use crate::resource::REPLICA;
+use crate::replica::REPLICA;
 use devgate_node::{DevicePath, Node};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, escape};

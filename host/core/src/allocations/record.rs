@@ -1,8 +1,8 @@
 //! One id as it was handed out, and what is different by now.
 
-use crate::claims::{Part, Role};
-use crate::grants::GrantedNode;
-use crate::inventory::UnitRecord;
+use crate::units::GrantedNode;
+use crate::units::UnitRecord;
+use crate::units::{Part, Role};
 use devgate_node::DevicePath;
 use devgate_policy::PluginPolicy;
 use devgate_types::escape;

@@ -1,10 +1,11 @@
 //! Writing an attribute: what the policy names, of what the call is about, and of nothing that somebody else has.
 
-use super::{CallHost, Moment, Waited, failure};
+use super::{CallHost, Moment, failure};
 use crate::claims::{HeldByOther, Intent, NotWritten};
 use crate::grants::{Grants, Line};
 use crate::means::Means;
 use crate::status::RefusalKind;
+use crate::waited::Waited;
 use devgate_node::{DevicePath, ReadError};
 use devgate_types::component::{Answered, LogLevel};
 use devgate_types::{DeviceHandle, Failure, FailureKind, UnitId, escape};

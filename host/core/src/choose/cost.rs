@@ -4,8 +4,8 @@
 //! pairs as there are beneath it; so a sum over pairs is a sum over branches, each of which need only know how many units
 //! beneath it are meant. Pairs of replicas of one unit are left out.
 
-use super::layout::Layout;
 use super::share::Slots;
+use crate::units::Layout;
 use devgate_policy::Placement;
 
 /// The costs of a question, relative to taking nothing but what is certain.

@@ -5,7 +5,7 @@
 //! that good choices are of that kind.
 
 use super::cost::Costs;
-use super::layout::Layout;
+use crate::units::Layout;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 

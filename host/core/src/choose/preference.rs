@@ -2,8 +2,8 @@
 
 use super::Request;
 use crate::calls;
-use crate::inventory::UnitRecord;
 use crate::resource::Core;
+use crate::units::UnitRecord;
 use devgate_types::{ResourceName, escape};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,8 @@
 //! From a front end's ids to what there is of each unit, and back.
 
 use super::{Slots, greedy};
-use crate::resource::{Snapshot, replica_id, split_replica};
+use crate::replica::{replica_id, split_replica};
+use crate::units::Snapshot;
 use devgate_policy::Placement;
 use std::sync::Arc;
 

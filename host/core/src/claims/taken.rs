@@ -1,7 +1,7 @@
 //! Who has what of the host's hardware, and who may have the same besides.
 
-use super::parts::MOST_PARTS;
 use super::{Claim, Lost};
+use crate::units::MOST_PARTS;
 use devgate_node::DevicePath;
 use devgate_types::{NodeNumber, UnitId, escape};
 use std::cell::RefCell;

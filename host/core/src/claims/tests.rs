@@ -1,6 +1,6 @@
-use super::parts::MOST_PARTS;
 use super::*;
 use crate::testing;
+use crate::units::{MOST_PART_NODES, MOST_PARTS, Part, Role};
 use devgate_types::NodeKind;
 use proptest::prelude::*;
 use std::collections::HashSet;

@@ -2,7 +2,7 @@
 
 use super::{Ledger, Place};
 use crate::allocations::Memory;
-use crate::call::Waited;
+use crate::waited::Waited;
 use devgate_node::DevicePath;
 use devgate_types::{UnitId, escape};
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 use super::{AllDevices, Ask, Granted};
 use crate::allocations::{Allocation, AllocationId, Consumer, Mode, Slot, State, StoredReply};
 use crate::offer::AllocateError;
-use crate::resource::REPLICA;
+use crate::replica::REPLICA;
 use devgate_types::{ResourceName, escape};
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! Why a device or a node is granted, or is not: the same decisions, with what they were made of.
 
-use super::{Facts, GrantedNode, Grants, NodeDenied, Withheld};
+use super::{Facts, Grants, NodeDenied, Withheld};
+use crate::units::GrantedNode;
 use devgate_node::{DevicePath, ReadError};
 use devgate_policy::{Origin, Use};
 

@@ -1,6 +1,7 @@
 //! What the grants that are paths mean on this node, for people: which files, nodes and mounts each entry matches.
 
-use super::{FileRefused, GrantedNode, Grants, NodeDenied, Withheld};
+use super::{FileRefused, Grants, NodeDenied, Withheld};
+use crate::units::GrantedNode;
 use devgate_policy::Origin;
 
 /// The most paths that are looked at for one pattern, and the deepest that `**` goes.

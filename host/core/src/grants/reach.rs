@@ -2,9 +2,9 @@
 
 mod around;
 
-use super::{GrantedNode, Grants};
-use crate::call::Waited;
-use crate::inventory::PoolRecord;
+use super::Grants;
+use crate::units::{GrantedNode, PoolRecord};
+use crate::waited::Waited;
 use around::Around;
 use devgate_node::DevicePath;
 use devgate_policy::Use;

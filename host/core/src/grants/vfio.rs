@@ -1,6 +1,7 @@
 //! Nodes of vfio: who gets one can reach every function of its iommu group.
 
-use super::{Facts, GrantedNode, Grants};
+use super::{Facts, Grants};
+use crate::units::GrantedNode;
 use devgate_node::{DeviceNode, DevicePath, GroupNode, ReadError};
 use devgate_policy::{NodeGrant, Use};
 use devgate_types::escape;

@@ -1,10 +1,11 @@
 //! The gate of `enumerate`: which of a component's pools and units are let through, and where the policy puts them.
 
-use super::{Inventory, Left, MOST_DEVICES, Numa, PoolRecord, Rejection, UnitRecord, shared_nodes, unread, values};
+use super::{Inventory, Left, MOST_DEVICES, Numa, shared_nodes, unread, values};
 use crate::call::CallHost;
 use crate::device_info::name_problem;
-use crate::grants::GrantedNode;
-use crate::resource::replica_ids;
+use crate::replica::replica_ids;
+use crate::units::GrantedNode;
+use crate::units::{PoolRecord, Rejection, UnitRecord};
 use devgate_policy::{Placed, PluginPolicy, UnitFacts};
 use devgate_types::{Pool, ResourceName, UnitId, escape};
 use std::collections::HashSet;

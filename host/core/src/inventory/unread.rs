@@ -2,9 +2,10 @@
 //! component remembers nothing between calls, so it can only name the device; what it was is in the host's record.
 
 use super::gate::most_units;
-use super::{Inventory, MOST_DEVICES, Rejection, UnitRecord};
+use super::{Inventory, MOST_DEVICES};
 use crate::call::CallHost;
 use crate::claims::{Claim, Owner, Taken};
+use crate::units::{Rejection, UnitRecord};
 use devgate_types::Property;
 use std::sync::Arc;
 

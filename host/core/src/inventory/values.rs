@@ -4,7 +4,7 @@
 //! version. What names a device must: a name of CDI, and a variable by which devices are chosen. Two units with one such value are
 //! one device to whoever reads it.
 
-use super::UnitRecord;
+use crate::units::UnitRecord;
 use devgate_policy::{PluginPolicy, Record, Template, ValueRule};
 use devgate_types::ResourceName;
 

@@ -1,7 +1,8 @@
 //! What a plugin may use up over time: names of resources, and ids.
 
 use super::Plugin;
-use crate::inventory::{Inventory, Rejection};
+use crate::inventory::Inventory;
+use crate::units::Rejection;
 use std::time::Instant;
 
 /// The most resources of one plugin over the process's life: the kubelet never forgets one (it stays in the node's

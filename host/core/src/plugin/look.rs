@@ -3,9 +3,9 @@
 use super::Plugin;
 use crate::call::{CallHost, Moment};
 use crate::calls;
-use crate::grants::GrantedNode;
 use crate::health::UnitHealth;
-use crate::inventory::{PoolRecord, UnitRecord};
+use crate::units::GrantedNode;
+use crate::units::{PoolRecord, UnitRecord};
 use devgate_node::Node;
 use devgate_types::component::Component;
 use devgate_types::{CallError, GuestFault, ResourceName, UnitId, Verdict};

@@ -2,8 +2,8 @@
 //! What one of them takes its time for keeps nobody else's devices from the node.
 
 use super::{ORDER_PATIENCE, Plugin};
-use crate::call::Waits;
 use crate::claims::{Place, Silent};
+use crate::waited::Waits;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

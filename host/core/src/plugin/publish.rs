@@ -2,13 +2,15 @@
 
 use super::Plugin;
 use crate::allocations::TakenBy;
-use crate::choose::Layout;
 use crate::claims::Lost;
 use crate::health::UnitHealth;
-use crate::inventory::PoolRecord;
 use crate::labels;
 use crate::offer::{Device, DeviceList};
-use crate::resource::{Resource, Snapshot, replica_ids, take};
+use crate::replica::replica_ids;
+use crate::resource::{Resource, take};
+use crate::units::Layout;
+use crate::units::PoolRecord;
+use crate::units::Snapshot;
 use devgate_policy::Derived;
 use devgate_types::UnitId;
 use std::collections::{BTreeSet, HashMap};

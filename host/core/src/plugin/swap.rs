@@ -3,12 +3,13 @@
 
 use super::load::matched_now;
 use super::look::verdicts;
-use super::{Order, Plugin, Rejection};
+use super::{Order, Plugin};
 use crate::call::Moment;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
-use crate::inventory::UnitRecord;
 use crate::survey::Surveyed;
+use crate::units::Rejection;
+use crate::units::UnitRecord;
 use crate::watcher::Interest;
 use devgate_types::{CallError, ResourceName, UnitId, Verdict};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,8 +1,9 @@
 //! Nodes and mounts: what appears in a container under which path. Two edits never share one.
 
-use crate::grants::{GrantedMount, GrantedNode};
-use crate::inventory::{PoolRecord, UnitRecord};
+use crate::grants::GrantedMount;
 use crate::offer::{MountEdit, NodeEdit};
+use crate::units::GrantedNode;
+use crate::units::{PoolRecord, UnitRecord};
 use devgate_types::escape;
 use std::sync::Arc;
 

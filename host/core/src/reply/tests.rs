@@ -22,10 +22,10 @@ plugins:
       mounts: {lib: {source: /opt/v/lib, target: /opt/v/lib}, log: {source: /srv/v/log, target: /opt/log, writable: true}}
 "#;
 
-fn node(path: &str, minor: u32, shared: bool) -> crate::grants::GrantedNode {
+fn node(path: &str, minor: u32, shared: bool) -> crate::units::GrantedNode {
     let policy = plugin_policy(POLICY);
     let offer = policy.hardware[0].node_offer("drm", "card0").unwrap();
-    crate::grants::GrantedNode {
+    crate::units::GrantedNode {
         node: DeviceNode {
             path: path.into(),
             number: NodeNumber {

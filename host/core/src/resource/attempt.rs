@@ -1,11 +1,12 @@
 //! One resource's part of an allocation that is under way.
 
-use super::{Hold, Resource, Snapshot, split_replica};
+use super::{Hold, Resource};
 use crate::allocations::{Consumer, Giving, Mode, Slot, StoredReply, Take};
 use crate::calls::Calls;
-use crate::inventory::UnitRecord;
 use crate::offer::{AllocateError, Reply};
+use crate::replica::split_replica;
 use crate::tenancy::{Failed, Work};
+use crate::units::{Snapshot, UnitRecord};
 use crate::watcher::Asked;
 use devgate_policy::Prepare;
 use devgate_types::{CallError, FailureKind, UnitId};

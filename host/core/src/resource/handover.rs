@@ -1,11 +1,11 @@
 //! From one container to the next, where the component has a part in it.
 
+use super::Resource;
 use super::attempt::ids_of;
-use super::{Resource, Snapshot};
 use crate::calls::Calls;
-use crate::inventory::UnitRecord;
 use crate::offer::AllocateError;
 use crate::tenancy::{Failed, Work};
+use crate::units::{Snapshot, UnitRecord};
 use crate::watcher::Asked;
 use std::sync::Arc;
 

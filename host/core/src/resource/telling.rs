@@ -1,10 +1,11 @@
 //! Telling which device an id is, before it is handed out.
 
-use super::{LOOK_PATIENCE, Resource, Snapshot, split_replica};
+use super::{LOOK_PATIENCE, Resource};
 use crate::calls::Calls;
 use crate::device_info::{self, Tells};
-use crate::inventory::UnitRecord;
 use crate::offer::AllocateError;
+use crate::replica::split_replica;
+use crate::units::{Snapshot, UnitRecord};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 

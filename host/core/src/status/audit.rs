@@ -1,8 +1,8 @@
 //! One line for each allocation, whatever came of it, in the log and for the audit log; and how often at most.
 
+use super::Board;
 use crate::allocations::Consumer;
 use crate::offer::AllocateError;
-use crate::resource::Core;
 use devgate_types::{ResourceName, escape};
 use std::time::{Duration, Instant};
 
@@ -51,15 +51,16 @@ impl Pace {
 
 /// Notes how an allocation ended, counts it and writes its line.
 pub(crate) fn allocation(
-    core: &Core,
+    plugin: &str,
+    board: &Board,
     who: &Consumer,
     resource: &ResourceName,
     ids: &[String],
     error: Option<&AllocateError>,
 ) {
-    let end = core.board.allocated(error);
-    let Some(left_out) = core.board.line() else { return };
-    let (plugin, count, result) = (core.name(), ids.len(), end.as_str());
+    let end = board.allocated(error);
+    let Some(left_out) = board.line() else { return };
+    let (count, result) = (ids.len(), end.as_str());
     let shown = escape(&ids.join(","), MOST_IDS);
     let Some(error) = error else {
         tracing::info!(

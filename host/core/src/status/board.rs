@@ -5,9 +5,9 @@ use super::calls::{CallCounts, CallKind, Used};
 use super::metered::Metered;
 use super::refusals::Refusals;
 use super::{AllocationEnd, CallStatus, Edge, RefusalKind, RejectedUnit, Settling, State, When};
-use crate::inventory::Rejection;
 use crate::offer::AllocateError;
-use crate::resource::Snapshot;
+use crate::units::Rejection;
+use crate::units::Snapshot;
 use devgate_policy::Derived;
 use devgate_types::component::Component;
 use devgate_types::{CallError, ResourceName, UnitId};
@@ -35,27 +35,27 @@ pub(crate) struct Board {
 
 /// What is on it, but for the calls.
 #[derive(Clone)]
-pub(super) struct Noted {
-    pub(super) state: State,
-    pub(super) since: When,
-    pub(super) reason: Option<Arc<str>>,
-    pub(super) retry_at: Option<When>,
+pub(crate) struct Noted {
+    pub(crate) state: State,
+    pub(crate) since: When,
+    pub(crate) reason: Option<Arc<str>>,
+    pub(crate) retry_at: Option<When>,
     /// What was published last.
-    pub(super) shown: BTreeMap<ResourceName, Arc<Snapshot>>,
+    pub(crate) shown: BTreeMap<ResourceName, Arc<Snapshot>>,
     /// When the health of these last changed.
-    pub(super) changed: HashMap<UnitId, When>,
+    pub(crate) changed: HashMap<UnitId, When>,
     /// The units whose health is between two states.
-    pub(super) settling: HashMap<UnitId, Settling>,
-    pub(super) rejected: Vec<RejectedUnit>,
-    pub(super) rejected_total: u64,
+    pub(crate) settling: HashMap<UnitId, Settling>,
+    pub(crate) rejected: Vec<RejectedUnit>,
+    pub(crate) rejected_total: u64,
     /// How many units the policy's filters leave out, and how many devices the component cannot describe.
-    pub(super) left_out: usize,
-    pub(super) unread: usize,
-    pub(super) refusals: Refusals,
-    pub(super) labels: Arc<Derived>,
+    pub(crate) left_out: usize,
+    pub(crate) unread: usize,
+    pub(crate) refusals: Refusals,
+    pub(crate) labels: Arc<Derived>,
     /// Why they are not in the file, if so.
-    pub(super) labels_problem: Option<Arc<str>>,
-    pub(super) allocations: BTreeMap<AllocationEnd, u64>,
+    pub(crate) labels_problem: Option<Arc<str>>,
+    pub(crate) allocations: BTreeMap<AllocationEnd, u64>,
     /// Allocations that component or host failed since the last one that was given, and when the last of them was.
     failed: u64,
     last_failed: Option<When>,
@@ -110,7 +110,7 @@ impl Board {
     }
 
     /// By how long the plugin's task is late, if it is.
-    pub(super) fn late(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn late(&self, now: Instant) -> Option<Duration> {
         now.checked_duration_since(self.noted().due)
             .filter(|late| !late.is_zero())
     }
@@ -304,7 +304,7 @@ impl Board {
     }
 
     /// How many lines were left out before this one, if this one may be written.
-    pub(super) fn line(&self) -> Option<u64> {
+    pub(crate) fn line(&self) -> Option<u64> {
         self.noted().pace.line(Instant::now())
     }
 
@@ -333,20 +333,20 @@ impl Board {
     }
 
     /// The calls so far, and the limits that they came near.
-    pub(super) fn calls(&self, now: When) -> (Vec<CallStatus>, Vec<Edge>) {
+    pub(crate) fn calls(&self, now: When) -> (Vec<CallStatus>, Vec<Edge>) {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         (calls.status(), calls.near(now))
     }
 
     /// What is on it. Every change is made whole before the lock is let go.
-    pub(super) fn noted(&self) -> MutexGuard<'_, Noted> {
+    pub(crate) fn noted(&self) -> MutexGuard<'_, Noted> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Noted {
     /// How many allocations in a row component or host failed. A few alone count for as long as an alert tells of them.
-    pub(super) fn failed_in_a_row(&self, now: When) -> u64 {
+    pub(crate) fn failed_in_a_row(&self, now: When) -> u64 {
         let lately = self.last_failed.is_some_and(|last| last.ago(now) < LATELY);
         if lately || self.failed >= MANY { self.failed } else { 0 }
     }

@@ -54,14 +54,14 @@ pub struct Refusal {
 
 /// The last refusals, and how many of each kind there were.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Refusals {
+pub(crate) struct Refusals {
     last: VecDeque<Refusal>,
     counts: BTreeMap<RefusalKind, u64>,
 }
 
 impl Refusals {
     /// Notes one; whether it is none of those that are known.
-    pub(super) fn note(&mut self, kind: RefusalKind, text: &str, now: When) -> bool {
+    pub(crate) fn note(&mut self, kind: RefusalKind, text: &str, now: When) -> bool {
         *self.counts.entry(kind).or_default() += 1;
         let known = self
             .last
@@ -87,12 +87,12 @@ impl Refusals {
     }
 
     /// The last ones, the latest last.
-    pub(super) fn last(&self) -> Vec<Refusal> {
+    pub(crate) fn last(&self) -> Vec<Refusal> {
         self.last.iter().cloned().collect()
     }
 
     /// How many of each kind.
-    pub(super) fn counts(&self) -> BTreeMap<RefusalKind, u64> {
+    pub(crate) fn counts(&self) -> BTreeMap<RefusalKind, u64> {
         self.counts.clone()
     }
 }

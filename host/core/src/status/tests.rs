@@ -1,4 +1,5 @@
-use super::{AllocationEnd, CallKind, Nothing, PluginStatus, RefusalKind, State, Watch, When};
+use super::{AllocationEnd, CallKind, Nothing, PluginStatus, RefusalKind, State, When};
+use crate::Watch;
 use crate::allocations::Memory;
 use crate::holders::{Holder, Holders};
 use crate::offer::{AllocateError, Offer};

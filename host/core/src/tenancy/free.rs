@@ -27,7 +27,7 @@ type From = (Bound<Offered>, Bound<Offered>);
 
 /// Whether an id or a replica of it is in a sorted set; `first` is its first entry from a place on.
 fn is_in<'a>(resource: &ResourceName, id: &str, first: impl Fn(From) -> Option<&'a Offered>) -> bool {
-    let replicas = format!("{id}{}", crate::resource::REPLICA);
+    let replicas = format!("{id}{}", crate::replica::REPLICA);
     let from = |text: &str| (Bound::Included((resource.clone(), text.to_owned())), Bound::Unbounded);
     let found = |text: &str| first(from(text)).filter(|(of, _)| of == resource);
     found(id).is_some_and(|(_, found)| found == id)

@@ -3,9 +3,10 @@
 use crate::allocations::{Consumer, Giving, State};
 use crate::calls::Calls;
 use crate::holders::{Holders, HoldersFeed};
-use crate::inventory::UnitRecord;
-use crate::resource::{Core, Snapshot};
+use crate::resource::Core;
 use crate::tenancy::{Due, LAST_LOOK};
+use crate::units::Snapshot;
+use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use devgate_types::ResourceName;
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 use super::{Failed, Tenant};
 use crate::call::Moment;
 use crate::calls::{self, Calls};
-use crate::inventory::UnitRecord;
 use crate::resource::{Core, LOOK_PATIENCE, problem_of};
+use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use devgate_types::{CallError, HostFault, ResourceName, UnitId};
 use std::sync::Arc;

@@ -776,7 +776,7 @@ async fn what_others_gave_is_not_taken_for_given() {
 async fn nothing_is_written_before_it_is_known_what_pods_have() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::open(dir.path()).unwrap();
-    let unit = Arc::new(crate::inventory::UnitRecord {
+    let unit = Arc::new(crate::units::UnitRecord {
         id: devgate_types::UnitId::try_new("seen").unwrap(),
         backing: vec![],
         nodes: vec![],
@@ -869,7 +869,7 @@ fn no_id_is_left_out_of_what_is_remembered() {
     let policy = plugin_policy(POLICY);
     let resource = devgate_types::ResourceName::try_new("fake.com/gpu").unwrap();
     let unit = |n: u32| {
-        Arc::new(crate::inventory::UnitRecord {
+        Arc::new(crate::units::UnitRecord {
             id: devgate_types::UnitId::try_new(&format!("u-{n}")).unwrap(),
             backing: vec![],
             nodes: vec![],

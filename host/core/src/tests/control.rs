@@ -1,12 +1,13 @@
 //! Writing attributes: what the policy names, of what the call is about, and of nothing that somebody else has.
 
 use crate::allocations::Memory;
-use crate::call::{CallHost, Moment, Waited, Waits};
+use crate::call::{CallHost, Moment};
 use crate::claims::{Claim, Intent, Ledger, NotHeld, NotWritten, Place, Writing};
 use crate::grants::Grants;
 use crate::means::Means;
 use crate::status::RefusalKind;
 use crate::testing::*;
+use crate::waited::{Waited, Waits};
 use devgate_fake_node::RecordedNode;
 use devgate_node::DevicePath;
 use devgate_types::component::{Answered, Capabilities, Denied};

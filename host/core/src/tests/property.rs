@@ -1,9 +1,10 @@
 //! For arbitrary output of a component, nothing outside its grants and nothing of another id is ever in a reply.
 
 use crate::claims::{Ledger, Place};
-use crate::inventory::{Inventory, UnitRecord};
+use crate::inventory::Inventory;
 use crate::reply::{self, Asked};
 use crate::testing::{call_host, property};
+use crate::units::UnitRecord;
 use devgate_types::component::Capabilities;
 use devgate_types::{DeviceHandle, Edits, MountHandle, NodeHandle, Pool, Unit};
 use proptest::prelude::*;

@@ -1,12 +1,12 @@
 //! What this crate's tests share: a small recorded node, policies for it, and a component that is a closure.
 
+use crate::Surroundings;
 use crate::allocations::Memory;
 use crate::call::CallHost;
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
 use crate::means::Means;
 use crate::plugin::{LoadFailure, Loader};
-use crate::plugins::Surroundings;
 use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};

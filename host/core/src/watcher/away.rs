@@ -1,7 +1,7 @@
 //! Which units went away while something was done to them, however short it was and whatever is there now.
 
 use super::takes_away;
-use crate::inventory::UnitRecord;
+use crate::units::UnitRecord;
 use devgate_node::NodeEvent;
 use devgate_types::UnitId;
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 
 use super::Shared;
 use super::line::{self, Kind};
-use devgate_core::status::{HolderStatus, PluginStatus, Watch};
+use devgate_core::Watch;
+use devgate_core::status::{HolderStatus, PluginStatus};
 use devgate_core::{Holder, Holders, HoldersFeed};
 use devgate_types::{ResourceName, escape};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! What front ends see of a choice.
 
 use super::*;
-use crate::choose::Layout;
-use crate::inventory::{PoolRecord, UnitRecord};
+use crate::units::Layout;
+use crate::units::{PoolRecord, UnitRecord};
 use devgate_types::UnitId;
 use proptest::prelude::*;
 use std::collections::BTreeSet;

@@ -1,8 +1,11 @@
 //! Looks at all plugins, whatever they are doing.
 
-use super::board::Noted;
-use super::{ComponentStatus, DeviceStatus, LabelStatus, MissingLabel, PluginStatus, ResourceStatus, State, When};
-use crate::resource::{Core, Snapshot};
+use crate::resource::Core;
+use crate::status::Noted;
+use crate::status::{
+    ComponentStatus, DeviceStatus, LabelStatus, MissingLabel, PluginStatus, ResourceStatus, State, When,
+};
+use crate::units::Snapshot;
 use devgate_policy::{ComponentSource, NoLabel};
 use devgate_types::{PluginName, ResourceName, UnitId};
 use std::collections::BTreeSet;
@@ -133,7 +136,7 @@ fn resource(
     noted: &Noted,
     held: &BTreeSet<UnitId>,
 ) -> ResourceStatus {
-    let device = |unit: &Arc<crate::inventory::UnitRecord>| DeviceStatus {
+    let device = |unit: &Arc<crate::units::UnitRecord>| DeviceStatus {
         id: unit.id.to_string(),
         unhealthy: snapshot
             .units

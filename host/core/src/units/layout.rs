@@ -1,6 +1,6 @@
 //! Where a resource's units are: the part of the device tree that holds them, and their NUMA nodes.
 
-use crate::inventory::UnitRecord;
+use crate::units::UnitRecord;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -11,29 +11,29 @@ const UNKNOWN: u32 = 63;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Layout {
     /// The places where paths part or units are, parents first; the first is `/sys/devices` itself.
-    pub(super) branches: Vec<Branch>,
+    pub(crate) branches: Vec<Branch>,
     /// The units, in the order of their ids.
-    pub(super) seats: Vec<Seat>,
+    pub(crate) seats: Vec<Seat>,
 }
 
 /// A place in the device tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Branch {
+pub(crate) struct Branch {
     /// The next one above, by number; the root is its own.
-    pub(super) above: u32,
+    pub(crate) above: u32,
     /// How many steps of the device tree lie between the two.
-    pub(super) steps: u32,
+    pub(crate) steps: u32,
 }
 
 /// A unit's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seat {
+pub(crate) struct Seat {
     /// The number of its branch.
-    pub(super) branch: u32,
+    pub(crate) branch: u32,
     /// How many steps of the device tree lie between the root and it.
-    pub(super) depth: u32,
+    pub(crate) depth: u32,
     /// A bit for each of its NUMA nodes.
-    pub(super) numa: u64,
+    pub(crate) numa: u64,
 }
 
 impl Layout {
@@ -48,7 +48,7 @@ impl Layout {
     }
 
     /// The layout of units by location (empty where nothing is known) and NUMA nodes.
-    pub(super) fn new(places: &[(String, BTreeSet<u32>)]) -> Self {
+    pub(crate) fn new(places: &[(String, BTreeSet<u32>)]) -> Self {
         let mut tree = Tree::default();
         let at: Vec<u32> = places.iter().map(|(location, _)| tree.grow(location)).collect();
         let (branches, moved) = tree.prune();

@@ -1,11 +1,11 @@
 //! Parts of one device: which two may be given although they have it in common.
 
-use crate::grants::GrantedNode;
+use crate::units::GrantedNode;
 use devgate_policy::Partitions;
 use std::collections::BTreeSet;
 
 /// The most units that are parts of one device: each of them is compared with each.
-pub(super) const MOST_PARTS: usize = 64;
+pub(crate) const MOST_PARTS: usize = 64;
 /// The most exclusive nodes of one part, for the same reason.
 pub(crate) const MOST_PART_NODES: usize = 16;
 

@@ -1,0 +1,42 @@
+//! What plugins run on, and what all of a host share.
+
+use super::{Loader, Watch};
+use crate::ailments::Ailments;
+use crate::allocations::Memory;
+use crate::calls::Threads;
+use crate::claims::Ledger;
+use crate::holders::HoldersFeed;
+use crate::labels::Desk;
+use crate::registry::Registry;
+use crate::watcher::Watcher;
+use devgate_node::Node;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What plugins run on. Cheap to clone.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The node that they see.
+    pub node: Node,
+    /// Where their components come from.
+    pub loader: Arc<dyn Loader>,
+    /// What was handed out, also before the host started.
+    pub memory: Memory,
+    /// Who has which device, as far as somebody knows.
+    pub holders: HoldersFeed,
+}
+
+/// What all plugins of a host share. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) around: Surroundings,
+    pub(crate) ledger: Ledger,
+    pub(crate) registry: Registry,
+    pub(crate) watch: Watch,
+    pub(crate) ailments: Ailments,
+    pub(crate) watcher: Watcher,
+    pub(crate) labels: Desk,
+    pub(crate) threads: Threads,
+    /// When the host began: ticks are counted from it.
+    pub(crate) born: Instant,
+}

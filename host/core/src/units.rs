@@ -1,0 +1,109 @@
+//! What everything else is about: units and their pools as plain records, the nodes that are given with them, and where they are.
+
+mod layout;
+mod parts;
+
+pub(crate) use layout::Layout;
+pub(crate) use parts::{MOST_PART_NODES, MOST_PARTS, Part, Role};
+
+use devgate_node::{DeviceNode, DevicePath};
+use devgate_policy::NodeGrant;
+use devgate_types::{NodeKind, ResourceName, UnitId};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+/// One unit that passed the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnitRecord {
+    pub(crate) id: UnitId,
+    pub(crate) backing: Vec<DevicePath>,
+    pub(crate) nodes: Vec<GrantedNode>,
+    /// The places of the hardware that is its alone, with what its nodes reach besides.
+    pub(crate) pieces: Vec<DevicePath>,
+    pub(crate) properties: Vec<(String, String)>,
+    /// The values that stand for it, and may stand for no other.
+    pub(crate) values: Vec<String>,
+    pub(crate) numa_nodes: BTreeSet<u32>,
+}
+
+impl UnitRecord {
+    /// All that it is made of: what its component says, and what its own nodes belong to.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &DevicePath> {
+        let owners = self.nodes.iter().filter(|node| !node.grant.shared);
+        self.backing.iter().chain(owners.filter_map(|node| node.owner.as_ref()))
+    }
+
+    /// Whether it has the same nodes and is made of the same, however the policy lets them be given.
+    pub(crate) fn is_same_hardware(&self, other: &Self) -> bool {
+        let nodes = |unit: &Self| unit.nodes.iter().map(|node| node.node.clone()).collect::<Vec<_>>();
+        self.backing == other.backing && nodes(self) == nodes(other)
+    }
+}
+
+/// One resource's units, sorted by id, and the nodes that each allocation hands out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PoolRecord {
+    /// The component's own name of the resource; nothing where it lists no such pool any more.
+    pub(crate) asked: Option<ResourceName>,
+    pub(crate) units: Vec<Arc<UnitRecord>>,
+    pub(crate) shared_nodes: Vec<GrantedNode>,
+}
+
+impl PoolRecord {
+    /// The name that the component knows the resource by, which is offered as `offered`.
+    pub(crate) fn asked<'a>(&'a self, offered: &'a ResourceName) -> &'a ResourceName {
+        self.asked.as_ref().unwrap_or(offered)
+    }
+}
+
+/// What an allocation looks its ids up in.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    pub(crate) pool: PoolRecord,
+    /// Each unit's place in the pool, and why it may not be handed out, if so.
+    pub(crate) units: HashMap<UnitId, (usize, Option<Arc<str>>)>,
+    /// Where the units are.
+    pub(crate) layout: Arc<Layout>,
+    /// The units that the component does not list any more: they are in the pool for as long as pods hold them.
+    pub(crate) unlisted: BTreeSet<UnitId>,
+}
+
+/// A node that may be given to containers, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedNode {
+    /// Which node.
+    pub node: DeviceNode,
+    /// How it may be given.
+    pub grant: NodeGrant,
+    /// The kernel device that it belongs to, where there is one.
+    pub owner: Option<DevicePath>,
+    /// The iommu group that it opens, for a node of vfio: every function of the group must then back the id that has it.
+    pub group: Option<String>,
+}
+
+impl GrantedNode {
+    /// Whether judging it reads more of the node than the node itself: who uses a disk, what is in an iommu group.
+    pub(crate) fn is_slow_to_judge(&self) -> bool {
+        let nvme = self
+            .owner
+            .as_ref()
+            .is_some_and(|owner| owner.location().contains("/nvme"));
+        self.node.number.kind == NodeKind::Block || self.group.is_some() || nvme
+    }
+}
+
+/// A pool or a unit that the gate did not let through. The others are not affected.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rejection {
+    /// `resource vendor.com/gpu` or `id GPU-1 of vendor.com/gpu`, escaped.
+    pub what: String,
+    /// Why, and what to do where that is known; escaped.
+    pub why: String,
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
