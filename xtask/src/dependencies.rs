@@ -1,8 +1,9 @@
-//! What this project may depend on: the one-way order of its crates, no vendor by name in the host, one set of features; and what
+//! What this project may depend on: the one-way order of its crates and of core's modules, no vendor by name in the host, one set of features; and what
 //! deny.toml says of everybody else's code, which cargo-deny holds against licences, sources and pinning.
 
 mod features;
 mod layers;
+mod modules;
 mod vendors;
 
 use crate::process;
@@ -19,6 +20,7 @@ pub(crate) fn check() -> Result<()> {
     let platform = host()?;
     let mut problems = vendors::problems(&root(), "host")?;
     problems.extend(layers::problems(&metadata_for(&root(), &platform)?));
+    problems.extend(modules::problems(&root())?);
     problems.extend(features::problems(&platform)?);
     problems.sort();
     problems.dedup();
