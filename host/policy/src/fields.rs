@@ -3,7 +3,7 @@
 use crate::dangerous;
 use crate::error::Report;
 use crate::key::{Key, Kind, Section, nearest};
-use crate::pattern::Pattern;
+use crate::pattern::{InvalidPattern, Pattern};
 use crate::time;
 use crate::yaml::{At, Node, Value};
 use devgate_types::{ByteSize, escape};
@@ -281,7 +281,11 @@ impl<'a> Item<'a> {
     }
 
     /// One pattern or a list of them; those that are none are reported and left out.
-    pub(crate) fn patterns(&self, compile: fn(&str) -> Result<Pattern, String>, report: &mut Report) -> Vec<Pattern> {
+    pub(crate) fn patterns(
+        &self,
+        compile: fn(&str) -> Result<Pattern, InvalidPattern>,
+        report: &mut Report,
+    ) -> Vec<Pattern> {
         let mut out = Vec::new();
         for (item, text) in self.texts(report) {
             match compile(text) {

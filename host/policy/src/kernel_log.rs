@@ -3,6 +3,7 @@
 use crate::Origin;
 use crate::error::Report;
 use crate::fields::Item;
+use crate::pattern::InvalidPattern;
 use devgate_types::escape;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::Look;
@@ -45,35 +46,28 @@ impl KernelPattern {
         Some(self.regex.find(line)?.as_str())
     }
 
-    fn parse(text: &str, origin: Origin) -> Result<Self, String> {
-        let shown = escape(text, 80);
+    fn parse(text: &str, origin: Origin) -> Result<Self, InvalidPattern> {
+        let has = |why: &str| InvalidPattern::has(text, why);
         if text.len() > MOST_BYTES {
-            return Err(format!("must have at most {MOST_BYTES} bytes"));
+            return Err(InvalidPattern::Long(MOST_BYTES));
         }
         let regex = RegexBuilder::new(text)
             .size_limit(MOST_MEMORY)
             .build()
             .map_err(|error| match error {
-                regex::Error::CompiledTooBig(_) => format!("has \"{shown}\", which is too large when it is compiled"),
+                regex::Error::CompiledTooBig(_) => has("which is too large when it is compiled"),
                 other => {
                     // The last line says what is wrong, those before show where.
                     let text = other.to_string();
                     let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                    format!(
-                        "has \"{shown}\", which is not a regular expression: {}",
-                        escape(last, 120)
-                    )
+                    has(&format!("which is not a regular expression: {}", escape(last, 120)))
                 }
             })?;
         if !starts_at_line(text) {
-            return Err(format!(
-                "has \"{shown}\", which must start with \"^\", and have no \"|\" outside brackets"
-            ));
+            return Err(has("which must start with \"^\", and have no \"|\" outside brackets"));
         }
         if regex.captures_len() < 2 {
-            return Err(format!(
-                "has \"{shown}\", which captures nothing: put what the component needs in \"( )\""
-            ));
+            return Err(has("which captures nothing: put what the component needs in \"( )\""));
         }
         Ok(Self { regex, origin })
     }
@@ -122,7 +116,7 @@ impl Eq for KernelPattern {}
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<KernelPattern, String> {
+    fn parse(text: &str) -> Result<KernelPattern, InvalidPattern> {
         let origin = Origin {
             file: "x".into(),
             line: 1,

@@ -2,7 +2,7 @@
 
 use crate::error::Report;
 use crate::fields::Item;
-use crate::pattern::Pattern;
+use crate::pattern::{InvalidPattern, Pattern};
 use devgate_types::{ResourceName, escape};
 use std::fmt;
 
@@ -43,26 +43,28 @@ impl ResourceGrant {
         }
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, InvalidPattern> {
         let Some((domain, name)) = text.split_once('/') else {
             return exact(text);
         };
+        let refuse = |why: &str| InvalidPattern::Resource {
+            text: escape(text, 80),
+            why: why.to_owned(),
+        };
         if domain.contains(WILD) {
-            let shown = escape(text, 80);
-            return Err(format!(
-                "resource \"{shown}\" must have its domain written out: a pattern stands only behind the \"/\""
+            return Err(refuse(
+                "must have its domain written out: a pattern stands only behind the \"/\"",
             ));
         }
         if !name.contains(WILD) {
             return exact(text);
         }
-        let name = Pattern::path(name).map_err(|problem| format!("resource \"{}\" {problem}", escape(text, 80)))?;
+        let name = Pattern::path(name).map_err(|problem| refuse(&problem.to_string()))?;
         if name.as_str().contains('/') {
-            return Err(format!("resource \"{}\" must contain only one \"/\"", escape(text, 80)));
+            return Err(refuse("must contain only one \"/\""));
         }
         // What holds for every name of the domain is checked with a name that is as good as any.
-        ResourceName::try_new(&format!("{domain}/x"))
-            .map_err(|error| format!("resource \"{}\" {}", escape(text, 80), error.problem()))?;
+        ResourceName::try_new(&format!("{domain}/x")).map_err(|error| refuse(error.problem()))?;
         Ok(Self::Pattern(ResourcePattern {
             domain: domain.to_owned(),
             name,
@@ -90,9 +92,8 @@ impl ResourcePattern {
 /// What makes a pattern of a text.
 const WILD: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
-fn exact(text: &str) -> Result<ResourceGrant, String> {
-    let name = ResourceName::try_new(text);
-    name.map(ResourceGrant::Exact).map_err(|error| error.to_string())
+fn exact(text: &str) -> Result<ResourceGrant, InvalidPattern> {
+    Ok(ResourceGrant::Exact(ResourceName::try_new(text)?))
 }
 
 pub(crate) fn read(item: &Item<'_>, report: &mut Report) -> Vec<ResourceGrant> {

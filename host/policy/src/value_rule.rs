@@ -1,5 +1,6 @@
 //! What a value in an allocation's answer may be: a rule over the records that were allocated.
 
+use crate::pattern::InvalidPattern;
 use devgate_types::{ResourceName, escape};
 use std::fmt;
 use std::sync::Arc;
@@ -148,13 +149,8 @@ impl fmt::Display for ValueRule {
 
 impl Template {
     /// Reads `{ids}`, `{property.NAME}` and `{resource}`; `{{` and `}}` stand for braces.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let refuse = || {
-            format!(
-                "must be a template with {{ids}}, {{property.NAME}} and {{resource}}, and {{{{ or }}}} for a brace, not \"{}\"",
-                escape(text, 80)
-            )
-        };
+    pub(crate) fn parse(text: &str) -> Result<Self, InvalidPattern> {
+        let refuse = || InvalidPattern::Template(escape(text, 80));
         let mut parts = Vec::new();
         for piece in pieces(text).ok_or_else(refuse)? {
             parts.push(match piece {

@@ -1,8 +1,7 @@
 //! A pattern for files, part by part, so that it also says which directories may be listed.
 
 use crate::path;
-use crate::pattern::Pattern;
-use devgate_types::escape;
+use crate::pattern::{InvalidPattern, Pattern};
 
 /// Stands for what a wildcard matches; in nobody's list of names.
 const ANYTHING: char = '\u{e000}';
@@ -21,10 +20,10 @@ enum Part {
 }
 
 impl FilePattern {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let shown = escape(text, 80);
+    pub(crate) fn parse(text: &str) -> Result<Self, InvalidPattern> {
+        let has = |why: &str| InvalidPattern::has(text, why);
         if let Some(problem) = path::problem(text) {
-            return Err(format!("has \"{shown}\", which {problem}"));
+            return Err(has(&format!("which {problem}")));
         }
         // Read as a whole first, which says what is wrong with it as other patterns do.
         Pattern::path(text)?;
@@ -33,19 +32,17 @@ impl FilePattern {
             parts.push(match part {
                 "**" => Part::Many,
                 other if other.contains("**") => {
-                    return Err(format!(
-                        "has \"{shown}\", in which \"**\" must stand alone between \"/\""
-                    ));
+                    return Err(has("in which \"**\" must stand alone between \"/\""));
                 }
                 other => Part::One(Pattern::path(other)?),
             });
         }
         if parts.iter().filter(|part| **part == Part::Many).count() > 1 {
-            return Err(format!("has \"{shown}\", which may have only one \"**\""));
+            return Err(has("which may have only one \"**\""));
         }
         if !matches!(parts.first(), Some(Part::One(first)) if first.is_literal()) {
-            return Err(format!(
-                "has \"{shown}\", which must begin with a directory that is written out, such as /proc"
+            return Err(has(
+                "which must begin with a directory that is written out, such as /proc",
             ));
         }
         Ok(Self {

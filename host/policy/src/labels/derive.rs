@@ -1,7 +1,7 @@
 //! From a plugin's units to the labels that its rules make of them.
 
 use super::size::number;
-use super::value::label_value;
+use super::value::{MOST, Unmappable, label_value};
 use super::{LabelRule, Labels, Of, Part};
 use crate::UnitFacts;
 use devgate_types::{ResourceName, escape};
@@ -41,6 +41,38 @@ pub struct NoLabel {
     pub why: String,
 }
 
+/// Why there is no such label. Texts are escaped and cut.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Missing {
+    #[error("there would be {0} of it, more than {MOST_OF_A_RULE}")]
+    Many(usize),
+    #[error("\"{0}\" is none of its \"values\"")]
+    NotListed(String),
+    #[error("the units differ: \"{0}\" and \"{1}\"; \"of\" says what then")]
+    Differ(String, String),
+    #[error("there is no unit")]
+    NoUnit,
+    /// The policy was refused otherwise.
+    #[error("it is no property")]
+    NoProperty,
+    #[error("\"{text}\" of \"{id}\" is no whole number")]
+    NoNumber { text: String, id: String },
+    #[error("the sum is more than a number may be")]
+    Large,
+    #[error("\"{id}\" has no property \"{name}\"")]
+    Property { id: String, name: String },
+    #[error("its name would be \"{0}\", which is longer than {MOST}")]
+    LongName(String),
+    #[error("{0}")]
+    Value(Unmappable),
+}
+
+impl From<Unmappable> for Missing {
+    fn from(why: Unmappable) -> Self {
+        Self::Value(why)
+    }
+}
+
 impl Labels {
     /// The labels for these units. Their order does not matter. Without units there is none.
     #[must_use]
@@ -51,6 +83,7 @@ impl Labels {
             let units: Vec<_> = units.iter().filter(counts).collect();
             if let Err(why) = rule.derive(&units, replicas, &mut derived.labels) {
                 let name = rule.name.to_string();
+                let why = why.to_string();
                 derived.missing.push(NoLabel { name, why });
             }
         }
@@ -65,7 +98,7 @@ impl LabelRule {
         units: &[&LabelUnit<'_>],
         replicas: u32,
         labels: &mut BTreeMap<String, String>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Missing> {
         let mut groups: BTreeMap<String, Vec<&LabelUnit<'_>>> = BTreeMap::new();
         let mut problem = None;
         for unit in units {
@@ -77,10 +110,7 @@ impl LabelRule {
             }
         }
         if groups.len() > MOST_OF_A_RULE {
-            return Err(format!(
-                "there would be {} of it, more than {MOST_OF_A_RULE}",
-                groups.len()
-            ));
+            return Err(Missing::Many(groups.len()));
         }
         for (name, units) in groups {
             match self.value_for(&units, replicas) {
@@ -95,28 +125,28 @@ impl LabelRule {
         problem.map_or(Ok(()), Err)
     }
 
-    fn name_for(&self, unit: &LabelUnit<'_>) -> Result<String, String> {
+    fn name_for(&self, unit: &LabelUnit<'_>) -> Result<String, Missing> {
         let values = self.name.properties().map(|name| property(unit, name));
         self.name.with(&values.collect::<Result<Vec<_>, _>>()?)
     }
 
-    fn value_for(&self, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, String> {
+    fn value_for(&self, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Missing> {
         let value = match self.of {
             Of::Same | Of::Mixed => self.text(units, replicas)?,
             Of::Min | Of::Max | Of::Total => self.number(units)?.to_string(),
         };
         if !self.values.is_empty() && !self.values.iter().any(|pattern| pattern.matches(&value)) {
-            return Err(format!("\"{value}\" is none of its \"values\""));
+            return Err(Missing::NotListed(value));
         }
         Ok(value)
     }
 
-    fn text(&self, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, String> {
+    fn text(&self, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Missing> {
         const MIXED: &str = "mixed";
         let mut told: Option<String> = None;
         for unit in units {
             let text = match self.expand(unit, units, replicas) {
-                Ok(text) => label_value(&text).map_err(|why| why.to_string())?,
+                Ok(text) => label_value(&text)?,
                 Err(_) if self.of == Of::Mixed && units.len() > 1 && self.has_any(units) => return Ok(MIXED.to_owned()),
                 Err(why) => return Err(why),
             };
@@ -124,14 +154,13 @@ impl LabelRule {
                 Some(other) if *other == text => {}
                 Some(_) if self.of == Of::Mixed => return Ok(MIXED.to_owned()),
                 Some(other) => {
-                    return Err(format!(
-                        "the units differ: \"{other}\" and \"{text}\"; \"of\" says what then"
-                    ));
+                    let other = other.clone();
+                    return Err(Missing::Differ(other, text));
                 }
                 None => told = Some(text),
             }
         }
-        told.ok_or_else(|| "there is no unit".to_owned())
+        told.ok_or(Missing::NoUnit)
     }
 
     /// Whether one of the units has what the template asks for.
@@ -139,7 +168,7 @@ impl LabelRule {
         units.iter().any(|unit| self.expand(unit, units, 0).is_ok())
     }
 
-    fn expand(&self, unit: &LabelUnit<'_>, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, String> {
+    fn expand(&self, unit: &LabelUnit<'_>, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Missing> {
         let mut out = String::new();
         for part in &self.value {
             match part {
@@ -158,17 +187,17 @@ impl LabelRule {
         Ok(out)
     }
 
-    fn number(&self, units: &[&LabelUnit<'_>]) -> Result<u64, String> {
+    fn number(&self, units: &[&LabelUnit<'_>]) -> Result<u64, Missing> {
         let mut numbers = Vec::with_capacity(units.len());
         for unit in units {
             let text = match self.value.as_slice() {
                 [Part::Property(name)] => property(unit, name)?,
                 // The policy was refused otherwise.
-                _ => return Err("it is no property".to_owned()),
+                _ => return Err(Missing::NoProperty),
             };
             let number = number(text).ok_or_else(|| {
                 let (text, id) = (escape(text, 80), escape(unit.facts.id, 80));
-                format!("\"{text}\" of \"{id}\" is no whole number")
+                Missing::NoNumber { text, id }
             })?;
             numbers.push(number);
         }
@@ -180,15 +209,15 @@ impl LabelRule {
                 .try_fold(0_u64, |sum, n| sum.checked_add(*n))
                 .filter(|sum| i64::try_from(*sum).is_ok()),
         };
-        let told = told.ok_or_else(|| "the sum is more than a number may be".to_owned())?;
+        let told = told.ok_or(Missing::Large)?;
         Ok(self.size.map_or(told, |size| size.tell(told)))
     }
 }
 
-fn property<'a>(unit: &LabelUnit<'a>, name: &str) -> Result<&'a str, String> {
+fn property<'a>(unit: &LabelUnit<'a>, name: &str) -> Result<&'a str, Missing> {
     let found = unit.facts.properties.iter().find(|(key, _)| key == name);
     found.map(|(_, value)| value.as_str()).ok_or_else(|| {
         let (id, name) = (escape(unit.facts.id, 80), escape(name, 80));
-        format!("\"{id}\" has no property \"{name}\"")
+        Missing::Property { id, name }
     })
 }

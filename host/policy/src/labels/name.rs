@@ -1,6 +1,7 @@
 //! A label's name: whole, or with placeholders for properties behind a beginning that the policy says.
 
 use super::Part;
+use super::derive::Missing;
 use super::value::{MOST as MOST_NAME, label_value};
 use crate::value_rule::{Piece, is_property, pieces};
 
@@ -78,22 +79,21 @@ impl Name {
     ///
     /// # Errors
     /// Why there is no such label.
-    pub(super) fn with(&self, values: &[&str]) -> Result<String, String> {
+    pub(super) fn with(&self, values: &[&str]) -> Result<String, Missing> {
         let mut values = values.iter();
         let mut problem = None;
         let name = fill(&self.parts, |_| match label_value(values.next()?) {
             Ok(value) => Some(value),
             Err(why) => {
-                problem = Some(why.to_string());
+                problem = Some(why);
                 None
             }
         });
         match name {
             Some(name) if is_name(&name) => Ok(format!("{}/{name}", self.prefix)),
-            Some(name) => Err(format!(
-                "its name would be \"{name}\", which is longer than {MOST_NAME}"
-            )),
-            None => Err(problem.unwrap_or_default()),
+            Some(name) => Err(Missing::LongName(name)),
+            // Each value that is missing has said why.
+            None => Err(problem.map_or(Missing::NoUnit, Missing::Value)),
         }
     }
 
