@@ -3,13 +3,11 @@
 //! A file goes where its name and its content say that it is devgate's. No link is followed, and of directories only those that
 //! devgate made are looked into. Everything else that is found there is told and stays.
 
-mod given;
-mod info;
 mod state;
 
-pub use given::Given;
 pub use state::{NotState, StateDir};
 
+use crate::device_info::left_behind;
 use crate::labels;
 use crate::state::is_temporary;
 use serde::Serialize;
@@ -58,22 +56,10 @@ impl Broom {
         Self { dry, found: Vec::new() }
     }
 
-    /// Whether it only tells.
-    #[must_use]
-    pub fn is_dry(&self) -> bool {
-        self.dry
-    }
-
     /// What was found so far.
     #[must_use]
     pub fn found(self) -> Vec<Leftover> {
         self.found
-    }
-
-    /// How much could not be looked at or removed so far.
-    fn failures(&self) -> usize {
-        let failed = self.found.iter().filter(|found| found.fate == Fate::Failed);
-        failed.count()
     }
 
     /// How much of what was found stays.
@@ -104,23 +90,47 @@ impl Broom {
         const WHAT: &str = "labels";
         for name in [labels::FILE, labels::TEMPORARY] {
             let path = dir.join(name);
-            match labels::is_ours(&path) {
-                Ok(Some(true)) => self.remove(WHAT, &path),
-                // It may have been cut off before its first line was whole, and nobody else uses the name.
-                Ok(Some(false)) if name == labels::TEMPORARY && is_file(&path) => self.remove(WHAT, &path),
-                Ok(Some(false)) => self.leave(WHAT, &path, "devgate did not write it"),
-                Ok(None) => {}
-                Err(why) => self.fail(WHAT, &path, &why),
-            }
+            // It may have been cut off before its first line was whole, and nobody else uses the name.
+            let is_cut = || name == labels::TEMPORARY && is_file(&path);
+            let is_ours = labels::is_ours(&path).map(|ours| ours.map(|ours| ours || is_cut()));
+            self.judge(WHAT, &path, is_ours, "devgate did not write it");
         }
         let names = fs::read_dir(dir).into_iter().flatten().flatten();
         let unfinished = names.filter(|entry| entry.file_name().to_str().is_some_and(is_temporary));
-        for path in unfinished.map(|entry| entry.path()).filter(|path| is_file(path)) {
-            self.remove(WHAT, &path);
+        for path in unfinished.map(|entry| entry.path()).chain([dir.join(labels::LOCK)]) {
+            if is_file(&path) {
+                self.remove(WHAT, &path);
+            }
         }
-        let lock = dir.join(labels::LOCK);
-        if is_file(&lock) {
-            self.remove(WHAT, &lock);
+    }
+
+    /// Removes the files for a meta network plugin in `dir` that the record in the state directory names and that say what was written,
+    /// then the record.
+    pub fn device_info(&mut self, dir: &Path, state_dir: &Path) {
+        const WHAT: &str = "device-info";
+        let (record, files) = match left_behind(dir, state_dir) {
+            Ok(Some(left)) => left,
+            Ok(None) => return,
+            Err(why) => return self.fail(WHAT, state_dir, &why),
+        };
+        // What could not be removed must be known the next time.
+        let failures = |broom: &Self| broom.found.iter().filter(|found| found.fate == Fate::Failed).count();
+        let before = failures(self);
+        for (file, is_ours) in files {
+            self.judge(WHAT, &file, is_ours, "says something else than devgate wrote");
+        }
+        if failures(self) == before {
+            self.remove(WHAT, &record);
+        }
+    }
+
+    /// Removes a file that is devgate's, and leaves another; `None` if there is none.
+    fn judge(&mut self, what: &'static str, path: &Path, is_ours: io::Result<Option<bool>>, why_not: &str) {
+        match is_ours {
+            Ok(Some(true)) => self.remove(what, path),
+            Ok(Some(false)) => self.leave(what, path, why_not),
+            Ok(None) => {}
+            Err(why) => self.fail(what, path, &why),
         }
     }
 

@@ -1,17 +1,16 @@
 //! The state directory, when devgate leaves for good.
 
 use super::{Broom, is_file};
+use crate::allocations::Recorded;
 use crate::hold;
 use crate::state::is_temporary;
 use devgate_types::PluginName;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-const WHAT: &str = "state";
-const CACHE: &str = "cache";
 
 /// What the host keeps in the directory itself. Each may also be there as it is being written or tried, and as it was put aside.
 const RECORDS: [&str; 3] = ["handed-out.json", "unhealthy.json", "device-info.json"];
@@ -19,6 +18,8 @@ const RECORDS: [&str; 3] = ["handed-out.json", "unhealthy.json", "device-info.js
 const FORMS: [&str; 4] = ["", NEW, ".probe", ".unreadable"];
 /// What hosts of version 0.1.0 wrote first, and the cache of components does, beside the file.
 const NEW: &str = ".new";
+/// As a host of version 0.1 that did not understand it put it aside.
+const ASIDE: &str = "handed-out.json.unreadable";
 /// The journal of what was handed out.
 const JOURNAL: &str = "allocations";
 /// What components remember, a file for each plugin.
@@ -74,92 +75,74 @@ impl StateDir {
         if !look.is_dir() {
             return Err(NotState::NoDirectory);
         }
-        if !is_trusted(&look) {
+        if look.uid() != 0 && look.uid() != rustix::process::geteuid().as_raw() {
             return Err(NotState::Foreign);
         }
         // Whoever may write there could put a link where a directory was just looked at.
         if look.mode() & 0o022 != 0 {
             return Err(NotState::Open);
         }
-        let names = names(dir)?;
-        let has_record = RECORDS.iter().any(|record| is_file(&dir.join(record))) || has_journal(dir);
+        let list = names(dir)?;
+        let has_journal = || {
+            let journal = dir.join(JOURNAL);
+            let is_dir = fs::symlink_metadata(&journal).is_ok_and(|look| look.is_dir());
+            let mut files = names(&journal).into_iter().flatten();
+            is_dir && files.any(|name| is_of_journal(&name.to_string_lossy()))
+        };
         let is_named = dir.file_name().is_some_and(|name| name == NAME);
-        if has_record || is_named || names.iter().all(|name| is_known(&name.to_string_lossy())) {
-            return Ok(Some(Self(dir.to_owned())));
+        let other = list
+            .iter()
+            .find(|name| matches!(is_ours(&[&name.to_string_lossy()]), Ours::Nothing));
+        match other {
+            Some(other) if !is_named && !has_journal() && !RECORDS.iter().any(|record| is_file(&dir.join(record))) => {
+                Err(NotState::Other(devgate_types::escape(&other.to_string_lossy(), 80)))
+            }
+            _ => Ok(Some(Self(dir.to_owned()))),
         }
-        let other = names.iter().find(|name| !is_known(&name.to_string_lossy()));
-        let other = other.map_or_else(String::new, |name| devgate_types::escape(&name.to_string_lossy(), 80));
-        Err(NotState::Other(other))
+    }
+
+    /// The resources of which something was handed out, but for what others than devgate's plugins gave; `None` if what is kept cannot be
+    /// understood, and it may be any. Nothing is written.
+    #[must_use]
+    pub fn given(&self) -> Option<BTreeSet<String>> {
+        let recorded = Recorded::read(&self.0).ok()?;
+        // What was put aside is what a host did not understand: it may be of pods that still run. One that has learned what pods have
+        // writes anew, and what was put aside says no more then.
+        let is_aside = || fs::symlink_metadata(self.0.join(ASIDE)).is_ok();
+        let is_known = recorded.incomplete.is_none() && !(recorded.is_absent && is_aside());
+        is_known.then(|| recorded.resources())
     }
 }
 
 impl Broom {
     /// Removes what devgate keeps in its state directory, and the directory where nothing else is in it.
     pub fn state(&mut self, dir: &StateDir) {
-        let dir = &dir.0;
-        let names = match names(dir) {
+        self.sweep(&dir.0, &[]);
+    }
+
+    /// Removes what a host made in a directory, which is at this place in the state directory, and then the directory where nothing
+    /// stays in it.
+    fn sweep(&mut self, dir: &Path, place: &[&str]) {
+        let what = kind(place);
+        let mut names = match names(dir) {
             Ok(names) => names,
-            Err(why) => return self.fail(WHAT, dir, &why),
+            Err(why) => return self.fail(what, dir, &why),
         };
+        // Last: it keeps hosts out.
+        names.sort_by_key(|name| name == hold::FILE);
         let before = self.staying();
         for name in names {
-            let path = dir.join(&name);
-            match name.to_string_lossy().as_ref() {
-                BLOBS => self.directory(WHAT, &path, |broom, path, name| broom.file(WHAT, path, is_blob(name))),
-                JOURNAL => self.directory(WHAT, &path, |broom, path, name| {
-                    broom.file(WHAT, path, is_of_journal(name))
-                }),
-                COMPONENTS => self.directory(CACHE, &path, Broom::cached),
-                // Last: it keeps hosts out.
-                hold::FILE => {}
-                name if is_record(name) && is_file(&path) => self.remove(WHAT, &path),
-                _ => self.leave(WHAT, &path, "devgate did not make it"),
+            let (path, name) = (dir.join(&name), name.to_string_lossy());
+            let place = [place, &[name.as_ref()]].concat();
+            let what = kind(&place);
+            let look = fs::symlink_metadata(&path);
+            match (look, is_ours(&place)) {
+                (Err(why), _) => self.fail(what, &path, &why),
+                (Ok(look), Ours::Dir | Ours::Either) if look.is_dir() => self.sweep(&path, &place),
+                (Ok(look), Ours::File | Ours::Either) if look.is_file() => self.remove(what, &path),
+                (Ok(_), Ours::Dir) => self.leave(what, &path, "it is no directory"),
+                (Ok(_), _) => self.leave(what, &path, "devgate did not make it"),
             }
-        }
-        let lock = dir.join(hold::FILE);
-        if fs::symlink_metadata(&lock).is_ok() {
-            self.file(WHAT, &lock, true);
-        }
-        if self.staying() == before {
-            self.remove_dir(WHAT, dir);
-        }
-    }
-
-    /// Something in the cache: a component's directory, or one that was not finished.
-    fn cached(&mut self, path: &Path, name: &str) {
-        let is_dir = fs::symlink_metadata(path).is_ok_and(|look| look.is_dir());
-        if is_cached(name) && is_dir {
-            self.directory(CACHE, path, |broom, path, name| {
-                broom.file(CACHE, path, is_cache_file(name))
-            });
-        } else {
-            self.file(CACHE, path, is_cached(name));
-        }
-    }
-
-    /// Removes a file with such a name, and nothing else that has it.
-    fn file(&mut self, what: &'static str, path: &Path, is_ours: bool) {
-        if is_ours && is_file(path) {
-            self.remove(what, path);
-        } else {
-            self.leave(what, path, "devgate did not make it");
-        }
-    }
-
-    /// Does something with each thing in a directory, and removes the directory where nothing stays in it.
-    fn directory(&mut self, what: &'static str, dir: &Path, each: fn(&mut Self, &Path, &str)) {
-        match fs::symlink_metadata(dir) {
-            Ok(look) if look.is_dir() => {}
-            Ok(_) => return self.leave(what, dir, "it is no directory"),
-            Err(why) => return self.fail(what, dir, &why),
-        }
-        let names = match names(dir) {
-            Ok(names) => names,
-            Err(why) => return self.fail(what, dir, &why),
-        };
-        let before = self.staying();
-        for name in names {
-            each(self, &dir.join(&name), &name.to_string_lossy());
         }
         if self.staying() == before {
             self.remove_dir(what, dir);
@@ -167,38 +150,47 @@ impl Broom {
     }
 }
 
+/// What a host makes under a name.
+enum Ours {
+    File,
+    Dir,
+    Either,
+    Nothing,
+}
+
+/// What a host makes at a place in the state directory.
+fn is_ours(place: &[&str]) -> Ours {
+    let is_file = match place {
+        [JOURNAL | BLOBS | COMPONENTS] => return Ours::Dir,
+        [COMPONENTS, entry] if is_cached(entry) => return Ours::Either,
+        [name] => *name == hold::FILE || is_record(name),
+        [JOURNAL, name] => is_of_journal(name),
+        [BLOBS, name] => is_temporary(name) || PluginName::try_new(name.strip_suffix(NEW).unwrap_or(name)).is_ok(),
+        [COMPONENTS, _, name] => is_cache_file(name),
+        _ => false,
+    };
+    if is_file { Ours::File } else { Ours::Nothing }
+}
+
+fn kind(place: &[&str]) -> &'static str {
+    if place.first() == Some(&COMPONENTS) {
+        "cache"
+    } else {
+        "state"
+    }
+}
+
 /// The names in a directory, sorted.
 fn names(dir: &Path) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        names.push(entry?.file_name());
-    }
+    let names: io::Result<Vec<_>> = fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect();
+    let mut names = names?;
     names.sort();
     Ok(names)
 }
 
-/// Whether nobody but root and this user decides what is in it.
-fn is_trusted(look: &Metadata) -> bool {
-    look.uid() == 0 || look.uid() == rustix::process::geteuid().as_raw()
-}
-
-fn is_known(name: &str) -> bool {
-    [JOURNAL, BLOBS, COMPONENTS, hold::FILE].contains(&name) || is_record(name)
-}
-
 fn is_record(name: &str) -> bool {
-    if is_temporary(name) {
-        return true;
-    }
     let mut records = RECORDS.iter().filter_map(|record| name.strip_prefix(record));
-    records.any(|rest| FORMS.contains(&rest))
-}
-
-/// Whether there is a journal in the state directory.
-fn has_journal(dir: &Path) -> bool {
-    let journal = dir.join(JOURNAL);
-    let is_dir = fs::symlink_metadata(&journal).is_ok_and(|look| look.is_dir());
-    is_dir && names(&journal).is_ok_and(|names| names.iter().any(|name| is_of_journal(&name.to_string_lossy())))
+    is_temporary(name) || records.any(|rest| FORMS.contains(&rest))
 }
 
 /// Whether a host gives a file of the journal this name.
@@ -206,11 +198,6 @@ fn is_of_journal(name: &str) -> bool {
     let name = name.strip_suffix(".unreadable").unwrap_or(name);
     let number = name.strip_prefix("journal.").or_else(|| name.strip_prefix("snapshot."));
     name == "snapshot.new" || number.is_some_and(|number| number.parse::<u64>().is_ok())
-}
-
-fn is_blob(name: &str) -> bool {
-    let plugin = name.strip_suffix(NEW).unwrap_or(name);
-    is_temporary(name) || PluginName::try_new(plugin).is_ok()
 }
 
 /// Whether the cache gives a file of a component this name.

@@ -1,6 +1,7 @@
 //! What is removed, and what stays.
 
 use super::*;
+use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// What became of what, by the path in `dir`.
@@ -280,4 +281,36 @@ fn a_record_of_device_info_files_that_cannot_be_understood_is_told() {
         );
         assert!(dir.path().join("device-info.json").exists());
     }
+}
+
+const NAME: &str = "handed-out.json";
+const ASIDE: &str = "handed-out.json.unreadable";
+
+fn given(files: &[(&str, &str)]) -> Option<BTreeSet<String>> {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    StateDir(dir.path().to_owned()).given()
+}
+
+#[test]
+fn what_was_handed_out_is_known_by_its_resources_and_any_where_it_is_not_known() {
+    let one = r#"{"version": 1, "handed_out": {"a.b/c": {"x": {"nodes": [], "backing": []}}, "a.b/d": {}}}"#;
+    let of_one = given(&[(NAME, one)]);
+    assert_eq!(of_one, Some(BTreeSet::from(["a.b/c".to_owned()])));
+    let newer = r#"{"version": 9, "handed_out": {"a.b/c": {"x": 7}}, "more": 1}"#;
+    assert_eq!(given(&[(NAME, newer)]), None);
+    assert_eq!(given(&[]), Some(BTreeSet::new()));
+    assert_eq!(
+        given(&[(NAME, r#"{"version": 1, "handed_out": {}}"#)]),
+        Some(BTreeSet::new())
+    );
+    for odd in ["", "{", "{}", r#"{"handed_out": 7}"#] {
+        assert_eq!(given(&[(NAME, odd)]), None, "{odd}");
+    }
+    assert_eq!(given(&[(ASIDE, "{")]), None);
+    assert_eq!(given(&[(NAME, "{"), (ASIDE, one)]), None);
+    // A host has learned since then what pods have.
+    assert_eq!(given(&[(NAME, one), (ASIDE, "{")]), given(&[(NAME, one)]));
 }
