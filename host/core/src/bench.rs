@@ -164,7 +164,8 @@ impl Bench {
             .and_then(calls::open)
             .and_then(|(edits, host)| reply::Asked::of(edits, &host));
         let asked = asked.map_err(NotGiven::Call)?;
-        reply::build(&self.grants.policy, &pool.resource, &pool.record, &units, &asked).map_err(NotGiven::Refused)
+        reply::build(&self.grants.policy, &pool.resource, &pool.record, &units, &asked)
+            .map_err(|why| NotGiven::Refused(why.to_string()))
     }
 
     /// The same under any name of a resource, for its own sake: nobody gets what the component says.

@@ -8,7 +8,7 @@ mod served;
 
 pub(crate) use moment::Moment;
 
-use crate::device_info::function_of;
+use crate::device_info::{NoFunction, function_of};
 use crate::grants::{GrantedMount, Grants, least};
 use crate::means::Means;
 use crate::units::GrantedNode;
@@ -127,19 +127,15 @@ impl CallHost {
     }
 
     /// The places that a device's node reaches besides its own; none where the device went, as its nodes are not given then.
-    pub(crate) fn pieces(&self, device: &DevicePath) -> Result<Vec<DevicePath>, String> {
+    pub(crate) fn pieces(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
         match self.grants.node.pieces(device) {
-            Ok(pieces) => Ok(pieces),
             Err(ReadError::Gone) => Ok(Vec::new()),
-            Err(error) => Err(format!(
-                "cannot tell which hardware {} is of: {error}",
-                escape(device.name(), 80)
-            )),
+            pieces => pieces,
         }
     }
 
     /// The one PCI function that these devices are, or are parts of: see [`function_of`].
-    pub(crate) fn pci_function(&self, backing: &[DevicePath]) -> Result<DevicePath, String> {
+    pub(crate) fn pci_function(&self, backing: &[DevicePath]) -> Result<DevicePath, NoFunction> {
         function_of(&self.grants.node, backing)
     }
 

@@ -20,17 +20,24 @@ const VERSION: &str = "1.1.0";
 /// Where the kernel makes the node of vhost-net.
 const VHOST_NET: &str = "/dev/vhost-net";
 
+/// Why a file cannot tell of a unit: it is made of no function, or of several.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoFunction {
+    #[error("device {0} is no part of a PCI function; device-info (containers) tells of one PCI function")]
+    NoPart(String),
+    #[error("it is made of {0} PCI functions; device-info (containers) tells of one PCI function")]
+    Several(usize),
+}
+
 /// The one PCI function that these devices are, or are parts of.
 ///
 /// # Errors
 /// Why a file cannot tell of them: they are none, or several.
-pub(crate) fn function_of(node: &Node, backing: &[DevicePath]) -> Result<DevicePath, String> {
-    const ONE: &str = "device-info (containers) tells of one PCI function";
+pub(crate) fn function_of(node: &Node, backing: &[DevicePath]) -> Result<DevicePath, NoFunction> {
     let mut functions: Vec<DevicePath> = Vec::new();
     for device in backing {
         let Some(function) = pci_of(node, device) else {
-            let name = escape(device.name(), 80);
-            return Err(format!("device {name} is no part of a PCI function; {ONE}"));
+            return Err(NoFunction::NoPart(escape(device.name(), 80)));
         };
         if !functions.contains(&function) {
             functions.push(function);
@@ -38,7 +45,7 @@ pub(crate) fn function_of(node: &Node, backing: &[DevicePath]) -> Result<DeviceP
     }
     match functions.as_slice() {
         [function] => Ok(function.clone()),
-        several => Err(format!("it is made of {} PCI functions; {ONE}", several.len())),
+        several => Err(NoFunction::Several(several.len())),
     }
 }
 
@@ -57,7 +64,7 @@ fn pci_of(node: &Node, device: &DevicePath) -> Option<DevicePath> {
 ///
 /// # Errors
 /// As [`function_of`].
-pub(crate) fn of_unit(node: &Node, unit: &UnitRecord, shared_nodes: &[GrantedNode]) -> Result<String, String> {
+pub(crate) fn of_unit(node: &Node, unit: &UnitRecord, shared_nodes: &[GrantedNode]) -> Result<String, NoFunction> {
     let function = function_of(node, &unit.backing)?;
     let nodes: Vec<_> = unit.nodes.iter().chain(shared_nodes).collect();
     Ok(text(node, &function, &nodes))

@@ -1,6 +1,7 @@
 //! What a plugin has: the answer of `enumerate` after the gate, as records that own what they name.
 
 mod gate;
+mod refused;
 mod unread;
 mod values;
 
@@ -13,6 +14,7 @@ use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
 use devgate_types::component::Component;
 use devgate_types::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};
+use refused::Refused;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -174,8 +176,8 @@ impl Inventory {
 pub(crate) type Numa<'a> = dyn Fn(&DevicePath) -> Option<u32> + 'a;
 
 impl UnitRecord {
-    fn gate(host: &CallHost, unit: Unit, numa: &Numa<'_>) -> Result<Self, String> {
-        let id = UnitId::try_new(&unit.id).map_err(|e| e.problem().to_owned())?;
+    fn gate(host: &CallHost, unit: Unit, numa: &Numa<'_>) -> Result<Self, Refused> {
+        let id = UnitId::try_new(&unit.id).map_err(|e| Refused::Name(e.problem()))?;
         let backing = unit
             .backing
             .iter()
@@ -189,7 +191,7 @@ impl UnitRecord {
         let numa_nodes = backing.iter().filter_map(numa).collect();
         let (backing, nodes) = (backing.into_iter().collect::<Vec<_>>(), once_each(nodes));
         if let Some(problem) = host.group_problem(&nodes, &backing) {
-            return Err(problem);
+            return Err(Refused::Unfit(problem));
         }
         let pieces = pieces(host, &backing, &nodes)?;
         let record = Self {
@@ -203,10 +205,7 @@ impl UnitRecord {
             numa_nodes,
         };
         match record.part(host.policy()) {
-            Some(part) if part.len() > MOST_PART_NODES => Err(format!(
-                "is a part of a device (partitions) and has {} exclusive nodes; at most {MOST_PART_NODES}",
-                part.len()
-            )),
+            Some(part) if part.len() > MOST_PART_NODES => Err(Refused::ManyNodes(part.len())),
             _ => Ok(record),
         }
     }
@@ -271,23 +270,18 @@ impl UnitRecord {
     }
 }
 
-fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, String> {
-    let device = host
-        .held_device(handle)
-        .ok_or("a backing handle was never handed out in this call")?;
+fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, Refused> {
+    let device = host.held_device(handle).ok_or(Refused::Handle("backing"))?;
     match host.usage(device) {
         Some(Use::Offer) => Ok(device.clone()),
-        Some(Use::Read) => Err(format!(
-            "device {} is granted for reading only (hardware: use: offer would let it be offered)",
-            escape(device.name(), 80)
-        )),
-        None => Err(format!("device {} is not granted any more", escape(device.name(), 80))),
+        Some(Use::Read) => Err(Refused::ReadOnly(escape(device.name(), 80))),
+        None => Err(Refused::NotGranted(escape(device.name(), 80))),
     }
 }
 
 /// What it has for itself: the devices of its own nodes and what it is made of, with all that nodes of these reach. A device of which it
 /// has a shared node alone keeps no other node of the same hardware from others.
-fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Result<Vec<DevicePath>, String> {
+fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Result<Vec<DevicePath>, Refused> {
     let owners = |shared: bool| {
         let those = nodes.iter().filter(move |node| node.grant.shared == shared);
         those.filter_map(|node| node.owner.as_ref())
@@ -301,30 +295,28 @@ fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Res
     let mut pieces = BTreeSet::new();
     for device in devices {
         pieces.insert(device.clone());
-        pieces.extend(host.pieces(device)?);
+        pieces.extend(host.pieces(device).map_err(|error| Refused::Pieces {
+            device: escape(device.name(), 80),
+            error,
+        })?);
     }
     Ok(pieces.into_iter().collect())
 }
 
-fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, String> {
-    host.held_node(handle)
-        .cloned()
-        .ok_or_else(|| "a node handle was never handed out in this call".to_owned())
+fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, Refused> {
+    host.held_node(handle).cloned().ok_or(Refused::Handle("node"))
 }
 
-fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNode>, String> {
+fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNode>, Refused> {
     let nodes = handles
         .iter()
         .map(|handle| held_node(host, *handle))
         .collect::<Result<Vec<_>, _>>()?;
     if let Some(node) = nodes.iter().find(|node| node.group.is_some()) {
-        let path = &node.node.path;
-        return Err(format!(
-            "node {path} opens an iommu group: it belongs to the units that are made of it"
-        ));
+        return Err(Refused::Group(node.node.path.clone()));
     }
     match nodes.iter().find(|node| !node.grant.shared) {
-        Some(node) => Err(format!("node {} is not marked shared by the policy", node.node.path)),
+        Some(node) => Err(Refused::NotShared(node.node.path.clone())),
         None => Ok(once_each(nodes)),
     }
 }
@@ -335,17 +327,17 @@ fn once_each(mut nodes: Vec<GrantedNode>) -> Vec<GrantedNode> {
     nodes
 }
 
-fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, String> {
+fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, Refused> {
     if given.len() > MOST_PROPERTIES {
-        return Err(format!("has {} properties; at most {MOST_PROPERTIES}", given.len()));
+        return Err(Refused::ManyProperties(given.len()));
     }
     let mut names = HashSet::new();
     for property in &given {
         if property.name.is_empty() || property.name.len() > PROPERTY_NAME_BYTES {
-            return Err(format!("a property's name must have 1 to {PROPERTY_NAME_BYTES} bytes"));
+            return Err(Refused::PropertyName);
         }
         if !names.insert(property.name.as_str()) {
-            return Err(format!("property {} is listed twice", escape(&property.name, 80)));
+            return Err(Refused::Property(escape(&property.name, 80)));
         }
     }
     Ok(given

@@ -3,6 +3,7 @@
 
 mod cdi;
 mod paths;
+mod refused;
 mod values;
 
 use crate::call::CallHost;
@@ -11,6 +12,7 @@ use crate::offer::Reply;
 use crate::units::{PoolRecord, UnitRecord};
 use devgate_policy::{PluginPolicy, Record};
 use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, MountHandle, Property, ResourceName, escape};
+pub(crate) use refused::Refused;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -46,11 +48,10 @@ pub(crate) fn build(
     pool: &PoolRecord,
     units: &[Arc<UnitRecord>],
     asked: &Asked,
-) -> Result<Reply, String> {
+) -> Result<Reply, Refused> {
     let edits = &asked.edits;
     if let Some(unknown) = edits.properties.first() {
-        let name = escape(&unknown.name, 80);
-        return Err(format!("edit \"{name}\" is not known to this host"));
+        return Err(Refused::Edit(escape(&unknown.name, 80)));
     }
     let rules = policy.containers.rules(resource);
     let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
@@ -79,7 +80,7 @@ pub(crate) fn again(
     pool: &PoolRecord,
     units: &[Arc<UnitRecord>],
     told: &Reply,
-) -> Result<Reply, String> {
+) -> Result<Reply, Refused> {
     let rules = grants.policy.containers.rules(resource);
     let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
     let said = |values: &BTreeMap<String, String>| {
@@ -101,10 +102,12 @@ pub(crate) fn again(
             same && (mount.read_only || grant.writable)
         });
         let path = escape(&mount.container_path, 160);
-        let granted =
-            granted.ok_or_else(|| format!("the mount at {path} is not granted any more (containers.mounts)"))?;
-        let denied = |why| format!("the mount at {path} is not given any more: {why}");
-        grants.mount(&granted.name).map_err(denied)?;
+        let Some(granted) = granted else {
+            return Err(Refused::Mount(path));
+        };
+        grants
+            .mount(&granted.name)
+            .map_err(|why| Refused::Source { path, why })?;
     }
     let nodes = paths::again(&paths::nodes(pool, units)?, &told.nodes)?;
     Ok(Reply { nodes, ..told.clone() })

@@ -8,6 +8,7 @@ mod telling;
 
 pub(crate) use allocate::allocate;
 pub(crate) use attempt::{Part, take};
+pub(crate) use restore::NotRestored;
 
 use crate::allocations::{Consumer, Memory, Mode};
 use crate::breaker::Breaker;
@@ -323,7 +324,7 @@ impl Resource {
         })?;
         let policy = &calls.grants.policy;
         let built = reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| {
-            let refused = self.refused(&reason);
+            let refused = self.refused(&reason.to_string());
             self.core.counts_against(units, &refused.to_string());
             refused
         })?;

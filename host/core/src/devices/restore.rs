@@ -3,6 +3,7 @@
 use super::held::{granted, holds, offered};
 use super::{AllDevices, Gone, Granted};
 use crate::allocations::{Allocation, AllocationId, Consumer};
+use crate::resource::NotRestored;
 use std::sync::Arc;
 
 impl AllDevices {
@@ -13,15 +14,15 @@ impl AllDevices {
             all.push(self.restored_one(id, &of).await.map_err(|why| Gone {
                 allocation: id,
                 resource: of.ask.resource.clone(),
-                why,
+                why: why.to_string(),
             }));
         }
         all
     }
 
-    async fn restored_one(&self, id: AllocationId, of: &Allocation) -> Result<Granted, String> {
-        let told = granted(id, of).ok_or("its resource has a name that none has")?;
-        let resource = self.registry.resource(&told.resource).ok_or("no plugin offers it")?;
+    async fn restored_one(&self, id: AllocationId, of: &Allocation) -> Result<Granted, NotRestored> {
+        let told = granted(id, of).ok_or(NotRestored::NoName)?;
+        let resource = self.registry.resource(&told.resource).ok_or(NotRestored::NoPlugin)?;
         let reply = resource.restored(&offered(of), &told.reply, holds(of)).await?;
         Ok(Granted {
             reply: Arc::new(reply),

@@ -1,6 +1,6 @@
 //! The gate of `enumerate`: which of a component's pools and units are let through, and where the policy puts them.
 
-use super::{Inventory, Left, MOST_DEVICES, Numa, shared_nodes, unread, values};
+use super::{Inventory, Left, MOST_DEVICES, Numa, Refused, shared_nodes, unread, values};
 use crate::call::CallHost;
 use crate::device_info::name_problem;
 use crate::replica::replica_ids;
@@ -33,6 +33,7 @@ impl Inventory {
             gate.inventory.unread.extend(unread::named(&pool.properties));
             let what = format!("resource {}", escape(&pool.resource, 80));
             if let Err(why) = gate.pool(pool) {
+                let why = why.to_string();
                 gate.rejected.push(Rejection { what, why });
             }
         }
@@ -56,17 +57,17 @@ struct Gate<'a> {
 }
 
 impl Gate<'_> {
-    fn pool(&mut self, pool: Pool) -> Result<(), String> {
-        let asked = ResourceName::try_new(&pool.resource).map_err(|e| e.problem().to_owned())?;
+    fn pool(&mut self, pool: Pool) -> Result<(), Refused> {
+        let asked = ResourceName::try_new(&pool.resource).map_err(|e| Refused::Name(e.problem()))?;
         if !self.policy.knows_resource(&asked) {
             // It offers nothing: it is there for what cannot be described now.
             if pool.units.is_empty() && unread::named(&pool.properties).next().is_some() {
                 return Ok(());
             }
-            return Err("the policy does not grant this name (resources)".into());
+            return Err(Refused::Resource);
         }
         if !self.asked.insert(asked.clone()) {
-            return Err("the same resource was listed before; one pool for each".into());
+            return Err(Refused::SameResource);
         }
         let shared_nodes = shared_nodes(self.host, &pool.shared_nodes)?;
         // A pool that is empty in itself is offered so; one whose units all went elsewhere is not.
@@ -77,6 +78,7 @@ impl Gate<'_> {
             let what = format!("id {} of {asked}", escape(&unit.id, 80));
             let record = UnitRecord::gate(self.host, unit, self.numa);
             if let Err(why) = record.and_then(|record| self.unit(record, &asked, &shared_nodes)) {
+                let why = why.to_string();
                 self.rejected.push(Rejection { what, why });
             }
         }
@@ -84,7 +86,12 @@ impl Gate<'_> {
     }
 
     /// Puts a unit where the policy wants it.
-    fn unit(&mut self, mut unit: UnitRecord, asked: &ResourceName, shared_nodes: &[GrantedNode]) -> Result<(), String> {
+    fn unit(
+        &mut self,
+        mut unit: UnitRecord,
+        asked: &ResourceName,
+        shared_nodes: &[GrantedNode],
+    ) -> Result<(), Refused> {
         // Whatever the component says that it is made of: what its nodes belong to is part of it, and so is what is above.
         let devices: Vec<Vec<_>> = unit
             .devices()
@@ -109,7 +116,7 @@ impl Gate<'_> {
                 return Ok(());
             }
             Placed::NotGranted => {
-                return Err("no rename matches it, and its own name is not granted (resources, rename)".into());
+                return Err(Refused::Rename);
             }
         };
         self.fits(&unit)?;
@@ -117,11 +124,11 @@ impl Gate<'_> {
             self.host.pci_function(&unit.backing)?;
             let longest = replica_ids(&unit.id, self.policy.replicas).last();
             if let Some(problem) = longest.and_then(|id| name_problem(&resource, &id)) {
-                return Err(problem);
+                return Err(Refused::Unfit(problem));
             }
         }
         if self.ids.contains(&unit.id) {
-            return Err("the same id was listed before; ids must be unique".into());
+            return Err(Refused::SameId);
         }
         unit.values = values::of(self.policy, &resource, &unit);
         let pool = self.pool_for(&resource, asked, shared_nodes)?;
@@ -137,7 +144,7 @@ impl Gate<'_> {
         resource: &ResourceName,
         asked: &ResourceName,
         shared_nodes: &[GrantedNode],
-    ) -> Result<&mut PoolRecord, String> {
+    ) -> Result<&mut PoolRecord, Refused> {
         let pool = self
             .inventory
             .pools
@@ -148,27 +155,23 @@ impl Gate<'_> {
                 shared_nodes: shared_nodes.to_vec(),
             });
         match &pool.asked {
-            Some(other) if other != asked => Err(format!(
-                "it would be offered as {resource}, which is made of the component's {other}"
-            )),
+            Some(other) if other != asked => Err(Refused::Mixed {
+                offered: resource.clone(),
+                other: other.clone(),
+            }),
             _ => Ok(pool),
         }
     }
 
     /// Whether the kubelet can know the unit's replicas: by ids of at most 63 bytes, and not too many of them.
-    fn fits(&self, unit: &UnitRecord) -> Result<(), String> {
+    fn fits(&self, unit: &UnitRecord) -> Result<(), Refused> {
         let replicas = self.policy.replicas;
         let longest = replica_ids(&unit.id, replicas).last().map_or(0, |id| id.len());
         if longest > UnitId::MAX_BYTES {
-            return Err(format!(
-                "with the number of a replica the id has {longest} bytes; at most {}",
-                UnitId::MAX_BYTES
-            ));
+            return Err(Refused::LongId(longest));
         }
         if self.ids.len() >= most_units(self.policy) {
-            return Err(format!(
-                "there are more than {MOST_DEVICES} devices, replicas counted (replicas)"
-            ));
+            return Err(Refused::Many);
         }
         Ok(())
     }

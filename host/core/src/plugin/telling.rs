@@ -29,7 +29,7 @@ impl Plugin {
                     // Whoever hands it out in between tells of it, too.
                     let _turn = core.tenancy.turns.turn(&id).await;
                     let write = move || {
-                        let text = device_info::of_unit(&grants.node, &unit, &shared)?;
+                        let text = device_info::of_unit(&grants.node, &unit, &shared).map_err(|why| why.to_string())?;
                         let tells = |id| Tells::new(&resource, id, &unit.id, text.clone());
                         files.write_again(&ids.into_iter().map(tells).collect::<Vec<_>>())
                     };

@@ -1,5 +1,6 @@
 //! Names of CDI devices: what stands behind one is in a file of the node, so a name is as good as the device.
 
+use super::Refused;
 use devgate_policy::{Record, Rules, ValueRule, is_cdi_device};
 use devgate_types::escape;
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// The names that the policy's templates make of the allocated units.
-    pub(super) fn of(rules: &'a Rules, records: &[Record<'_>]) -> Result<Self, String> {
+    pub(super) fn of(rules: &'a Rules, records: &[Record<'_>]) -> Result<Self, Refused> {
         let mut made = BTreeSet::new();
         for (kind, template) in rules
             .cdi_rules()
@@ -23,13 +24,13 @@ impl<'a> Names<'a> {
             for record in records {
                 let device = template
                     .expand(std::slice::from_ref(record))
-                    .map_err(|expected| format!("CDI device of {kind}: the policy expects {expected}"))?;
+                    .map_err(|expected| Refused::CdiMade {
+                        kind: kind.to_owned(),
+                        expected,
+                    })?;
                 let name = format!("{kind}={device}");
                 if !is_cdi_device(&name) {
-                    let shown = escape(&name, 160);
-                    return Err(format!(
-                        "CDI device \"{shown}\" (containers.cdi) is not a name that CDI allows"
-                    ));
+                    return Err(Refused::CdiName(escape(&name, 160)));
                 }
                 made.insert(name);
             }
@@ -42,16 +43,14 @@ impl<'a> Names<'a> {
     }
 
     /// A name that the component says.
-    pub(super) fn add(&mut self, name: &str) -> Result<(), String> {
+    pub(super) fn add(&mut self, name: &str) -> Result<(), Refused> {
         let shown = escape(name, 160);
         let parts = name.split_once('=').filter(|_| is_cdi_device(name));
         let Some((kind, device)) = parts else {
-            return Err(format!(
-                "CDI device \"{shown}\" is not a name such as vendor.com/class=name"
-            ));
+            return Err(Refused::NoCdiName(shown));
         };
         let Some(rule) = self.rules.cdi(kind) else {
-            return Err(format!("CDI device \"{shown}\" is not granted (containers.cdi)"));
+            return Err(Refused::Cdi(shown));
         };
         let expected = match rule {
             ValueRule::Template(template) if self.made.contains(name) => return self.keep(name),
@@ -64,9 +63,8 @@ impl<'a> Names<'a> {
                 Err(expected) => expected.to_string(),
             },
         };
-        Err(format!(
-            "CDI device \"{shown}\" is named, but the policy expects {expected}"
-        ))
+        let name = shown;
+        Err(Refused::CdiOther { name, expected })
     }
 
     /// All of them.
@@ -74,7 +72,7 @@ impl<'a> Names<'a> {
         self.made.into_iter().chain(self.chosen).collect()
     }
 
-    fn keep(&mut self, name: &str) -> Result<(), String> {
+    fn keep(&mut self, name: &str) -> Result<(), Refused> {
         self.chosen.insert(name.to_owned());
         Ok(())
     }

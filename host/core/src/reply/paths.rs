@@ -1,5 +1,6 @@
 //! Nodes and mounts: what appears in a container under which path. Two edits never share one.
 
+use super::Refused;
 use crate::grants::GrantedMount;
 use crate::offer::{MountEdit, NodeEdit};
 use crate::units::GrantedNode;
@@ -8,7 +9,7 @@ use devgate_types::escape;
 use std::sync::Arc;
 
 /// The nodes of the units and the pool's shared ones, and no other: they were fixed when the units were enumerated.
-pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<NodeEdit>, String> {
+pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<NodeEdit>, Refused> {
     let all = units.iter().flat_map(|unit| &unit.nodes).chain(&pool.shared_nodes);
     let edit = |granted: &GrantedNode| NodeEdit {
         container_path: granted.grant.container_path(&granted.node.path),
@@ -23,29 +24,25 @@ pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<
         if let [a, b] = pair
             && a.container_path == b.container_path
         {
-            let (path, first, second) = (&a.container_path, &a.host_path, &b.host_path);
-            return Err(format!(
-                "nodes {} and {} would both be {} in the container (container-path)",
-                escape(first, 80),
-                escape(second, 80),
-                escape(path, 80)
-            ));
+            let (one, other) = (escape(&a.host_path, 80), escape(&b.host_path, 80));
+            let path = escape(&a.container_path, 80);
+            return Err(Refused::TwoNodes { one, other, path });
         }
     }
     Ok(nodes)
 }
 
 /// Of today's nodes those that somebody was told of then, with what both allow.
-pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdit>, String> {
+pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdit>, Refused> {
     let now = |then: &NodeEdit| {
         let now = today.iter().find(|now| now.container_path == then.container_path);
         let path = escape(&then.container_path, 80);
-        let now = now.ok_or_else(|| format!("node {path} is not one of its nodes any more"))?;
+        let Some(now) = now else {
+            return Err(Refused::Node(path));
+        };
         if now.access.both(then.access) != Some(then.access) {
             let (before, today) = (then.access, now.access);
-            return Err(format!(
-                "node {path} was given with access {before}, and the policy grants {today} now"
-            ));
+            return Err(Refused::Access { path, before, today });
         }
         let (host_path, access) = (now.host_path.clone(), then.access);
         Ok(NodeEdit {
@@ -58,7 +55,7 @@ pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdi
 }
 
 /// The mounts that the component chose, where the policy says that they appear.
-pub(super) fn mounts(asked: &[GrantedMount], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, String> {
+pub(super) fn mounts(asked: &[GrantedMount], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, Refused> {
     let mut mounts: Vec<_> = asked.iter().map(MountEdit::from).collect();
     mounts.sort();
     mounts.dedup();
@@ -66,10 +63,7 @@ pub(super) fn mounts(asked: &[GrantedMount], nodes: &[NodeEdit]) -> Result<Vec<M
         let path = &mount.container_path;
         let twice = mounts.iter().filter(|other| other.container_path == *path).count() > 1;
         if twice || nodes.iter().any(|node| node.container_path == *path) {
-            let path = escape(path, 80);
-            return Err(format!(
-                "two edits would both be {path} in the container (containers.mounts)"
-            ));
+            return Err(Refused::TwoMounts(escape(path, 80)));
         }
     }
     Ok(mounts)

@@ -65,12 +65,12 @@ fn mount(target: &str) -> GrantedMount {
     }
 }
 
-fn reply_for(units: &[Arc<UnitRecord>], asked: &Asked) -> Result<Reply, String> {
+fn reply_for(units: &[Arc<UnitRecord>], asked: &Asked) -> Result<Reply, Refused> {
     let resource = ResourceName::try_new("v.com/gpu").unwrap();
     build(&plugin_policy(POLICY), &resource, &PoolRecord::default(), units, asked)
 }
 
-fn reply(edits: Edits) -> Result<Reply, String> {
+fn reply(edits: Edits) -> Result<Reply, Refused> {
     let asked = Asked { edits, mounts: vec![] };
     reply_for(&[unit(0), unit(1)], &asked)
 }
@@ -160,7 +160,10 @@ fn a_template_that_a_unit_cannot_fill_gives_nothing() {
     let mut odd = (*unit(0)).clone();
     odd.id = UnitId::try_new("gpu-0-").unwrap();
     let refused = reply_for(&[Arc::new(odd)], &Asked::default()).unwrap_err();
-    assert!(refused.contains("is not a name that CDI allows"), "{refused}");
+    assert!(
+        refused.to_string().contains("is not a name that CDI allows"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Environment variables and annotations: those that a template makes are set by the host, the others by the component
 //! as far as its rules let it.
 
+use super::Refused;
 use devgate_policy::{Record, Rules, ValueRule};
 use devgate_types::{Property, escape};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Values = Result<BTreeMap<String, String>, String>;
+type Values = Result<BTreeMap<String, String>, Refused>;
 
 /// How annotations begin that name CDI devices (the CDI specification, "annotations"). Kubelets pass on names of their own from
 /// 1.29 on; a runtime that finds both would apply a device twice.
@@ -25,10 +26,7 @@ pub(super) fn annotations(rules: &Rules, records: &[Record<'_>], asked: &[Proper
         key: "containers.annotations",
     };
     if let Some(cdi) = asked.iter().find(|edit| edit.name.starts_with(CDI)) {
-        let key = escape(&cdi.name, 80);
-        return Err(format!(
-            "annotation {key} names CDI devices, which the component has to name in the edit \"cdi\""
-        ));
+        return Err(Refused::CdiAnnotation(escape(&cdi.name, 80)));
     }
     what.values(rules.annotation_rules(), |key| rules.annotation(key), records, asked)
 }
@@ -48,27 +46,34 @@ impl What {
         records: &[Record<'_>],
         asked: impl IntoIterator<Item = &'a Property>,
     ) -> Values {
-        let name = self.name;
+        let what = self.name;
         let mut values = BTreeMap::new();
         // Whether or not the component says them: an image may bring a value of its own, and it must not win.
         for (key, template) in rules.filter_map(|(key, rule)| Some((key, rule.template()?))) {
-            let value = template
-                .expand(records)
-                .map_err(|expected| format!("{name} {key}: the policy expects {expected}"))?;
+            let value = template.expand(records).map_err(|expected| {
+                let key = key.to_owned();
+                Refused::Made { what, key, expected }
+            })?;
             values.insert(key.to_owned(), value);
         }
         let mut said = BTreeSet::new();
         for edit in asked {
             let key = escape(&edit.name, 80);
             let Some(rule) = rule(&edit.name) else {
-                return Err(format!("{name} {key} is not granted ({})", self.key));
+                let of = self.key;
+                return Err(Refused::Value { what, key, of });
             };
-            rule.check(&edit.value, records).map_err(|expected| {
+            if let Err(expected) = rule.check(&edit.value, records) {
                 let value = escape(&edit.value, 120);
-                format!("{name} {key} has the value \"{value}\", but the policy expects {expected}")
-            })?;
+                return Err(Refused::Other {
+                    what,
+                    key,
+                    value,
+                    expected,
+                });
+            }
             if !said.insert(&edit.name) {
-                return Err(format!("{name} {key} is set twice"));
+                return Err(Refused::Twice { what, key });
             }
             values.insert(edit.name.clone(), edit.value.clone());
         }
