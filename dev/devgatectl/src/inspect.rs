@@ -10,7 +10,7 @@ use devgate::loader::import_grant;
 use devgate::{exit, output, transfer};
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Contents, Described, Inspection, Need, Role};
-use devgate_types::{ByteSize, escape};
+use devgate_types::{ByteSize, Reference, escape};
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -100,7 +100,9 @@ fn report(args: &InspectArgs) -> anyhow::Result<Report> {
     let Some(reference) = path.to_str().and_then(|text| text.strip_prefix("oci:")) else {
         return of(path, &read(path, transfer::LARGEST.0)?);
     };
-    let (pinned, bytes) = transfer::get(reference, &args.registry, None)?;
+    let parsed = reference.parse::<Reference>();
+    let parsed = parsed.map_err(|why| exit::with_code(exit::USAGE, format!("{}: {why}", escape(reference, 120))))?;
+    let (pinned, bytes) = transfer::get(&parsed, &args.registry, None)?;
     let mut report = of(Path::new(&pinned.to_string()), &bytes)?;
     if report.policy.is_some() {
         report.policy = Some(skeleton::pulled(&pinned, &report));

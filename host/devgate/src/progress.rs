@@ -20,7 +20,7 @@ pub struct Progress {
 const PACE: Duration = Duration::from_secs(3);
 
 impl Progress {
-    /// The same, saying from time to time how far it is, where that is known.
+    /// Begins something, saying from time to time how far it is, where that is known; otherwise once what it is.
     pub fn following(what: String, how_far: impl Fn() -> Option<String> + Send + 'static) -> Self {
         let (over, waiting) = channel::<()>();
         std::thread::spawn(move || {
@@ -39,14 +39,7 @@ impl Progress {
 
     /// Begins something, to be named as in `devgate: loading vendor.wasm …`.
     pub fn begin(what: String) -> Self {
-        let (over, waiting) = channel::<()>();
-        std::thread::spawn(move || {
-            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                // Nobody is waiting if this cannot be written.
-                let _ = writeln!(std::io::stderr(), "devgate: {what} …");
-            }
-        });
-        Self { _over: over }
+        Self::following(what, || None)
     }
 }
 

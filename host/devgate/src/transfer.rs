@@ -49,7 +49,7 @@ pub fn pull(args: &PullArgs) -> anyhow::Result<u8> {
         .map(|file| key(file))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let keys = (!keys.is_empty()).then_some(keys);
-    let (pinned, bytes) = get_from(&args.reference, &args.registry, keys.as_deref())?;
+    let (pinned, bytes) = get(&args.reference, &args.registry, keys.as_deref())?;
     let out = args.out.clone().unwrap_or_else(|| file_name(&args.reference));
     output::write_file(&out, &bytes)?;
     show(
@@ -67,17 +67,10 @@ pub fn pull(args: &PullArgs) -> anyhow::Result<u8> {
 }
 
 /// A component from the cache or its registry, by a reference that may have a tag alone.
+///
+/// # Errors
+/// As [`coded`] says them.
 pub fn get(
-    reference: &str,
-    registry: &RegistryArgs,
-    keys: Option<&[PublicKey]>,
-) -> anyhow::Result<(PinnedReference, Vec<u8>)> {
-    let parsed = reference.parse::<Reference>();
-    let parsed = parsed.map_err(|why| exit::with_code(exit::USAGE, format!("{}: {why}", escape(reference, 120))))?;
-    get_from(&parsed, registry, keys)
-}
-
-fn get_from(
     reference: &Reference,
     registry: &RegistryArgs,
     keys: Option<&[PublicKey]>,

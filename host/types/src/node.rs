@@ -71,12 +71,6 @@ impl Access {
         };
         (both.read || both.write || both.mknod).then_some(both)
     }
-
-    /// Whether the container may create the node (`m`), which no grant implies.
-    #[must_use]
-    pub fn may_mknod(self) -> bool {
-        self.mknod
-    }
 }
 
 impl FromStr for Access {
