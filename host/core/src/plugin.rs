@@ -1,5 +1,6 @@
 //! One plugin's life: load, enumerate, find healthy, offer, look again.
 
+mod against;
 mod attempt;
 mod bounds;
 mod load;
@@ -13,6 +14,7 @@ mod telling;
 mod told;
 mod watch;
 
+pub(crate) use against::Against;
 pub(crate) use load::matched;
 pub(crate) use look::verdicts;
 pub(crate) use swap::{Command, try_out};

@@ -3,7 +3,7 @@
 
 use super::load::matched_now;
 use super::look::verdicts;
-use super::{Order, Plugin};
+use super::{Against, Order, Plugin};
 use crate::call::Moment;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
@@ -28,11 +28,11 @@ pub(crate) enum Command {
     Try {
         calls: Arc<Calls>,
         forced: bool,
-        answer: oneshot::Sender<Result<BTreeMap<ResourceName, usize>, String>>,
+        answer: oneshot::Sender<Result<BTreeMap<ResourceName, usize>, Against>>,
     },
     /// Say again whether a switch would take anything from a pod: trying takes seconds, in which devices are handed out.
     Confirm {
-        answer: oneshot::Sender<Result<(), String>>,
+        answer: oneshot::Sender<Result<(), Against>>,
     },
     /// Switch to what was tried last.
     Switch,
@@ -121,19 +121,19 @@ impl Plugin {
     }
 
     /// What pods would lose by a switch, if it is not forced.
-    fn against(&self, candidate: &Candidate) -> Result<(), String> {
+    fn against(&self, candidate: &Candidate) -> Result<(), Against> {
         match self.lost_by(candidate) {
             Some(why) if !candidate.forced => Err(why),
             _ => Ok(()),
         }
     }
 
-    fn lost_by(&self, candidate: &Candidate) -> Option<String> {
+    fn lost_by(&self, candidate: &Candidate) -> Option<Against> {
         let held = self.core.ledger.held(self.core.place);
         let (before, after) = (self.policy().replicas, candidate.calls.grants.policy.replicas);
         // One replica has the unit's own id, several have numbers behind it.
         let renumbered = before != after && (before == 1 || after < before);
-        let mut lost: Vec<(&UnitId, &str)> = Vec::new();
+        let mut lost: Vec<(&UnitId, &'static str)> = Vec::new();
         for (resource, pool) in &self.inventory.pools {
             let then = candidate.inventory.pools.get(resource);
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
@@ -151,10 +151,12 @@ impl Plugin {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        let name = self.core.name();
-        Some(format!(
-            "plugin {name}: device {id}, which a pod may hold, {what}{more}; wait until its pods are gone, or force it"
-        ))
+        Some(Against::Lost {
+            name: self.core.name().to_owned(),
+            id: (*id).clone(),
+            what,
+            more,
+        })
     }
 
     /// Puts a candidate in force, and offers what it found.
@@ -257,11 +259,14 @@ impl Plugin {
 /// Enumerates and asks for health under another policy, or with another component, beside whatever is in force.
 ///
 /// # Errors
-/// What failed: complete text.
-pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, String> {
+/// What failed.
+pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, Against> {
     let name = calls.grants.policy.name.clone();
-    let failed = |call: &str, error: &CallError| format!("plugin {name}: {call} {error}");
-    matched_now(&calls).await.map_err(|error| failed("enumerate", &error))?;
+    let failed = |call, error: CallError| {
+        let name = name.clone();
+        Against::Call { name, call, error }
+    };
+    matched_now(&calls).await.map_err(|error| failed("enumerate", error))?;
     let mut candidate = Candidate {
         calls: Arc::clone(&calls),
         inventory: Inventory::default(),
@@ -278,7 +283,7 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
         host.on_trial(Moment::Enumerate);
         Inventory::ask_again(component, host, &before)
     });
-    let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", &error))?;
+    let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", error))?;
     let pools = inventory.pools.iter().filter(|(_, pool)| !pool.units.is_empty());
     for (resource, pool) in pools {
         let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
@@ -286,7 +291,7 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
             host.on_trial(Moment::Health);
             verdicts(component, host, &asked, &units)
         });
-        let verdicts = call.await.map_err(|error| failed("health", &error))?;
+        let verdicts = call.await.map_err(|error| failed("health", error))?;
         candidate.verdicts.push((pool.units.clone(), verdicts));
     }
     (candidate.inventory, candidate.rejected) = (inventory, rejected);

@@ -14,7 +14,7 @@ use crate::calls::Calls;
 use crate::claims::Place;
 use crate::grants::Grants;
 use crate::inventory::Inventory;
-use crate::plugin::{Command, LoadFailure, matched, try_out};
+use crate::plugin::{Against, Command, matched, try_out};
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::{PluginName, UnitId};
 use fewer::{Counts, Tally};
@@ -95,6 +95,11 @@ struct Trial {
     runs: bool,
 }
 
+fn late(name: &PluginName, what: &'static str) -> Against {
+    let (name, patience) = (name.clone(), PATIENCE);
+    Against::Late { name, what, patience }
+}
+
 /// Whether no selector matches a device of this node, and a plugin needs no component. What cannot be read is no reason to be idle.
 /// Blocks.
 fn has_nothing_to_do(grants: &Grants) -> bool {
@@ -120,14 +125,14 @@ impl Plugins {
         for trial in &trials {
             match self.attempt(trial, forced).await {
                 Ok(after) => tally.after(&after),
-                Err(problem) => problems.push(problem),
+                Err(problem) => problems.push(problem.to_string()),
             }
         }
         // Seconds may have passed, in which pods began.
         if problems.is_empty() && !forced {
             problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
             for trial in trials.iter().filter(|trial| trial.runs) {
-                problems.extend(self.confirm(&trial.name).await.err());
+                problems.extend(self.confirm(&trial.name).await.err().map(|problem| problem.to_string()));
             }
         }
         if !problems.is_empty() {
@@ -158,7 +163,7 @@ impl Plugins {
                     Ok(true) => reloaded.changed.push(name.clone()),
                     Ok(false) => continue,
                     Err(problem) => {
-                        problems.push(problem);
+                        problems.push(problem.to_string());
                         continue;
                     }
                 },
@@ -182,7 +187,7 @@ impl Plugins {
 
     /// Whether a plugin's entry or component is another. A component that cannot be had speaks against the reload: what runs would
     /// not survive a restart, and that nothing changed would hide it until then.
-    async fn is_another(&self, running: &Running, new: &PluginPolicy) -> Result<bool, String> {
+    async fn is_another(&self, running: &Running, new: &PluginPolicy) -> Result<bool, Against> {
         if !running.calls.grants.policy.is_like(new) {
             return Ok(true);
         }
@@ -194,13 +199,12 @@ impl Plugins {
         let grants = Arc::clone(&running.calls.grants);
         let read = move || match loader.digest(&policy) {
             Err(_) if has_nothing_to_do(&grants) => Ok(None),
-            Err(failure) => Err(failure.to_string()),
+            Err(failure) => Err(failure),
             Ok(digest) => Ok(digest),
         };
         let name = &new.name;
-        let late = || format!("plugin {name}: its component was not read within {PATIENCE:?}");
         let read = tokio::time::timeout(PATIENCE, self.alone(Work::Read, name, read));
-        let digest = read.await.map_err(|_| late())???;
+        let digest = read.await.map_err(|_| late(name, "its component was not read"))???;
         Ok(digest.is_some() && digest != component.profile().sha256)
     }
 
@@ -218,9 +222,9 @@ impl Plugins {
     }
 
     /// Loads a component and tries it beside what is in force. How many devices it has.
-    async fn attempt(&self, trial: &Trial, forced: bool) -> Result<Counts, String> {
+    async fn attempt(&self, trial: &Trial, forced: bool) -> Result<Counts, Against> {
         let name = &trial.name;
-        let late = || format!("plugin {name}: was not loaded and tried within {PATIENCE:?}");
+        let late = || late(name, "was not loaded and tried");
         let load = tokio::time::timeout(PATIENCE, self.load(&trial.calls));
         load.await.map_err(|_| late())??;
         let calls = Arc::clone(&trial.calls);
@@ -236,7 +240,7 @@ impl Plugins {
     /// Whether a plugin that comes back while pods hold what it gave offers that as it did: nobody else would look after it, and
     /// under another resource's name the kubelet would give it away again. After a restart of the host it is known from the
     /// memory, and unhealthy.
-    fn takes_up(&self, name: &PluginName, inventory: &Inventory) -> Result<(), String> {
+    fn takes_up(&self, name: &PluginName, inventory: &Inventory) -> Result<(), Against> {
         let Some(place) = self.leaving_as(name) else {
             return Ok(());
         };
@@ -251,15 +255,15 @@ impl Plugins {
         let held = self.shared.ledger.held(place);
         match held.iter().find(|id| !is_as_before(id)) {
             None => Ok(()),
-            Some(id) => Err(format!(
-                "plugin {name}: is back, and device {id}, which a pod may hold since it was taken out, would not be offered as it was; \
-                 wait until its pods are gone, or restart devgate"
-            )),
+            Some(id) => Err(Against::Another {
+                name: name.clone(),
+                id: id.clone(),
+            }),
         }
     }
 
     /// Whether what was tried may be switched to still.
-    async fn confirm(&self, name: &PluginName) -> Result<(), String> {
+    async fn confirm(&self, name: &PluginName) -> Result<(), Against> {
         self.ask(name, |answer| Command::Confirm { answer }).await
     }
 
@@ -267,9 +271,9 @@ impl Plugins {
     async fn ask<T>(
         &self,
         name: &PluginName,
-        command: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
-    ) -> Result<T, String> {
-        let ended = || format!("plugin {name}: its task has ended");
+        command: impl FnOnce(oneshot::Sender<Result<T, Against>>) -> Command,
+    ) -> Result<T, Against> {
+        let ended = || Against::Ended(name.clone());
         let running = self.running.get(name).ok_or_else(ended)?;
         let (answer, answered) = oneshot::channel();
         let command = command(answer);
@@ -277,13 +281,12 @@ impl Plugins {
             running.commands.send(command).await.ok()?;
             answered.await.ok()
         };
-        let late = || format!("plugin {name}: did not answer within {PATIENCE:?}");
         let result = tokio::time::timeout(PATIENCE, asked).await;
-        result.map_err(|_| late())?.ok_or_else(ended)?
+        result.map_err(|_| late(name, "did not answer"))?.ok_or_else(ended)?
     }
 
     /// Loads a component, unless there is nothing for it to do here.
-    async fn load(&self, calls: &Arc<Calls>) -> Result<(), String> {
+    async fn load(&self, calls: &Arc<Calls>) -> Result<(), Against> {
         let (loader, calls) = (Arc::clone(&self.shared.around.loader), Arc::clone(calls));
         let name = calls.grants.policy.name.clone();
         let work = move || {
@@ -295,10 +298,10 @@ impl Plugins {
                     calls.loaded(component);
                     Ok(())
                 }
-                Err(LoadFailure::Refused(text) | LoadFailure::Guest(text) | LoadFailure::Host(text)) => Err(text),
+                Err(failure) => Err(failure),
             }
         };
-        self.alone(Work::Load, &name, work).await?
+        Ok(self.alone(Work::Load, &name, work).await??)
     }
 
     /// Runs what may never return, on a thread of its own, and never beside itself: who tries again each minute must not use up the
@@ -308,18 +311,19 @@ impl Plugins {
         what: Work,
         plugin: &PluginName,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, String> {
+    ) -> Result<T, Against> {
         let Some(leave) = Leave::take(&self.loads, (what, plugin.clone())) else {
-            return Err(format!(
-                "plugin {plugin}: host fault: an earlier reload still gets, reads or compiles a component of this plugin"
-            ));
+            return Err(Against::Busy(plugin.clone()));
         };
         let work = move || {
             let _leave = leave;
             work()
         };
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|panic| format!("plugin {plugin}: host fault: loading panicked: {panic}"))
+        done.map_err(|panic| {
+            let name = plugin.clone();
+            Against::Panicked { name, panic }
+        })
     }
 
     fn leaving_as(&self, name: &PluginName) -> Option<Place> {
