@@ -51,7 +51,7 @@ impl Place {
 
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let dir = self.state.inner(DIRECTORY, true);
-        self.state.notes(DIRECTORY, &dir);
+        self.state.notes(DIRECTORY, dir.as_ref().err());
         match dir? {
             Some(dir) => dir.write(&self.plugin, bytes),
             None => Err(io::ErrorKind::NotFound.into()),

@@ -2,7 +2,7 @@
 
 use super::Memory;
 use super::journal::Next;
-use super::store::{Store, Writing};
+use super::store::{NAME, Store, Writing};
 use devgate_types::escape;
 use std::io;
 use std::sync::Arc;
@@ -91,12 +91,20 @@ impl Memory {
     fn compact(&self) {
         let Some(store) = &self.0.store else { return };
         let Err(error) = self.begin_next(store) else { return };
+        self.notes_journal(Some(&error));
         tracing::warn!(
             family = "host",
             "state directory: the journal of what is handed out cannot go on in another file, and grows: {}",
             escape(&error.to_string(), 256)
         );
         store.writer.blocking_lock().journal().put_off();
+    }
+
+    /// Keeps in mind whether the journal can go on in another file.
+    fn notes_journal(&self, problem: Option<&io::Error>) {
+        if let Some(dir) = self.dir() {
+            dir.notes(NAME, problem);
+        }
     }
 
     fn begin_next(&self, store: &Store) -> io::Result<()> {
@@ -122,6 +130,7 @@ impl Memory {
             let bytes = snapshot.write_and_tidy()?;
             store.writer.blocking_lock().journal().has_snapshot_of(bytes);
         }
+        self.notes_journal(None);
         Ok(())
     }
 

@@ -130,12 +130,12 @@ impl Dir {
         self.lock().values().cloned().collect()
     }
 
-    /// Keeps in mind whether something could be written.
-    pub(crate) fn notes<T>(&self, name: &str, written: &io::Result<T>) {
+    /// Keeps in mind whether something could be written, and why not.
+    pub(crate) fn notes(&self, name: &str, problem: Option<&io::Error>) {
         let path = self.0.path.join(name);
-        match written {
-            Ok(_) => drop(self.lock().remove(&path)),
-            Err(error) => {
+        match problem {
+            None => drop(self.lock().remove(&path)),
+            Some(error) => {
                 let why = escape(&format!("{} could not be saved: {error}", path.display()), 512);
                 self.lock().insert(path, why);
             }
@@ -206,7 +206,7 @@ impl Dir {
     /// Where it is not sure to be on the disk; the file is as it was then, but where only the last step failed.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let written = replace(&self.0.fd, name, bytes, Style::KEPT).and_then(|()| self.is_there());
-        self.notes(name, &written);
+        self.notes(name, written.as_ref().err());
         written
     }
 

@@ -862,24 +862,58 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     assert_eq!(std::fs::read(dir.path().join("allocations/snapshot.1")).unwrap(), newer);
 }
 
+/// The journal grows then: somebody must see that before the disk is full.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_journal_that_cannot_go_on_in_another_file_is_told_until_it_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let in_the_way = dir.path().join("allocations/journal.2");
+    std::fs::create_dir_all(in_the_way.join("file")).unwrap();
+    let _world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
+    let (policy, resource) = (
+        plugin_policy(POLICY),
+        devgate_types::ResourceName::try_new("fake.com/gpu").unwrap(),
+    );
+    let mut next = 0;
+    let mut give_until = async |is_told: bool| {
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while memory.not_saved().is_empty() == is_told {
+            assert!(std::time::Instant::now() < deadline, "{:?}", memory.not_saved());
+            next += 1;
+            let units = [made_up(next)];
+            let giving = Giving::whole(&resource, &[], &units, &policy, false);
+            let noted = memory.note(&Consumer::Pods, State::Active, None, &[giving]);
+            noted.unsaved.unwrap().save().await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    };
+    give_until(true).await;
+    assert!(memory.not_saved()[0].contains("/allocations could not be saved: "));
+    assert_eq!(memory.trouble(), None, "what is given is recorded");
+    std::fs::remove_dir_all(&in_the_way).unwrap();
+    give_until(false).await;
+}
+
+/// A unit without hardware.
+fn made_up(n: u32) -> Arc<crate::units::UnitRecord> {
+    Arc::new(crate::units::UnitRecord {
+        id: devgate_types::UnitId::try_new(&format!("u-{n}")).unwrap(),
+        backing: vec![],
+        nodes: vec![],
+        properties: vec![],
+        pieces: Default::default(),
+        values: Default::default(),
+        numa_nodes: std::collections::BTreeSet::new(),
+    })
+}
+
 /// However many there are, each is remembered.
 #[test]
 fn no_id_is_left_out_of_what_is_remembered() {
     let memory = Memory::forgetful();
     let policy = plugin_policy(POLICY);
     let resource = devgate_types::ResourceName::try_new("fake.com/gpu").unwrap();
-    let unit = |n: u32| {
-        Arc::new(crate::units::UnitRecord {
-            id: devgate_types::UnitId::try_new(&format!("u-{n}")).unwrap(),
-            backing: vec![],
-            nodes: vec![],
-            properties: vec![],
-            pieces: Default::default(),
-            values: Default::default(),
-            numa_nodes: std::collections::BTreeSet::new(),
-        })
-    };
-    let units: Vec<_> = (0..40_000).map(unit).collect();
+    let units: Vec<_> = (0..40_000).map(made_up).collect();
     let giving = Giving::whole(&resource, &[], &units, &policy, false);
     let noted = memory.note(&Consumer::Pods, State::Active, None, &[giving]);
     assert!(noted.is_new);
