@@ -128,10 +128,10 @@ fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<By
     match (path, audience) {
         ("/healthz", _) => lives(&watching.hangs()),
         ("/readyz", _) => ready(&watching.report()),
-        ("/metrics", _) => match metrics::text(&watching.report(), &Usage::now()) {
-            Ok(text) => typed(StatusCode::OK, metrics::TYPE, text),
-            Err(error) => said(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}\n")),
-        },
+        ("/metrics", _) => {
+            let text = metrics::text(&watching.report(), &Usage::now());
+            typed(StatusCode::OK, metrics::TYPE, text)
+        }
         ("/status", Audience::Local) => status(&watching.report()),
         ("/status", Audience::Loopback) => status(&watching.report().without_holders()),
         ("/", Audience::Local | Audience::Loopback) => page::response(),

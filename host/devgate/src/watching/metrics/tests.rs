@@ -134,7 +134,7 @@ fn usage() -> Usage {
 }
 
 fn all(report: &Report) -> String {
-    text(report, &usage()).unwrap()
+    text(report, &usage())
 }
 
 /// `cargo xtask test --only monitoring` reads this snapshot: alerts and dashboards may name what is in it, and nothing else.
@@ -148,7 +148,7 @@ fn what_is_not_known_or_does_not_apply_is_not_there() {
     let mut report = one();
     report.plugins[0].kernel_log = None;
     report.plugins[0].calls[0].answered = None;
-    let text = text(&report, &Usage::default()).unwrap();
+    let text = text(&report, &Usage::default());
     for name in [
         "process_max_fds",
         "devgate_memory_limit_bytes",
@@ -183,6 +183,13 @@ fn what_a_component_says_or_a_pod_is_called_is_no_label() {
         all(&one()).lines().count(),
         "bounded by the policy"
     );
+}
+
+#[test]
+fn a_label_stays_in_its_line() {
+    let mut series = Series::default();
+    series.add("devgate_devices", &[("a", "x\\y\"z\nw"), ("b", "")], 0.5);
+    assert_eq!(series.0["devgate_devices"], "devgate_devices{a=\"x\\\\y\\\"z\\nw\",b=\"\"} 0.5\n");
 }
 
 /// With Prometheus' own tool. It is in Debian's package `prometheus`, which `.ci/run` installs.
