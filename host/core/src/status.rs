@@ -15,7 +15,7 @@ pub use when::When;
 
 use crate::holders::{Holder, Holders};
 use crate::replica::replica_ids;
-use devgate_types::{ResourceName, UnitId, escape};
+use devgate_types::{ResourceName, UnitId, escape, words};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,28 +39,7 @@ pub enum State {
     Quarantined,
 }
 
-impl State {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Idle,
-        Self::Loading,
-        Self::Failing,
-        Self::Serving,
-        Self::Quarantined,
-    ];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Loading => "loading",
-            Self::Failing => "failing",
-            Self::Serving => "serving",
-            Self::Quarantined => "quarantined",
-        }
-    }
-}
+words!(State: Idle "idle", Loading "loading", Failing "failing", Serving "serving", Quarantined "quarantined");
 
 /// One plugin. Everything that a component said is escaped and cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -258,30 +237,7 @@ pub enum AllocationEnd {
     Host,
 }
 
-impl AllocationEnd {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Given,
-        Self::Unknown,
-        Self::Refused,
-        Self::Busy,
-        Self::Guest,
-        Self::Host,
-    ];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Given => "given",
-            Self::Unknown => "unknown",
-            Self::Refused => "refused",
-            Self::Busy => "busy",
-            Self::Guest => "guest",
-            Self::Host => "host",
-        }
-    }
-}
+words!(AllocationEnd: Given "given", Unknown "unknown", Refused "refused", Busy "busy", Guest "guest", Host "host");
 
 /// Why a plugin whose component answers has nothing to offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

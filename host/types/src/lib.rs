@@ -14,6 +14,7 @@ mod name;
 mod node;
 mod reference;
 mod text;
+mod words;
 
 pub use contract::{DeviceHandle, Edits, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
 pub use fault::{CallError, GuestFault, HostFault, Limit};

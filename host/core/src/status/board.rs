@@ -117,54 +117,37 @@ impl Board {
 
     /// It is idle, loading or serving.
     pub(crate) fn is(&self, state: State) {
-        let mut noted = self.noted();
-        if noted.state != state {
-            noted.state = state;
-            noted.since = When::now();
-        }
-        noted.reason = None;
-        noted.retry_at = None;
+        self.becomes(state, None, None);
     }
 
     /// It is loading, and this is what it waits for.
     pub(crate) fn waits_for(&self, what: &str) {
-        let mut noted = self.noted();
-        if noted.state != State::Loading {
-            noted.state = State::Loading;
-            noted.since = When::now();
-        }
-        noted.reason = Some(what.into());
-        noted.retry_at = None;
+        self.becomes(State::Loading, Some(what.into()), None);
     }
 
     /// It failed, and is being tried again: why it failed stands until that has ended.
     pub(crate) fn tries_again(&self, failed: &str, what: &str) {
+        let reason = format!("{failed}\ntried again now: {what}");
+        self.becomes(State::Failing, Some(reason.into()), None);
+    }
+
+    /// It fails, and is tried again.
+    pub(crate) fn fails(&self, reason: &str, retry: Duration) {
+        let again = SystemTime::now().checked_add(retry).map(When);
+        self.becomes(State::Failing, Some(reason.into()), again);
+    }
+
+    fn becomes(&self, state: State, reason: Option<Arc<str>>, retry_at: Option<When>) {
         let mut noted = self.noted();
-        if noted.state != State::Failing {
-            noted.state = State::Failing;
-            noted.since = When::now();
+        if noted.state != state {
+            (noted.state, noted.since) = (state, When::now());
         }
-        noted.reason = Some(format!("{failed}\ntried again now: {what}").into());
-        noted.retry_at = None;
+        (noted.reason, noted.retry_at) = (reason, retry_at);
     }
 
     /// Whether it was idle.
     pub(crate) fn is_idle(&self) -> bool {
         self.noted().state == State::Idle
-    }
-
-    /// It fails, and is tried again.
-    pub(crate) fn fails(&self, reason: &str, retry: Duration) {
-        let now = When::now();
-        let mut noted = self.noted();
-        if noted.state != State::Failing {
-            noted.state = State::Failing;
-            noted.since = now;
-        }
-        if noted.reason.as_deref() != Some(reason) {
-            noted.reason = Some(reason.into());
-        }
-        noted.retry_at = now.0.checked_add(retry).map(When);
     }
 
     /// What the gate does not let through now.

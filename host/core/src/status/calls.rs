@@ -2,8 +2,9 @@
 
 use super::When;
 use devgate_types::component::Answer;
-use devgate_types::{CallError, GuestFault, Limit, Limits};
+use devgate_types::{CallError, GuestFault, Limit, Limits, words};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The upper ends, in microseconds, of the intervals that durations of calls are counted in; the last one has no end.
@@ -29,30 +30,9 @@ pub enum CallKind {
     Release,
 }
 
-impl CallKind {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Enumerate,
-        Self::Health,
-        Self::Allocate,
-        Self::Choose,
-        Self::Prepare,
-        Self::Release,
-    ];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Enumerate => "enumerate",
-            Self::Health => "health",
-            Self::Allocate => "allocate",
-            Self::Choose => "choose",
-            Self::Prepare => "prepare",
-            Self::Release => "release",
-        }
-    }
-}
+words!(
+    CallKind: Enumerate "enumerate", Health "health", Allocate "allocate", Choose "choose", Prepare "prepare", Release "release"
+);
 
 /// The calls of one kind since the host started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,55 +79,34 @@ pub struct Edge {
     pub at: When,
 }
 
-/// A limit that is watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Watched {
-    Memory,
-    Deadline,
-    HostCalls,
-    Read,
-}
-
-const WATCHED: [(Watched, &str); 4] = [
-    (Watched::Memory, "limits.memory"),
-    (Watched::Deadline, "limits.deadline"),
-    (Watched::HostCalls, "limits.host-calls"),
-    (Watched::Read, "limits.read"),
-];
-
 /// What one call used.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Used {
     memory: u64,
-    host_calls: u64,
-    read: u64,
     memory_limit: u64,
     deadline: u64,
-    host_calls_limit: u64,
-    read_limit: u64,
+    /// Of limits, by the policy's key: what was used, and what might have been.
+    limits: [(&'static str, u64, u64); 3],
 }
 
 impl Used {
     /// What the answer says of it.
     pub(super) fn of<T>(answer: &Answer<T>) -> Self {
         let limits: &Limits = answer.host.limits();
+        let (memory, memory_limit) = (answer.cost.memory.0, limits.memory.0);
         Self {
-            memory: answer.cost.memory.0,
-            host_calls: answer.cost.host_calls.into(),
-            read: answer.host.bytes_read(),
-            memory_limit: limits.memory.0,
+            memory,
+            memory_limit,
             deadline: micros(limits.deadline),
-            host_calls_limit: limits.host_calls.into(),
-            read_limit: limits.read.0,
-        }
-    }
-
-    fn share(&self, watched: Watched, took: u64) -> (u64, u64) {
-        match watched {
-            Watched::Memory => (self.memory, self.memory_limit),
-            Watched::Deadline => (took, self.deadline),
-            Watched::HostCalls => (self.host_calls, self.host_calls_limit),
-            Watched::Read => (self.read, self.read_limit),
+            limits: [
+                ("limits.memory", memory, memory_limit),
+                (
+                    "limits.host-calls",
+                    answer.cost.host_calls.into(),
+                    limits.host_calls.into(),
+                ),
+                ("limits.read", answer.host.bytes_read(), limits.read.0),
+            ],
         }
     }
 }
@@ -155,40 +114,39 @@ impl Used {
 /// All calls of one component.
 #[derive(Debug, Default)]
 pub(super) struct CallCounts {
-    kinds: [Counts; CallKind::ALL.len()],
+    kinds: BTreeMap<CallKind, CallStatus>,
     edges: Vec<Edge>,
 }
 
-#[derive(Debug, Default, Clone)]
-struct Counts {
-    count: u64,
-    failed: u64,
-    guest: u64,
-    host: u64,
-    last: u64,
-    longest: u64,
-    total: u64,
-    memory: u64,
-    memory_limit: u64,
-    answered: Option<When>,
-    buckets: [u64; BUCKETS.len() + 1],
+impl CallStatus {
+    /// Of calls that there were none of.
+    fn none(call: CallKind) -> Self {
+        Self {
+            call,
+            count: 0,
+            failed: 0,
+            guest: 0,
+            host: 0,
+            last_us: 0,
+            longest_us: 0,
+            total_us: 0,
+            memory: 0,
+            memory_limit: 0,
+            answered: None,
+            buckets: vec![0; BUCKETS.len() + 1],
+        }
+    }
 }
 
 impl CallCounts {
     /// Notes a call that ended.
     pub(super) fn note(&mut self, call: CallKind, took: Duration, end: Result<Used, &CallError>) {
         let took = micros(took);
-        let Some(counts) = CallKind::ALL
-            .iter()
-            .position(|kind| *kind == call)
-            .and_then(|n| self.kinds.get_mut(n))
-        else {
-            return;
-        };
+        let counts = self.kinds.entry(call).or_insert_with(|| CallStatus::none(call));
         counts.count += 1;
-        counts.last = took;
-        counts.longest = counts.longest.max(took);
-        counts.total = counts.total.saturating_add(took);
+        counts.last_us = took;
+        counts.longest_us = counts.longest_us.max(took);
+        counts.total_us = counts.total_us.saturating_add(took);
         let bucket = BUCKETS.iter().position(|most| took <= *most).unwrap_or(BUCKETS.len());
         if let Some(bucket) = counts.buckets.get_mut(bucket) {
             *bucket += 1;
@@ -198,8 +156,8 @@ impl CallCounts {
                 counts.answered = Some(When::now());
                 counts.memory = counts.memory.max(used.memory);
                 counts.memory_limit = used.memory_limit;
-                for (watched, limit) in WATCHED {
-                    let (used, of) = used.share(watched, took);
+                let deadline = ("limits.deadline", took, used.deadline);
+                for (limit, used, of) in used.limits.into_iter().chain([deadline]) {
                     if is_near(used, of) {
                         self.edge(limit, call, used, of);
                     }
@@ -240,22 +198,7 @@ impl CallCounts {
 
     /// The calls of every kind that there were.
     pub(super) fn status(&self) -> Vec<CallStatus> {
-        let kinds = CallKind::ALL.into_iter().zip(&self.kinds);
-        let status = |(call, counts): (CallKind, &Counts)| CallStatus {
-            call,
-            count: counts.count,
-            failed: counts.failed,
-            guest: counts.guest,
-            host: counts.host,
-            last_us: counts.last,
-            longest_us: counts.longest,
-            total_us: counts.total,
-            memory: counts.memory,
-            memory_limit: counts.memory_limit,
-            answered: counts.answered,
-            buckets: counts.buckets.to_vec(),
-        };
-        kinds.filter(|(_, counts)| counts.count > 0).map(status).collect()
+        self.kinds.values().cloned().collect()
     }
 
     /// The limits that a call came near within the last hour.
@@ -296,12 +239,13 @@ mod tests {
     fn used(memory: u64) -> Used {
         Used {
             memory,
-            host_calls: 1,
-            read: 1,
             memory_limit: 1_000,
             deadline: 1_000_000,
-            host_calls_limit: 100,
-            read_limit: 100,
+            limits: [
+                ("limits.memory", memory, 1_000),
+                ("limits.host-calls", 1, 100),
+                ("limits.read", 1, 100),
+            ],
         }
     }
 

@@ -1,6 +1,7 @@
 //! What was asked for and not given: the last few, each once.
 
 use super::When;
+use devgate_types::words;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,21 +22,7 @@ pub enum RefusalKind {
     Control,
 }
 
-impl RefusalKind {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Load, Self::Capability, Self::Allocate, Self::Control];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Capability => "capability",
-            Self::Allocate => "allocate",
-            Self::Control => "control",
-        }
-    }
-}
+words!(RefusalKind: Load "load", Capability "capability", Allocate "allocate", Control "control");
 
 /// Something that was asked for and not given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

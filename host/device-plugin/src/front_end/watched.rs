@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use devgate_core::status::When;
-use devgate_types::ResourceName;
+use devgate_types::{ResourceName, words};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
@@ -30,21 +30,7 @@ pub enum Phase {
     Registered,
 }
 
-impl Phase {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Waiting, Self::Registering, Self::Refused, Self::Registered];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Registering => "registering",
-            Self::Refused => "refused",
-            Self::Registered => "registered",
-        }
-    }
-}
+words!(Phase: Waiting "waiting", Registering "registering", Refused "refused", Registered "registered");
 
 /// One resource's registration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

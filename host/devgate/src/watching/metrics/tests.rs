@@ -189,7 +189,10 @@ fn what_a_component_says_or_a_pod_is_called_is_no_label() {
 fn a_label_stays_in_its_line() {
     let mut series = Series::default();
     series.add("devgate_devices", &[("a", "x\\y\"z\nw"), ("b", "")], 0.5);
-    assert_eq!(series.0["devgate_devices"], "devgate_devices{a=\"x\\\\y\\\"z\\nw\",b=\"\"} 0.5\n");
+    assert_eq!(
+        series.0["devgate_devices"],
+        "devgate_devices{a=\"x\\\\y\\\"z\\nw\",b=\"\"} 0.5\n"
+    );
 }
 
 /// With Prometheus' own tool. It is in Debian's package `prometheus`, which `.ci/run` installs.
