@@ -174,7 +174,7 @@ impl<'a> Asker<'a> {
     async fn ask(&mut self) -> Result<BTreeMap<Offered, Vec<Holder>>, Unknown> {
         let patience = self.config.patience;
         let asked = tokio::time::timeout(patience, self.list()).await;
-        let answer = asked.unwrap_or_else(|_| Err(Unknown::Late(patience)));
+        let answer = asked.unwrap_or(Err(Unknown::Late(patience)));
         if answer.is_err() {
             self.connection = None;
         }
