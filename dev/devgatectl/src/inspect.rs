@@ -1,15 +1,17 @@
 //! `devgatectl inspect`: what a component is and needs, from its file alone.
 
+mod about;
 mod counts;
 mod skeleton;
 mod text;
 
 use crate::cli::{InspectArgs, InspectOutput};
+use about::{Described, Role, about};
 use anyhow::Context;
 use devgate::loader::import_grant;
 use devgate::{exit, output, transfer};
 use devgate_policy::{PluginPolicy, PolicyFile};
-use devgate_sandbox::{Contents, Described, Inspection, Need, Role};
+use devgate_sandbox::{Contents, Inspection, Need};
 use devgate_types::{ByteSize, Reference, escape};
 use serde::Serialize;
 use std::fs::File;
@@ -239,14 +241,14 @@ impl Report {
             policy: None,
         };
         match inspection.contents {
-            Ok(contents) => report.fill(&name, contents),
+            Ok(contents) => report.fill(&name, bytes, contents),
             Err(refusal) => report.problems.push(refusal.to_string()),
         }
         report.runs = report.problems.is_empty();
         report
     }
 
-    fn fill(&mut self, name: &str, contents: Contents) {
+    fn fill(&mut self, name: &str, bytes: &[u8], contents: Contents) {
         let imports = contents.imports.iter().map(|import| {
             let (need, key, reason) = match &import.need {
                 Need::Nothing | Need::Granted => ("nothing", None, None),
@@ -266,7 +268,8 @@ impl Report {
         if let Err(refusal) = contents.profile {
             self.problems.push(refusal.to_string());
         }
-        for producer in contents.producers {
+        let (producers, described) = about(bytes);
+        for producer in producers {
             let list = match producer.role {
                 Role::Language => &mut self.languages,
                 Role::Tool => &mut self.tools,
@@ -277,7 +280,7 @@ impl Report {
                 version: producer.version,
             });
         }
-        self.metadata = Metadata::of(contents.described);
+        self.metadata = Metadata::of(described);
         self.contract = contents.contract.map(|version| version.to_string());
         self.exports = contents.exports.iter().map(ToString::to_string).collect();
         // Tools write them in an order that differs from build to build.

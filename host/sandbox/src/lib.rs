@@ -30,6 +30,6 @@ mod turns;
 
 pub use engine::{Allocation, Engine, EngineError};
 pub use load::{
-    Contents, Counts, Described, Import, ImportGrant, Inspection, LoadError, LoadRequest, Loaded, Need, Producer,
-    Refusal, RefusedImport, Role, digest, hex, inspect, load,
+    Contents, Counts, Import, ImportGrant, Inspection, LoadError, LoadRequest, Loaded, Need, Refusal, RefusedImport,
+    digest, hex, inspect, load,
 };

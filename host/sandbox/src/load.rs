@@ -1,19 +1,15 @@
 //! From a vendor's bytes to a component that can be called, or to a refusal that says everything that is wrong with it.
 
-mod described;
 mod error;
 mod imports;
 mod inspect;
 mod link;
 mod parts;
-mod producers;
 mod scan;
 
-pub use described::Described;
 pub use error::{LoadError, Refusal, RefusedImport, hex};
 pub use imports::{ImportGrant, Need};
 pub use inspect::{Contents, Import, Inspection, inspect};
-pub use producers::{Producer, Role};
 pub use scan::Counts;
 
 use crate::bindings::PluginComponent;

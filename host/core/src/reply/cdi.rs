@@ -26,7 +26,7 @@ impl<'a> Names<'a> {
                     .expand(std::slice::from_ref(record))
                     .map_err(|expected| Refused::CdiMade {
                         kind: kind.to_owned(),
-                        expected,
+                        expected: Box::new(expected),
                     })?;
                 let name = format!("{kind}={device}");
                 if !is_cdi_device(&name) {

@@ -26,7 +26,7 @@ pub(crate) enum Refused {
         today: Access,
     },
     #[error("CDI device of {kind}: the policy expects {expected}")]
-    CdiMade { kind: String, expected: Expected },
+    CdiMade { kind: String, expected: Box<Expected> },
     #[error("CDI device \"{0}\" (containers.cdi) is not a name that CDI allows")]
     CdiName(String),
     #[error("CDI device \"{0}\" is not a name such as vendor.com/class=name")]
@@ -41,7 +41,7 @@ pub(crate) enum Refused {
     Made {
         what: &'static str,
         key: String,
-        expected: Expected,
+        expected: Box<Expected>,
     },
     #[error("{what} {key} is not granted ({of})")]
     Value {
@@ -54,7 +54,7 @@ pub(crate) enum Refused {
         what: &'static str,
         key: String,
         value: String,
-        expected: Expected,
+        expected: Box<Expected>,
     },
     #[error("{what} {key} is set twice")]
     Twice { what: &'static str, key: String },

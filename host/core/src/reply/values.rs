@@ -52,6 +52,7 @@ impl What {
         for (key, template) in rules.filter_map(|(key, rule)| Some((key, rule.template()?))) {
             let value = template.expand(records).map_err(|expected| {
                 let key = key.to_owned();
+                let expected = Box::new(expected);
                 Refused::Made { what, key, expected }
             })?;
             values.insert(key.to_owned(), value);
@@ -69,7 +70,7 @@ impl What {
                     what,
                     key,
                     value,
-                    expected,
+                    expected: Box::new(expected),
                 });
             }
             if !said.insert(&edit.name) {

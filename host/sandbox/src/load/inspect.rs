@@ -1,9 +1,7 @@
 //! What a file is, without a policy and without compiling any of it.
 
-use super::described::Described;
 use super::error::Refusal;
 use super::imports::{self, ImportGrant, Need};
-use super::producers::Producer;
 use super::scan::{Counts, Scan};
 use super::{check_file, digest};
 use devgate_types::component::Profile;
@@ -31,10 +29,6 @@ pub struct Contents {
     pub profile: Result<Profile, Refusal>,
     /// How much of what it has.
     pub counts: Counts,
-    /// What it was made with, as it says itself; escaped.
-    pub producers: Vec<Producer>,
-    /// What it says of itself; escaped.
-    pub described: Described,
 }
 
 /// One import.
@@ -70,7 +64,5 @@ fn contents(scan: Scan, grants: &dyn Fn(&str) -> ImportGrant) -> Contents {
         contract: imports::contract_of(&scan).map(GuestText::new),
         profile: imports::profile(&scan),
         counts: scan.counts,
-        producers: scan.producers.into_vec(),
-        described: scan.described,
     }
 }

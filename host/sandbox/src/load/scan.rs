@@ -3,10 +3,8 @@
 //! The limits here stand for a killable compiler: compile time grows faster than the size of one function, and cannot be
 //! interrupted.
 
-use super::described::Described;
 use super::error::Refusal;
 use super::parts::Parts;
-use super::producers::Producers;
 use crate::brief::message;
 use devgate_types::{ByteSize, GuestText, Limits};
 use std::collections::BTreeSet;
@@ -31,8 +29,6 @@ pub(super) struct Scan {
     pub(super) types_alone: BTreeSet<String>,
     pub(super) exports: Vec<String>,
     pub(super) counts: Counts,
-    pub(super) producers: Producers,
-    pub(super) described: Described,
 }
 
 /// How much of what a component has, all that is nested in it counted: what `limits:` of the policy bounds before anything
@@ -64,7 +60,6 @@ impl Scan {
         for payload in Parser::new(0).parse_all(bytes) {
             let payload = payload.map_err(invalid)?;
             parts.add(&payload, limits.instances)?;
-            scan.producers.add(&payload);
             match payload {
                 Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
                     depth += 1;
@@ -85,7 +80,6 @@ impl Scan {
                         scan.exports.push(export.map_err(invalid)?.name.name.to_owned());
                     }
                 }
-                Payload::CustomSection(section) if depth == 0 => scan.described.add(&section),
                 payload => scan.counts.add(payload, limits)?,
             }
         }

@@ -28,7 +28,7 @@ fn said(what: &str, work: impl FnOnce() -> String + Send + 'static) -> String {
 fn everything(bytes: &[u8], limits: &Limits) -> String {
     let inspection = inspect(bytes, limits, &|_| ImportGrant::Unknown);
     let inspected = match inspection.contents {
-        Ok(contents) => format!("{:?}{:?}", contents.producers, contents.described),
+        Ok(contents) => format!("{contents:?}"),
         Err(refusal) => refusal.to_string(),
     };
     let plugin = match try_load(bytes, limits.clone()) {

@@ -2,7 +2,7 @@
 
 use crate::fake::try_load;
 use crate::guest::{Guest, text};
-use devgate_sandbox::{Contents, ImportGrant, Need, Refusal, Role, inspect};
+use devgate_sandbox::{Contents, ImportGrant, Need, Refusal, inspect};
 use devgate_types::{ByteSize, Limits};
 
 fn nothing(interface: &str) -> ImportGrant {
@@ -89,63 +89,6 @@ fn the_counts_are_those_that_limits_bound() {
             "{key}: {refusal}"
         );
     }
-}
-
-#[test]
-fn what_a_component_says_of_its_tools_is_shown_and_cannot_act() {
-    let tools = contents(&Guest::default().component()).producers;
-    let encoder = tools.iter().find(|producer| producer.name == "wit-component");
-    assert_eq!(encoder.unwrap().role, Role::Tool);
-
-    let strange = text(
-        r#"(component (core module
-            (@producers (language "Rust\1b[31m" "2024") (language "Rust" "") (sdk "kit" "1\0a"))
-        ))"#,
-    );
-    let tools = contents(&strange).producers;
-    let shown: Vec<_> = tools
-        .iter()
-        .map(|p| format!("{:?} {} {}", p.role, p.name, p.version))
-        .collect();
-    assert_eq!(
-        shown,
-        ["Language Rust ", "Language Rust\\u{1b}[31m 2024", "Sdk kit 1\\n"]
-    );
-}
-
-/// What tools put between a module and the host is no part of what somebody wrote, wherever in the file it stands.
-#[test]
-fn the_makers_of_an_adapter_are_not_those_of_the_component() {
-    let adapter = r#"(core module
-        (@producers (language "Rust" "") (processed-by "rustc" "1.96.0"))"#;
-    let main = r#"(core module (@producers (language "Go" "1.27")) (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))))"#;
-    for parts in [
-        format!(r#"{main} {adapter} (import "__main_module__" "cabi_realloc" (func)))"#),
-        format!(r#"{adapter} (func (export "cabi_import_realloc"))) {main}"#),
-        format!(
-            r#"(component {adapter} (import "env" "memory" (memory 0)) (import "__main_module__" "_start" (func)))) {main}"#
-        ),
-    ] {
-        let made = contents(&text(&format!("(component {parts})"))).producers;
-        let named: Vec<_> = made.iter().map(|made| made.name.as_str()).collect();
-        assert_eq!(named, ["Go"], "{parts}");
-    }
-    // Nothing but an adapter says anything: the language is not known.
-    let silent = format!(r#"(component (core module) {adapter} (import "__main_module__" "_start" (func))))"#);
-    assert_eq!(contents(&text(&silent)).producers, []);
-    // One of the component's own that is written in Rust is.
-    let own = format!(r#"(component {adapter} (import "env" "memory" (memory 0))))"#);
-    assert_eq!(contents(&text(&own)).producers.len(), 2);
-}
-
-/// A file can name as many tools as it likes, and damage the section as well.
-#[test]
-fn tools_without_end_are_cut_and_damaged_ones_are_nothing() {
-    let many: String = (0..200).map(|n| format!("(processed-by \"tool{n}\" \"1\")")).collect();
-    let tools = contents(&text(&format!("(component (core module (@producers {many})))"))).producers;
-    assert!((1..=64).contains(&tools.len()), "{}", tools.len());
-    let damaged = text(r#"(component (core module (@custom "producers" "\02\08language\7f")))"#);
-    assert_eq!(contents(&damaged).producers, []);
 }
 
 #[test]

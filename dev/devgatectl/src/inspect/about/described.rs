@@ -6,23 +6,23 @@ use wasmparser::{ComponentName, CustomSectionReader, KnownCustom};
 
 /// What a component says of itself; nobody has checked any of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Described {
+pub(crate) struct Described {
     /// Its name.
-    pub name: Option<GuestText>,
+    pub(crate) name: Option<GuestText>,
     /// Its version.
-    pub version: Option<GuestText>,
+    pub(crate) version: Option<GuestText>,
     /// Its licences, an SPDX expression where it is right.
-    pub licences: Option<GuestText>,
+    pub(crate) licences: Option<GuestText>,
     /// Where its source code is.
-    pub source: Option<GuestText>,
+    pub(crate) source: Option<GuestText>,
     /// Which state of that it was made from.
-    pub revision: Option<GuestText>,
+    pub(crate) revision: Option<GuestText>,
     /// Where to read about it.
-    pub homepage: Option<GuestText>,
+    pub(crate) homepage: Option<GuestText>,
     /// What it does.
-    pub description: Option<GuestText>,
+    pub(crate) description: Option<GuestText>,
     /// Who is responsible for it.
-    pub authors: Option<GuestText>,
+    pub(crate) authors: Option<GuestText>,
 }
 
 impl Described {

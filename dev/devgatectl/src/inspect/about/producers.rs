@@ -16,18 +16,18 @@ const ADAPTERS_REALLOC: &str = "cabi_import_realloc";
 
 /// One tool or language, as the component says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Producer {
+pub(crate) struct Producer {
     /// What it did: `language`, `processed-by` or `sdk`.
-    pub role: Role,
+    pub(crate) role: Role,
     /// Its name, such as `Rust`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its version; may be empty.
-    pub version: String,
+    pub(crate) version: String,
 }
 
 /// What a tool did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub(crate) enum Role {
     /// A language that it was written in.
     Language,
     /// A tool that it went through.
