@@ -2,12 +2,12 @@
 
 use crate::answer::error;
 use crate::seen::{Said, Seen, Write};
-use devgate_types::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
 use devgate_policy::{Grant, PluginPolicy};
 use devgate_sdk::kernel_log::{Batch, Event};
 use devgate_sdk::native::Host;
 use devgate_sdk::native::log::Level;
 use devgate_sdk::{Error, ErrorKind, NodeKind};
+use devgate_types::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
 use devgate_types::{
     CallError, DeviceHandle, FailureKind, GuestFault, Limit, MountHandle, NodeHandle, NodeKind as ModelKind,
 };

@@ -102,9 +102,9 @@ mod rig;
 mod seen;
 mod survey;
 
-pub use devgate_types::component::LogLevel;
 pub use devgate_core::offer::{AllocateError, MountEdit, NodeEdit, Reply};
 pub use devgate_fake_node::Change;
+pub use devgate_types::component::LogLevel;
 pub use devgate_types::{Access, Verdict};
 pub use rig::Rig;
 pub use seen::{Call, Said, Write};

@@ -3,10 +3,10 @@
 use crate::answer::{self, Checked};
 use crate::asked::{Asked, Ended};
 use crate::seen::{Call, Seen};
-use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
 use devgate_core::{LoadFailure, Loader};
 use devgate_policy::PluginPolicy;
 use devgate_sdk::native::{Exported, during};
+use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
 use devgate_types::{CallError, Edits, GuestFault, GuestText, HostFault, Pool, Unit, Verdict};
 use std::any::Any;
 use std::cell::RefCell;

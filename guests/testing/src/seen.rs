@@ -1,7 +1,7 @@
 //! What happened in the component's calls, for the test.
 
-use devgate_types::component::LogLevel;
 use devgate_types::Verdict;
+use devgate_types::component::LogLevel;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
