@@ -28,14 +28,16 @@ pub(crate) struct Options {
     only: Vec<String>,
 }
 
-/// One thing to check.
-struct Stage {
-    name: &'static str,
-    /// Left out with `--quick`.
-    slow: bool,
-    /// Left out without `--full`.
-    full: bool,
-    check: fn() -> Result<Outcome>,
+/// One thing to check: its name, when, and how.
+struct Stage(&'static str, When, fn() -> Result<Outcome>);
+
+/// When a stage is checked if it is not named.
+enum When {
+    Always,
+    /// Not with `--quick`.
+    Slow,
+    /// With `--full` alone, and not with `--quick`.
+    Full,
 }
 
 /// How a stage ended, if not with an error.
@@ -56,16 +58,16 @@ struct Line {
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let chosen = choose(stages::ALL, options)?;
     let mut lines = Vec::new();
-    for stage in chosen {
-        println!("\n== {} ==", stage.name);
+    for Stage(name, _, check) in chosen {
+        println!("\n== {name} ==");
         let start = Instant::now();
-        let result = (stage.check)();
+        let result = check();
         let failed = result.is_err();
         if let Err(error) = &result {
-            println!("{}: {error:#}", stage.name);
+            println!("{name}: {error:#}");
         }
         lines.push(Line {
-            name: stage.name,
+            name,
             time: start.elapsed(),
             result,
         });
@@ -94,17 +96,16 @@ fn choose<'a>(all: &'a [Stage], options: &Options) -> Result<Vec<&'a Stage>> {
     if let Some(unknown) = options
         .only
         .iter()
-        .find(|name| all.iter().all(|stage| stage.name != **name))
+        .find(|wanted| all.iter().all(|Stage(name, ..)| name != wanted))
     {
-        let names: Vec<&str> = all.iter().map(|stage| stage.name).collect();
+        let names: Vec<&str> = all.iter().map(|Stage(name, ..)| *name).collect();
         bail!("no stage {unknown}; there are {}", names.join(", "));
     }
-    let wanted = |stage: &&Stage| {
-        if options.only.is_empty() {
-            !(options.quick && stage.slow) && (options.full || !stage.full)
-        } else {
-            options.only.iter().any(|n| n == stage.name)
-        }
+    let wanted = |Stage(name, when, _): &&Stage| match when {
+        _ if !options.only.is_empty() => options.only.iter().any(|only| only == name),
+        When::Always => true,
+        When::Slow => !options.quick,
+        When::Full => options.full && !options.quick,
     };
     Ok(all.iter().filter(wanted).collect())
 }
@@ -128,13 +129,14 @@ mod tests {
 
     fn names(options: &Options) -> Vec<&'static str> {
         let pass = || Ok(Outcome::Passed);
-        let all = [("a", false), ("b", true), ("c", false), ("d", false)].map(|(name, slow)| Stage {
-            name,
-            slow,
-            full: name == "d",
-            check: pass,
-        });
-        choose(&all, options).unwrap().iter().map(|stage| stage.name).collect()
+        let all = [
+            Stage("a", When::Always, pass),
+            Stage("b", When::Slow, pass),
+            Stage("c", When::Always, pass),
+            Stage("d", When::Full, pass),
+        ];
+        let chosen = choose(&all, options).unwrap();
+        chosen.iter().map(|Stage(name, ..)| *name).collect()
     }
 
     fn options(quick: bool, only: &[&str]) -> Options {

@@ -1,7 +1,7 @@
 //! `devgatectl conform`: a fixed battery against any component, and a scorecard.
 //!
 //! ```text
-//!   policy + recorded node ─► Bench (grants, gate) ─► Meddler (records, answers in the host's place) ─► sandbox ─► component
+//!   policy + recorded node ─► Bench (grants, gate) ─► FaultInjector (records, answers in the host's place) ─► sandbox ─► component
 //!                               └── copies of the node, changed between two questions
 //! ```
 //!
@@ -9,23 +9,24 @@
 //! score, figures of time aside.
 
 mod answers;
-mod clone;
-mod complaints;
 mod empty;
+mod error_quality;
 mod exclusive;
-mod flips;
+mod fault_injector;
 mod garbage;
-mod headroom;
+mod harness;
+mod health_transitions;
 mod ids;
 mod junit;
+mod lifecycle;
+mod limits;
 mod loads;
-mod meddler;
-mod optional;
+mod preference;
+mod query;
 mod scale;
-mod sheet;
-mod subject;
+mod scorecard;
+mod synthetic_devices;
 mod text;
-mod thing;
 mod unplug;
 mod values;
 
@@ -39,31 +40,29 @@ use devgate::{exit, output, policy};
 use devgate_core::Loader;
 use devgate_fake_node::{Opened, RecordedNode};
 use devgate_policy::PluginPolicy;
-use devgate_sandbox::{Allocation, Engine};
+use devgate_sandbox::Engine;
 use devgate_types::escape;
+use harness::{Function, Harness};
+use scorecard::{Grade, Group, Scorecard};
 use serde::Serialize;
-use sheet::{Grade, Group, Rule, Sheet};
-use std::time::Duration;
-use subject::{Baseline, Call, Subject};
 
 /// What is shown; its names are those of the JSON form.
 #[derive(Debug, Serialize)]
 struct Report {
     /// The recorded node's file.
     node: String,
-    plugins: Vec<Scorecard>,
+    plugins: Vec<PluginReport>,
 }
 
-/// One plugin's.
 #[derive(Debug, Serialize)]
-struct Scorecard {
+struct PluginReport {
     plugin: String,
     component: loads::Facts,
     groups: Vec<Group>,
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// Nothing where the component does not answer.
+    /// `None` if the component does not answer.
     figures: Option<Figures>,
 }
 
@@ -73,7 +72,7 @@ struct Figures {
     units: usize,
     /// The middle of many calls, each in a fresh instance, in microseconds.
     enumerate_us: u128,
-    /// Of one unit; nothing where none can be allocated.
+    /// Of one unit; `None` if none can be allocated.
     allocate_us: Option<u128>,
     /// The most linear memory of any call, in bytes.
     memory: u64,
@@ -81,30 +80,24 @@ struct Figures {
     host_calls: u32,
 }
 
-/// A group of the battery: what it is called, and its rules.
-const GROUPS: [(&str, &str, &[&Rule]); 13] = [
-    ("loads", "the file, its imports and exports", loads::RULES),
-    ("answers", "what it says of the node as recorded", answers::RULES),
-    ("empty", "a node without the hardware", empty::RULES),
-    ("unplug", "devices that go away, also during a call", unplug::RULES),
-    (
-        "garbage",
-        "attributes, files, links and directories that are not as they should be",
-        garbage::RULES,
-    ),
-    ("health", "what makes a unit unhealthy, and well again", flips::RULES),
-    ("exclusive", "no hardware in two units", exclusive::RULES),
-    ("ids", "units in any order, again, none, and nobody's", ids::RULES),
-    ("limits", "twice the room that it needs", headroom::RULES),
-    ("scale", "a thousand devices", scale::RULES),
-    ("preference", "which units it chooses, if it does", optional::PREFERENCE),
-    (
-        "lifecycle",
-        "making units ready and releasing them, if it does",
-        optional::LIFECYCLE,
-    ),
+/// Does a group's checks. Returns why those that it did not do could not be done, where that is not for lack of units.
+type Run = fn(&Harness, &mut Scorecard) -> anyhow::Result<Option<String>>;
+
+/// The groups of checks that need a component that answers, in the order of docs/conform.md.
+const GROUPS: [(&str, Run); 12] = [
+    ("answers", answers::run),
+    ("empty", empty::run),
+    ("unplug", unplug::run),
+    ("garbage", garbage::run),
+    ("health", health_transitions::run),
+    ("exclusive", exclusive::run),
+    ("ids", ids::run),
+    ("limits", limits::run),
+    ("scale", scale::run),
+    ("preference", preference::run),
+    ("lifecycle", lifecycle::run),
     // Last: about all that was said before.
-    ("errors", "what it said of all this", complaints::RULES),
+    ("errors", error_quality::run),
 ];
 
 /// Runs the command.
@@ -122,14 +115,8 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
         );
         return Err(exit::with_code(exit::NODE, message));
     };
-    let plugins: Vec<_> = match &args.plugin {
-        None => policy.plugins.values().collect(),
-        Some(name) => policy
-            .plugins
-            .values()
-            .filter(|plugin| plugin.name.as_str() == name)
-            .collect(),
-    };
+    let is_meant = |plugin: &&PluginPolicy| args.plugin.as_ref().is_none_or(|name| plugin.name.as_str() == name);
+    let plugins: Vec<_> = policy.plugins.values().filter(is_meant).collect();
     if plugins.is_empty() {
         let name = escape(args.plugin.as_deref().unwrap_or_default(), 80);
         return Err(exit::with_code(
@@ -137,7 +124,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
             format!("the policy has no plugin {name} (--plugin)"),
         ));
     }
-    let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
+    let engine = Engine::new(None).context("start the sandbox")?;
     let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
     let loader = SandboxLoader::new(engine, components.clone());
     let mut report = Report {
@@ -148,7 +135,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
         let _progress = Progress::begin(format!("testing the component of plugin {}", plugin.name));
         report
             .plugins
-            .push(Scorecard::of(args, plugin, &node, &components, &loader)?);
+            .push(PluginReport::of(args, plugin, &node, &components, &loader)?);
     }
     if let Some(file) = &args.junit {
         std::fs::write(file, junit::of(&report)).with_context(|| file.display().to_string())?;
@@ -161,13 +148,12 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
-/// Whether there is such a group or check.
+/// Refuses what names neither a group nor a check.
 fn known(only: &str) -> anyhow::Result<()> {
-    let is = |(name, _, rules): &(&str, &str, &[&Rule])| *name == only || rules.iter().any(|rule| rule.id == only);
-    if GROUPS.iter().any(is) {
+    if !Scorecard::new(Some(only), String::new()).groups.is_empty() {
         return Ok(());
     }
-    let groups: Vec<_> = GROUPS.iter().map(|(name, ..)| *name).collect();
+    let groups: Vec<_> = scorecard::groups().iter().map(|group| group.name).collect();
     let message = format!(
         "there is no check or group {} (--only); the groups are {}, and docs/conform.md has their checks",
         escape(only, 80),
@@ -176,7 +162,7 @@ fn known(only: &str) -> anyhow::Result<()> {
     Err(exit::with_code(exit::USAGE, message))
 }
 
-impl Scorecard {
+impl PluginReport {
     fn of(
         args: &ConformArgs,
         plugin: &PluginPolicy,
@@ -184,85 +170,47 @@ impl Scorecard {
         components: &Components,
         loader: &SandboxLoader,
     ) -> anyhow::Result<Self> {
-        let again = again(args, plugin);
-        let only = args.only.as_deref();
-        let mut sheets = GROUPS.map(|(name, title, rules)| Some(Sheet::new(name, title, rules, only, &again)));
-        let mut sheet = |name: &str| {
-            let place = GROUPS.iter().position(|(group, ..)| *group == name);
-            place.and_then(|place| sheets.get_mut(place)?.take())
-        };
-        let mut groups = Vec::new();
-        let mut facts = loads::Facts::default();
-        let mut subject = None;
-        if let Some(mut sheet) = sheet("loads") {
-            facts = loads::run(components, plugin, &mut sheet);
-            let loaded = loader.load(plugin);
-            loads::starts(&mut sheet, loaded.as_ref().err().map(ToString::to_string));
-            subject = loaded
-                .ok()
-                .map(|component| Subject::new(plugin, node.clone(), component));
-            groups.push(sheet.finish("the file could not be read as a component"));
-        }
-        let baseline = match &subject {
-            None => Err("the component is not loaded".to_owned()),
-            Some(subject) => Baseline::of(subject)?,
-        };
-        let figures = match (&subject, &baseline) {
-            (Some(subject), Ok(baseline)) => Figures::of(subject, baseline)?,
-            _ => None,
-        };
-        for (name, ..) in GROUPS.iter().skip(1) {
-            let Some(mut sheet) = sheet(name) else { continue };
-            let why = match (&subject, &baseline) {
-                (Some(subject), Ok(baseline)) => {
-                    let why = match sheet.is_wanted() {
-                        true => group(name, subject, baseline, &mut sheet)?,
-                        false => None,
-                    };
-                    why.unwrap_or_else(|| "there is no unit that it could be tried with".to_owned())
+        let mut card = Scorecard::new(args.only.as_deref(), again(args, plugin));
+        let component = loads::run(components, plugin, &mut card);
+        let loaded = loader.load(plugin);
+        let refused = loaded.as_ref().err().map(ToString::to_string);
+        let starts = scorecard::Outcome::of("compiled, linked and instantiated", refused);
+        card.record("loads.starts", starts);
+        card.skip_rest("loads", "the file could not be read as a component");
+        let harness = match loaded {
+            Err(_) => Err("the component is not loaded".to_owned()),
+            Ok(component) => {
+                let harness = Harness::new(plugin, node.clone(), component)?;
+                if let Err(why) = &harness {
+                    answers::failed(&mut card, why);
                 }
-                (_, Err(why)) => {
-                    if subject.is_some() && *name == "answers" {
-                        answers::failed(&mut sheet, why);
-                    }
-                    format!("nothing can be tried: {why}")
-                }
-                (None, Ok(_)) => String::new(),
+                harness
+            }
+        };
+        for (name, run) in GROUPS {
+            if !card.groups.iter().any(|group| group.name == name) {
+                continue;
+            }
+            let why = match &harness {
+                Ok(harness) => run(harness, &mut card)?,
+                Err(why) => Some(format!("nothing can be tried: {why}")),
             };
-            groups.push(sheet.finish(&why));
+            card.skip_rest(
+                name,
+                why.as_deref().unwrap_or("there is no unit that it could be tried with"),
+            );
         }
-        groups.retain(|group| !group.checks.is_empty());
-        let count = |grade| groups.iter().map(|group| group.count(grade)).sum();
+        let count = |grade| card.groups.iter().map(|group| group.count(grade)).sum();
         Ok(Self {
             plugin: plugin.name.to_string(),
-            component: facts,
+            component,
             passed: count(Grade::Passed),
             failed: count(Grade::Failed),
             skipped: count(Grade::Skipped),
-            groups,
-            figures,
+            figures: harness.ok().map(|harness| Figures::of(&harness)).transpose()?.flatten(),
+            groups: card.groups,
         })
     }
-}
-
-/// Does a group's checks. Returns why those that it did not do could not be done, where that is not for lack of units.
-fn group(name: &str, subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>) -> anyhow::Result<Option<String>> {
-    match name {
-        "answers" => answers::run(subject, baseline, sheet)?,
-        "empty" => empty::run(subject, baseline, sheet)?,
-        "unplug" => unplug::run(subject, baseline, sheet)?,
-        "garbage" => garbage::run(subject, baseline, sheet)?,
-        "health" => return flips::run(subject, baseline, sheet),
-        "exclusive" => return Ok(exclusive::run(subject, baseline, sheet)),
-        "ids" => ids::run(subject, baseline, sheet)?,
-        "limits" => headroom::run(subject, baseline, sheet)?,
-        "scale" => return scale::run(subject, baseline, sheet),
-        "preference" => return optional::preference(subject, baseline, sheet),
-        "lifecycle" => return optional::lifecycle(subject, baseline, sheet),
-        "errors" => complaints::run(subject, baseline, sheet)?,
-        _ => {}
-    }
-    Ok(None)
 }
 
 /// The command that was given, without what says how to show it.
@@ -280,24 +228,20 @@ fn again(args: &ConformArgs, plugin: &PluginPolicy) -> String {
 }
 
 impl Figures {
-    fn of(subject: &Subject, baseline: &Baseline) -> anyhow::Result<Option<Self>> {
-        let micros = |time: Duration| time.as_micros();
-        let Some(enumerate) = headroom::waited(subject, baseline, &Call::Enumerate)? else {
+    fn of(harness: &Harness) -> anyhow::Result<Option<Self>> {
+        let waited = |function| -> anyhow::Result<_> {
+            let call = harness.calls.iter().find(|(call, ..)| call.function == function);
+            let waited = call.map(|(call, ..)| limits::waited(harness, *call)).transpose()?;
+            Ok(waited.flatten().map(|time| time.as_micros()))
+        };
+        let Some(enumerate_us) = waited(Function::Enumerate)? else {
             return Ok(None);
         };
-        let allocate = baseline
-            .calls
-            .iter()
-            .find(|(call, ..)| matches!(call, Call::Allocate(..)));
-        let allocate = match allocate {
-            Some((call, ..)) => headroom::waited(subject, baseline, call)?,
-            None => None,
-        };
-        let costs = || baseline.calls.iter().filter_map(|(_, _, seen)| seen.cost);
+        let costs = || harness.calls.iter().filter_map(|(_, _, seen)| seen.cost);
         Ok(Some(Self {
-            units: baseline.units().count(),
-            enumerate_us: micros(enumerate),
-            allocate_us: allocate.map(micros),
+            units: harness.units().count(),
+            enumerate_us,
+            allocate_us: waited(Function::Allocate)?,
             memory: costs().map(|cost| cost.memory.0).max().unwrap_or_default(),
             host_calls: costs().next().map(|cost| cost.host_calls).unwrap_or_default(),
         }))

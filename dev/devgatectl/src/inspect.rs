@@ -8,7 +8,6 @@ mod text;
 use crate::cli::{InspectArgs, InspectOutput};
 use about::{Described, Role, about};
 use anyhow::Context;
-use devgate::loader::import_grant;
 use devgate::{exit, output, transfer};
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_sandbox::{Contents, Inspection, Need};
@@ -124,7 +123,7 @@ pub(crate) struct Words {
 /// What a component's bytes are, that are in a file of this name or will be.
 pub(crate) fn of(path: &Path, bytes: &[u8]) -> anyhow::Result<Report> {
     let widest = widest()?;
-    let grants = |interface: &str| import_grant(widest.grants(interface));
+    let grants = |interface: &str| widest.grants(interface);
     let inspection = devgate_sandbox::inspect(bytes, &widest.limits, &grants);
     Ok(Report::new(path, bytes, inspection))
 }

@@ -100,26 +100,20 @@ async fn play(args: &SimulateArgs, prepared: Vec<Prepared>) -> anyhow::Result<Ve
 /// One case for each scenario.
 fn junit(outcomes: &[Outcome]) -> Suite {
     let case = |outcome: &Outcome| {
-        let first = match (&outcome.broken, outcome.failure()) {
-            (Some(broken), _) => broken.lines().next().map(str::to_owned),
-            (None, Some(step)) => step.failure.as_ref().map(|failure| {
-                let (number, line, what) = (step.number, step.line, failure.line());
-                format!("step {number}, line {line}: {}: {what}", step.summary)
-            }),
-            (None, None) => None,
-        };
-        let all = || format!("{}{}", text::steps(outcome), text::last_words(outcome));
+        let steps = text::steps(outcome);
+        let step = outcome.failure().and_then(|step| {
+            let (number, line, what) = (step.number, step.line, step.failure.as_ref()?.line());
+            Some(format!("step {number}, line {line}: {}: {what}", step.summary))
+        });
+        let broken = outcome.broken.as_ref().and_then(|broken| broken.lines().next());
+        let first = broken.map(str::to_owned).or(step);
         Case {
             class: outcome.file.display().to_string(),
             name: text::title(outcome),
             took: Some(outcome.took),
-            failure: first.map(|first| (first, all())),
+            output: if first.is_none() { steps.clone() } else { String::new() },
+            failure: first.map(|first| (first, steps + &text::last_words(outcome))),
             skipped: None,
-            output: if outcome.passed() {
-                text::steps(outcome)
-            } else {
-                String::new()
-            },
         }
     };
     Suite {

@@ -9,10 +9,10 @@ use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
 use super::devices::Devices;
+use super::dial::dial;
 use super::{Answer, Event, Shared, go_text};
 use devgate_kubelet::api;
 use devgate_kubelet::api::device_plugin_client::DevicePluginClient;
-use devgate_kubelet::transport::dial;
 
 /// What a call becomes whose connection the kubelet closed, as grpc-go prints it.
 pub(super) const CLOSING: &str = "rpc error: code = Canceled desc = grpc: the client connection is closing";

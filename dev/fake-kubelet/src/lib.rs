@@ -10,6 +10,7 @@ mod checkpoint;
 mod client;
 mod config;
 mod devices;
+mod dial;
 mod event;
 mod merge;
 mod pod;

@@ -1,8 +1,8 @@
 //! Follows a recorded node's file: whoever edits it while it is played sees devices come, go and change.
 
 use crate::{RecordedNode, RecordingError};
-use devgate_node::{Node, NodeError, Watch};
-use std::collections::BTreeSet;
+use devgate_node::{Node, NodeError, Told, Watch};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -64,7 +64,7 @@ fn watch(recording: &Path, touched: SyncSender<()>) -> Result<Watch, NodeError> 
         let _ = touched.try_send(());
     };
     let watch = Node::open(directory.unwrap_or(Path::new(".")))?.watch(false, std::sync::Arc::new(tell));
-    watch.directories(&BTreeSet::from(["/".to_owned()]));
+    watch.listen_in(BTreeMap::from([("/".to_owned(), Told::Contents)]));
     Ok(watch)
 }
 

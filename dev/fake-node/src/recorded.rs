@@ -8,7 +8,7 @@ use devgate_node::tree::{
     IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL,
     NOT_WRITABLE, Readers, Tree,
 };
-use devgate_node::{EventSource, KernelLine, Listener, LogError, LogSource, NodeEvent, ReadError, Sink, Watch};
+use devgate_node::{EventSource, KernelLine, LogSource, NodeEvent, ReadError, Sink, Unread, Watch};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A world that scripts and tests may change while it is read.
@@ -70,13 +70,6 @@ impl Recorded {
     }
 }
 
-/// Who is told: the node lets go of a sink that nobody else has.
-struct Told {
-    _sink: Sink,
-}
-
-impl Listener for Told {}
-
 impl EventSource for Recorded {
     /// Tells of each change to come; with `kernel_log` also the lines that there are.
     fn watch(self: Arc<Self>, kernel_log: bool, sink: Sink) -> Watch {
@@ -91,14 +84,15 @@ impl EventSource for Recorded {
         } else {
             LogSource::NotAsked
         };
-        Watch::new(Told { _sink: sink }, source)
+        // The node lets go of a sink that nobody else has.
+        Watch::new(sink, source)
     }
 
     fn log_source(&self) -> LogSource {
         LogSource::Recorded
     }
 
-    fn log_lines(&self) -> Result<Vec<KernelLine>, LogError> {
+    fn log_lines(&self) -> Result<Vec<KernelLine>, Unread> {
         Ok(self.world().log)
     }
 }

@@ -8,6 +8,7 @@
 
 use devgate_fake_node::RecordedNode;
 use devgate_node::ReadError;
+use devgate_node::tree::Readers;
 
 /// The most bytes of an attribute's value: a page.
 const MOST_VALUE: usize = 4096;
@@ -107,7 +108,12 @@ fn what_is_written_is_there_and_nothing_is_made() {
     assert_eq!(node.attribute(&nic, "sriov_numvfs", 16).unwrap(), b"0");
     node.write_attribute(&nic, "reset", b"1").unwrap();
     assert!(node.attribute(&nic, "reset", 16).is_err(), "it is still for root alone");
-    assert_eq!(node.root_attribute(&nic, "reset", 16).unwrap(), b"1");
+    assert_eq!(
+        node.tree()
+            .read(&nic.join("reset").unwrap(), 0, 16, Readers::Host)
+            .unwrap(),
+        b"1"
+    );
     let write = |path: &str| node.write_attribute(&nic, path, b"1").unwrap_err();
     assert_eq!(write("nothing"), ReadError::NotFound);
     assert!(matches!(write("physfn/reset"), ReadError::NotFound));

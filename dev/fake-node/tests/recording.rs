@@ -9,6 +9,7 @@
 )]
 
 use devgate_fake_node::{Change, Opened, RecordedNode, RecordingError};
+use devgate_node::tree::Readers;
 use devgate_node::{DeviceNode, DevicePath, Node, NodeChanged, NodeError, ReadError};
 use devgate_types::{NodeKind, NodeNumber};
 use std::path::Path;
@@ -109,7 +110,12 @@ fn a_gpu_has_attributes_links_and_drm_children() {
     assert_eq!(node.attribute(&gpu, "vendor", 4096).unwrap(), b"0x1002\n");
     assert_eq!(node.attribute_at(&gpu, "config", 2, 2).unwrap(), [0x0f, 0x74]);
     assert!(matches!(node.attribute(&gpu, "reset", 4096), Err(ReadError::Denied(_))));
-    assert_eq!(node.root_attribute(&gpu, "reset", 4096).unwrap(), b"");
+    assert_eq!(
+        node.tree()
+            .read(&gpu.join("reset").unwrap(), 0, 4096, Readers::Host)
+            .unwrap(),
+        b""
+    );
     assert_eq!(node.entries(&gpu, "drm").unwrap(), ["card0", "renderD128"]);
     assert_eq!(node.driver(&gpu).as_deref(), Some("acmegpu"));
     assert_eq!(node.link(&gpu, "iommu_group").unwrap(), "17");

@@ -159,11 +159,3 @@ pub(crate) fn waste() -> Result<(), Error> {
     }
     Ok(())
 }
-
-/// Uses processor time.
-pub(crate) fn spin(times: usize) {
-    let mut sum = 0_usize;
-    for n in 0..times {
-        sum = core::hint::black_box(sum ^ n);
-    }
-}

@@ -7,7 +7,7 @@ mod fault;
 
 use devgate_sdk::{Device, Edits, Error, ErrorKind, Lifecycle, Plugin, Pool, Preference, Presence, Unit, Verdict};
 use devgate_sdk::{control, files, hardware, host_paths, kernel_log, log, state};
-use fault::{fails_on, has, spin};
+use fault::{fails_on, has};
 
 const RESOURCE: &str = "example.com/rack";
 
@@ -41,9 +41,6 @@ impl Plugin for Misfit {
                 let _name = racks.first().map(Device::name);
             }
         }
-        if has("thinks-n-squared") {
-            spin(racks.len() * racks.len() * 2_000);
-        }
         if has("lists-nothing") {
             units.clear();
         }
@@ -69,10 +66,7 @@ impl Plugin for Misfit {
         Ok(vec![pool])
     }
 
-    fn health(resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
-        if has("breaks-on-unknown-resource") && resource != RESOURCE {
-            panic!("no such resource");
-        }
+    fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
         if has("breaks-on-none") && units.is_empty() {
             panic!("no units");
         }

@@ -102,7 +102,7 @@ impl Survey {
             Outcome::NotLoaded(failure) => return Err(failure.to_string()),
         };
         let unit = |unit: SurveyedUnit| Unit {
-            unhealthy: unit.unhealthy().map(ToString::to_string),
+            unhealthy: unit.causes.reason().map(ToString::to_string),
             verdict: notes.verdicts.get(unit.id.as_str()).cloned(),
             backing: unit.backing.iter().map(|device| device.name().to_owned()).collect(),
             nodes: unit

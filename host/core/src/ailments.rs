@@ -1,12 +1,12 @@
 //! What components found wrong with units, kept across restarts of the host and of the node: a restart heals nothing by itself.
 
 use crate::state::{Dir, StateFile};
-use crate::status::When;
-use devgate_types::{PluginName, UnitId};
+use crate::when::When;
+use devgate_types::{Mutex, PluginName, UnitId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -70,7 +70,7 @@ impl Ailments {
 
     /// What was found wrong with a unit; nothing of another boot where `forgives`.
     pub(crate) fn of(&self, plugin: &PluginName, id: &UnitId, forgives: bool) -> Option<Ailment> {
-        let known = self.lock();
+        let known = self.0.known.lock();
         let ailment = known.get(plugin.as_str())?.get(id.as_str())?;
         let another_boot = self.0.boot.is_some() && ailment.boot != self.0.boot;
         (!(forgives && another_boot)).then(|| ailment.clone())
@@ -78,7 +78,7 @@ impl Ailments {
 
     /// A unit is unhealthy for this reason, or is not any more. Saved soon.
     pub(crate) fn note(&self, plugin: &PluginName, id: &UnitId, unhealthy: Option<(&str, When)>) {
-        let mut known = self.lock();
+        let mut known = self.0.known.lock();
         let changed = match unhealthy {
             None => known
                 .get_mut(plugin.as_str())
@@ -137,7 +137,7 @@ impl Ailments {
         let Some(file) = &self.0.file else { return Ok(()) };
         let content = Content {
             version: VERSION,
-            unhealthy: self.lock().clone(),
+            unhealthy: self.0.known.lock().clone(),
         };
         file.write(&content)
     }
@@ -147,10 +147,6 @@ impl Ailments {
         if let Err(error) = self.write() {
             tracing::error!(family = "host", "{NAME}: what is unhealthy could not be saved: {error}");
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -37,7 +37,7 @@ use change::{Acquire, Amend, Change, Release, Units, with};
 pub use consumer::Consumer;
 pub(crate) use consumers::TakenBy;
 use devgate_policy::PluginPolicy;
-use devgate_types::{ResourceName, escape};
+use devgate_types::{Mutex, ResourceName, escape};
 use doubts::Doubts;
 use expiry::Expiry;
 use journal::Book;
@@ -49,7 +49,7 @@ use past::Past;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::Duration;
 use store::{Read, Store};
 pub(crate) use stored::StoredReply;
@@ -414,7 +414,7 @@ impl Memory {
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.known.lock()
     }
 }
 

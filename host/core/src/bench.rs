@@ -6,20 +6,18 @@
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
-use crate::calls;
 use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
 use crate::inventory::Inventory;
+use crate::look::{matched, verdicts};
 use crate::means::Means;
 use crate::offer::Reply;
-use crate::plugin::{matched, verdicts};
 use crate::reply;
-use crate::units::GrantedNode;
-use crate::units::{PoolRecord, Rejection, UnitRecord};
-use devgate_node::{DevicePath, Node, NodeEvent, ReadError};
+use crate::units::{GrantedNode, PoolRecord, Rejection, UnitRecord};
+use devgate_node::{Node, NodeEvent, ReadError};
 use devgate_policy::PluginPolicy;
-use devgate_types::component::Component;
-use devgate_types::{CallError, Limits, ResourceName, UnitId, Verdict};
+use devgate_types::component::{Answer, Capabilities, Component};
+use devgate_types::{CallError, Limits, ResourceName, Unit, UnitId, Verdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,7 +28,6 @@ pub struct Bench {
     means: Arc<Means>,
     component: Arc<dyn Component>,
     limits: Arc<Limits>,
-    config: Arc<str>,
 }
 
 /// What a component listed, after the gate.
@@ -49,14 +46,16 @@ pub struct Listed {
 pub struct ListedPool {
     /// The name that it is offered under.
     pub resource: ResourceName,
+    /// The component's own name of the resource.
+    pub asked: ResourceName,
     /// Sorted by id.
     pub units: Vec<ListedUnit>,
-    record: PoolRecord,
+    /// The nodes that every allocation of it hands out.
+    pub shared_nodes: Vec<GrantedNode>,
 }
 
 /// One unit, as the host knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedUnit(Arc<UnitRecord>);
+pub type ListedUnit = Arc<UnitRecord>;
 
 /// Why nothing was given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -93,7 +92,6 @@ impl Bench {
         }
         Ok(Self {
             limits: Arc::new(policy.limits.for_devices(devices)),
-            config: policy.config.to_string().into(),
             grants: Arc::new(grants),
             heard,
             means,
@@ -123,9 +121,10 @@ impl Bench {
         rejected.sort();
         let contested = self.contested(&inventory);
         let pool = |(resource, record): (ResourceName, PoolRecord)| ListedPool {
+            asked: record.asked(&resource).clone(),
             resource,
-            units: record.units.iter().map(|unit| ListedUnit(Arc::clone(unit))).collect(),
-            record,
+            units: record.units,
+            shared_nodes: record.shared_nodes,
         };
         Ok(Listed {
             pools: inventory.pools.into_iter().map(pool).collect(),
@@ -148,7 +147,7 @@ impl Bench {
     /// When the call fails, or gives another number of verdicts.
     pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
         let host = self.host(Moment::Health(self.means.blob.ticket()));
-        verdicts(self.component.as_ref(), host, resource, &records(units))
+        verdicts(self.component.as_ref(), host, resource, units)
     }
 
     /// What a container would get for some units of a pool. The host itself asks for none of no units, and for each once.
@@ -156,15 +155,16 @@ impl Bench {
     /// # Errors
     /// When the call fails, or asks for what the policy does not grant.
     pub fn allocate(&self, pool: &ListedPool, units: &[ListedUnit]) -> Result<Reply, NotGiven> {
-        let mut host = self.host(Moment::Allocate);
-        let units = records(units);
-        let lent: Vec<_> = units.iter().map(|unit| unit.lend(&mut host)).collect();
-        let answer = self.component.allocate(host, pool.asked().as_str(), &lent);
-        let asked = answer
-            .and_then(calls::open)
-            .and_then(|(edits, host)| reply::Asked::of(edits, &host));
+        let record = PoolRecord {
+            shared_nodes: pool.shared_nodes.clone(),
+            ..PoolRecord::default()
+        };
+        let answer = self.call(Moment::Allocate, units, |component, host, units| {
+            component.allocate(host, pool.asked.as_str(), units)
+        });
+        let asked = answer.and_then(|(edits, host)| reply::Asked::of(edits, &host));
         let asked = asked.map_err(NotGiven::Call)?;
-        reply::build(&self.grants.policy, &pool.resource, &pool.record, &units, &asked)
+        reply::build(&self.grants.policy, &pool.resource, &record, units, &asked)
             .map_err(|why| NotGiven::Refused(why.to_string()))
     }
 
@@ -173,9 +173,10 @@ impl Bench {
     /// # Errors
     /// When the call fails.
     pub fn allocate_as(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let mut host = self.host(Moment::Allocate);
-        let lent: Vec<_> = units.iter().map(|unit| unit.0.lend(&mut host)).collect();
-        calls::open(self.component.allocate(host, resource.as_str(), &lent)?).map(|_| ())
+        let answer = self.call(Moment::Allocate, units, |component, host, units| {
+            component.allocate(host, resource.as_str(), units)
+        });
+        answer.map(|_| ())
     }
 
     /// What the component's `preference` chooses, unchecked.
@@ -189,12 +190,10 @@ impl Bench {
         must_include: &[String],
         size: u32,
     ) -> Result<Vec<String>, CallError> {
-        let mut host = self.host(Moment::Choose);
-        let lent: Vec<_> = available.iter().map(|unit| unit.0.lend(&mut host)).collect();
-        let answer = self
-            .component
-            .choose(host, resource.as_str(), &lent, must_include, size)?;
-        Ok(calls::open(answer)?.0)
+        let answer = self.call(Moment::Choose, available, |component, host, units| {
+            component.choose(host, resource.as_str(), units, must_include, size)
+        });
+        Ok(answer?.0)
     }
 
     /// Has the component's `lifecycle` make some units ready.
@@ -202,10 +201,10 @@ impl Bench {
     /// # Errors
     /// When the call fails, or the component exports no `lifecycle`. The same for [`Bench::release`].
     pub fn prepare(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let mut host = self.host(Moment::Prepare);
-        let lent: Vec<_> = units.iter().map(|unit| unit.0.lend(&mut host)).collect();
-        let answer = self.component.prepare(host, resource.as_str(), &lent)?;
-        calls::open(answer).map(|_| ())
+        let answer = self.call(Moment::Prepare, units, |component, host, units| {
+            component.prepare(host, resource.as_str(), units)
+        });
+        answer.map(|_| ())
     }
 
     /// Has the component's `lifecycle` release some units.
@@ -213,64 +212,28 @@ impl Bench {
     /// # Errors
     /// See [`Bench::prepare`].
     pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let mut host = self.host(Moment::Release(self.means.blob.ticket()));
-        let lent: Vec<_> = units.iter().map(|unit| unit.0.lend(&mut host)).collect();
-        let answer = self.component.release(host, resource.as_str(), &lent)?;
-        calls::open(answer).map(|_| ())
+        let moment = Moment::Release(self.means.blob.ticket());
+        let answer = self.call(moment, units, |component, host, units| {
+            component.release(host, resource.as_str(), units)
+        });
+        answer.map(|_| ())
+    }
+
+    fn call<T>(
+        &self,
+        moment: Moment,
+        units: &[ListedUnit],
+        call: impl FnOnce(&dyn Component, Box<dyn Capabilities>, &[Unit]) -> Result<Answer<T>, CallError>,
+    ) -> Result<(T, Box<CallHost>), CallError> {
+        let mut host = self.host(moment);
+        let lent: Vec<_> = units.iter().map(|unit| unit.lend(&mut host)).collect();
+        host.call(|host| call(self.component.as_ref(), host, &lent))
     }
 
     fn host(&self, moment: Moment) -> Box<CallHost> {
-        let mut host = Box::new(CallHost::new(
-            Arc::clone(&self.grants),
-            Arc::clone(&self.means),
-            Arc::clone(&self.limits),
-            Arc::clone(&self.config),
-        ));
+        let (grants, means) = (Arc::clone(&self.grants), Arc::clone(&self.means));
+        let mut host = Box::new(CallHost::new(grants, means, Arc::clone(&self.limits)));
         host.during(moment);
         host
-    }
-}
-
-fn records(units: &[ListedUnit]) -> Vec<Arc<UnitRecord>> {
-    units.iter().map(|unit| Arc::clone(&unit.0)).collect()
-}
-
-impl ListedPool {
-    /// The component's own name of the resource.
-    #[must_use]
-    pub fn asked(&self) -> &ResourceName {
-        self.record.asked(&self.resource)
-    }
-
-    /// The nodes that every allocation of it hands out.
-    #[must_use]
-    pub fn shared_nodes(&self) -> &[GrantedNode] {
-        &self.record.shared_nodes
-    }
-}
-
-impl ListedUnit {
-    /// Its id.
-    #[must_use]
-    pub fn id(&self) -> &UnitId {
-        &self.0.id
-    }
-
-    /// What it is made of.
-    #[must_use]
-    pub fn backing(&self) -> &[DevicePath] {
-        &self.0.backing
-    }
-
-    /// Its own nodes.
-    #[must_use]
-    pub fn nodes(&self) -> &[GrantedNode] {
-        &self.0.nodes
-    }
-
-    /// What the component says of it, unescaped.
-    #[must_use]
-    pub fn properties(&self) -> &[(String, String)] {
-        &self.0.properties
     }
 }

@@ -1,10 +1,9 @@
 //! One small blob for each plugin that survives restarts: a file of the state directory, replaced as a whole.
 
 use crate::state::Dir;
-use devgate_types::{CallError, HostFault, PluginName};
+use devgate_types::{CallError, HostFault, Mutex, PluginName};
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 
@@ -21,42 +20,18 @@ const DIRECTORY: &str = "state";
 #[derive(Clone)]
 pub(crate) struct Blob(Arc<Inner>);
 
+#[derive(Default)]
 struct Inner {
-    /// Nothing: it ends with the process.
-    file: Option<Place>,
+    /// The state directory and the file's name in [`DIRECTORY`] beneath it, which is made with the first of them; `None` if it ends
+    /// with the process.
+    file: Option<(Dir, String)>,
     /// What is stored, once it has been read.
     kept: Mutex<Option<Arc<[u8]>>>,
-    /// One writer at a time, however long the disk takes.
-    writing: Mutex<()>,
     /// The calls that may store: one at a time. Whoever waits for a call holds it, not the call: one that never returns must not
     /// keep the plugin from all others.
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// The newest ticket. Older ones are worth nothing any more.
-    newest: AtomicU64,
-}
-
-/// Where it is kept: a file in a directory beneath the state directory, which is made with the first of them.
-struct Place {
-    state: Dir,
-    plugin: String,
-}
-
-impl Place {
-    fn read(&self) -> io::Result<Vec<u8>> {
-        let Some(dir) = self.state.inner(DIRECTORY, false)? else {
-            return Ok(Vec::new());
-        };
-        Ok(dir.read(&self.plugin, MOST_BYTES as u64)?.unwrap_or_default())
-    }
-
-    fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        let dir = self.state.inner(DIRECTORY, true);
-        self.state.notes(DIRECTORY, dir.as_ref().err());
-        match dir? {
-            Some(dir) => dir.write(&self.plugin, bytes),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
+    /// The newest ticket; older ones are worth nothing any more. Held while something is written, however long the disk takes.
+    newest: Mutex<u64>,
 }
 
 /// Removes what a host that was killed had not finished, before any plugin stores something: they share the directory.
@@ -99,26 +74,17 @@ impl Blob {
     pub(crate) fn new(state: Option<&Dir>, plugin: &PluginName) -> Self {
         Self(Arc::new(Inner {
             // A plugin's name is a DNS label: it has neither slash nor dot.
-            file: state.map(|state| Place {
-                state: state.clone(),
-                plugin: plugin.to_string(),
-            }),
-            kept: Mutex::default(),
-            writing: Mutex::default(),
-            turn: Arc::default(),
-            newest: AtomicU64::new(0),
+            file: state.map(|state| (state.clone(), plugin.to_string())),
+            ..Inner::default()
         }))
     }
 
     /// A copy of what is stored, which ends with the process.
     pub(crate) fn copy(&self) -> Self {
         Self(Arc::new(Inner {
-            file: None,
             // One that cannot be read is none: whoever asks the original is told.
             kept: Mutex::new(self.load().ok()),
-            writing: Mutex::default(),
-            turn: Arc::default(),
-            newest: AtomicU64::new(0),
+            ..Inner::default()
         }))
     }
 
@@ -148,31 +114,24 @@ impl Blob {
 
     /// A turn where nobody else asks for one.
     pub(crate) fn ticket(&self) -> Ticket {
-        let writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.next(&writing)
+        next(self.0.newest.lock())
     }
 
     fn try_ticket(&self) -> Option<Ticket> {
-        match self.0.writing.try_lock() {
-            Ok(writing) => Some(self.next(&writing)),
-            Err(TryLockError::Poisoned(writing)) => Some(self.next(&writing.into_inner())),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    /// While nothing is written: what an older call began to write is there, or never will be.
-    fn next(&self, _: &MutexGuard<'_, ()>) -> Ticket {
-        Ticket(self.0.newest.fetch_add(1, Ordering::AcqRel) + 1)
+        self.0.newest.try_lock().map(next)
     }
 
     /// What was last stored, or nothing at all. Blocks while the file is read for the first time.
     pub(crate) fn load(&self) -> io::Result<Arc<[u8]>> {
-        let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.kept.lock();
         if let Some(kept) = &*kept {
             return Ok(Arc::clone(kept));
         }
         let bytes: Arc<[u8]> = match &self.0.file {
-            Some(file) => file.read()?.into(),
+            Some((state, plugin)) => match state.inner(DIRECTORY, false)? {
+                Some(dir) => dir.read(plugin, MOST_BYTES as u64)?.unwrap_or_default().into(),
+                None => Arc::default(),
+            },
             None => Arc::default(),
         };
         *kept = Some(Arc::clone(&bytes));
@@ -184,28 +143,38 @@ impl Blob {
         if bytes.len() > MOST_BYTES {
             return Err(NotStored::TooLarge);
         }
-        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.0.newest.load(Ordering::Acquire) != ticket.0 {
+        let newest = self.0.newest.lock();
+        if *newest != ticket.0 {
             return Err(NotStored::Late);
         }
-        if self.is(bytes) {
+        // A component stores the same at every look, and that costs nothing.
+        if self.0.kept.lock().as_deref() == Some(bytes) {
             return Ok(());
         }
-        if let Some(file) = &self.0.file {
-            file.write(bytes).map_err(|error| {
+        if let Some((state, plugin)) = &self.0.file {
+            write(state, plugin, bytes).map_err(|error| {
                 // It may be in place all the same: only the disk knows.
-                *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                *self.0.kept.lock() = None;
                 NotStored::Disk(error)
             })?;
         }
-        *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes.into());
+        *self.0.kept.lock() = Some(bytes.into());
         Ok(())
     }
+}
 
-    /// Whether this is what is stored: a component stores the same at every look, and that costs nothing.
-    fn is(&self, bytes: &[u8]) -> bool {
-        let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().is_some_and(|kept| **kept == *bytes)
+/// While nothing is written: what an older call began to write is there, or never will be.
+fn next(mut newest: MutexGuard<'_, u64>) -> Ticket {
+    *newest += 1;
+    Ticket(*newest)
+}
+
+fn write(state: &Dir, plugin: &str, bytes: &[u8]) -> io::Result<()> {
+    let dir = state.inner(DIRECTORY, true);
+    state.notes(DIRECTORY, dir.as_ref().err());
+    match dir? {
+        Some(dir) => dir.write(plugin, bytes),
+        None => Err(io::ErrorKind::NotFound.into()),
     }
 }
 
@@ -317,10 +286,11 @@ mod tests {
     async fn no_turn_begins_while_something_is_written() {
         let blob = Blob::new(None, &name("gpus"));
         let ticket = blob.ticket();
-        let writing = blob.0.writing.lock().unwrap();
-        assert_eq!(blob.try_ticket(), None);
-        assert_eq!(blob.0.newest.load(Ordering::Acquire), ticket.0);
-        drop(writing);
+        {
+            let writing = blob.0.newest.lock();
+            assert_eq!(blob.try_ticket(), None);
+            assert_eq!(*writing, ticket.0);
+        }
         assert_ne!(blob.turn().await.unwrap().ticket(), ticket);
     }
 

@@ -4,9 +4,9 @@
 //! good. Several failed calls in a row are evidence against the device, or against the whole component where they were about
 //! several devices; one that succeeds is evidence for it.
 
-use devgate_types::UnitId;
+use devgate_types::{Mutex, UnitId};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Calls in a row that must fail.
@@ -40,21 +40,15 @@ struct Strikes {
 }
 
 impl Strikes {
-    fn is_on(&self, now: Instant) -> bool {
-        self.pause.as_ref().is_some_and(|(until, _)| now < *until)
-    }
-
     /// Why it is not given now, if so.
     fn why(&self, now: Instant) -> Option<&Arc<str>> {
-        self.pause
-            .as_ref()
-            .filter(|(until, _)| now < *until)
-            .map(|(_, why)| why)
+        let (until, why) = self.pause.as_ref()?;
+        (now < *until).then_some(why)
     }
 
     /// Begins a pause, unless one is on: what fails then was begun before it.
     fn rest(&mut self, times: u32, reason: &str, now: Instant) -> bool {
-        if self.is_on(now) {
+        if self.why(now).is_some() {
             return false;
         }
         let pause = FIRST.saturating_mul(1_u32.checked_shl(self.pauses).unwrap_or(u32::MAX));
@@ -75,7 +69,7 @@ impl Strikes {
 impl Breaker {
     /// A call about these broke. Whether something is not given any more because of it.
     pub(crate) fn failed<'a>(&self, ids: impl IntoIterator<Item = &'a UnitId>, reason: &str, now: Instant) -> bool {
-        let mut record = self.lock();
+        let mut record = self.0.lock();
         let Record { units, all, failed } = &mut *record;
         let mut paused = false;
         for id in ids {
@@ -99,7 +93,7 @@ impl Breaker {
 
     /// A call about these succeeded.
     pub(crate) fn succeeded<'a>(&self, ids: impl IntoIterator<Item = &'a UnitId>) {
-        let mut record = self.lock();
+        let mut record = self.0.lock();
         for id in ids {
             record.units.remove(id);
         }
@@ -109,19 +103,19 @@ impl Breaker {
 
     /// Everything is another one now: nothing is held against it.
     pub(crate) fn forgive(&self) {
-        *self.lock() = Record::default();
+        *self.0.lock() = Record::default();
     }
 
     /// What there is not any more is forgotten.
     pub(crate) fn retain(&self, is_there: impl Fn(&UnitId) -> bool) {
-        let mut record = self.lock();
+        let mut record = self.0.lock();
         record.units.retain(|id, _| is_there(id));
         record.failed.retain(is_there);
     }
 
     /// Why units are not given now, if they are not.
     pub(crate) fn problems(&self, now: Instant) -> Problems {
-        let record = self.lock();
+        let record = self.0.lock();
         let units = record.units.iter();
         Problems {
             units: units
@@ -129,10 +123,6 @@ impl Breaker {
                 .collect(),
             all: record.all.why(now).cloned(),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -219,7 +209,7 @@ mod tests {
         }
         breaker.retain(|_| false);
         assert!(is_given(&breaker, "a", now));
-        assert!(breaker.lock().failed.is_empty());
+        assert!(breaker.0.lock().failed.is_empty());
     }
 
     #[test]

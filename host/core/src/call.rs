@@ -8,117 +8,105 @@ mod served;
 
 pub(crate) use moment::Moment;
 
-use crate::device_info::{NoFunction, function_of};
-use crate::grants::{GrantedMount, Grants, least};
+use crate::grants::{Grants, least};
 use crate::means::Means;
 use crate::units::GrantedNode;
-use crate::units::UnitRecord;
-use crate::waited::Waited;
 use control::Lent;
 use devgate_node::{DeviceNode, DevicePath, ReadError};
-use devgate_policy::attribute_rule;
-use devgate_types::component::{Answered, Denied};
-use devgate_types::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, Limits, NodeHandle, escape};
+use devgate_policy::{MountGrant, attribute_rule};
+use devgate_types::component::{Answer, Answered, Capabilities, Denied};
+use devgate_types::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, NodeHandle, escape};
+use indexmap::{IndexMap, IndexSet};
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// The largest text attribute, as the contract says and the kernel makes them (one page).
 const ATTRIBUTE_BYTES: usize = 4096;
 
 /// The capabilities of one call. See [`Capabilities`] for what each method is.
 pub(crate) struct CallHost {
-    grants: Arc<Grants>,
+    pub(crate) grants: Arc<Grants>,
     means: Arc<Means>,
     limits: Arc<Limits>,
-    config: Arc<str>,
     moment: Moment,
     /// The units that the call is about, where it may write to them.
     lent: Lent,
-    waited: Waited,
-    devices: Vec<DevicePath>,
-    device_numbers: HashMap<DevicePath, u32>,
-    nodes: Vec<GrantedNode>,
-    node_numbers: HashMap<DeviceNode, u32>,
-    mounts: Vec<GrantedMount>,
+    /// Cancelled when nobody waits for the call any more: it must not act on the node then.
+    given_up: CancellationToken,
+    /// What handles stand for: the place of each here.
+    devices: IndexSet<DevicePath>,
+    nodes: IndexMap<DeviceNode, GrantedNode>,
+    mounts: IndexMap<String, Arc<MountGrant>>,
     /// The iommu groups of the node, read once for all units of an answer.
     iommu_groups: OnceCell<Result<BTreeMap<String, Vec<DevicePath>>, ReadError>>,
     bytes_read: u64,
-    every_line: bool,
 }
 
 impl CallHost {
-    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, limits: Arc<Limits>, config: Arc<str>) -> Self {
+    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, limits: Arc<Limits>) -> Self {
         Self {
             grants,
             means,
             limits,
-            config,
             // The least that there is, until somebody says more.
             moment: Moment::Choose,
             lent: Lent::default(),
-            waited: Waited::here(),
-            devices: Vec::new(),
-            device_numbers: HashMap::new(),
-            nodes: Vec::new(),
-            node_numbers: HashMap::new(),
-            mounts: Vec::new(),
+            given_up: CancellationToken::new(),
+            devices: IndexSet::new(),
+            nodes: IndexMap::new(),
+            mounts: IndexMap::new(),
             iommu_groups: OnceCell::new(),
             bytes_read: 0,
-            every_line: false,
         }
     }
 
-    /// The same, for a call that somebody waits for who may give up.
-    pub(crate) fn while_waited(mut self, waited: Waited) -> Self {
-        self.waited = waited;
+    /// The same, for a call that is given up on when this is cancelled.
+    pub(crate) fn until(mut self, given_up: CancellationToken) -> Self {
+        self.given_up = given_up;
         self
+    }
+
+    /// Makes the call: the answer, and the call's own table with what the component was given in it.
+    pub(crate) fn call<T>(
+        self: Box<Self>,
+        call: impl FnOnce(Box<dyn Capabilities>) -> Result<Answer<T>, CallError>,
+    ) -> Result<(T, Box<Self>), CallError> {
+        let (board, kind) = (Arc::clone(&self.grants.board), self.moment.kind());
+        let answer = board.count(kind, || call(self))?;
+        match answer.host.into_any().downcast() {
+            Ok(host) => Ok((answer.value, host)),
+            Err(_) => Err(CallError::Host(HostFault(
+                "the sandbox returned another call's capabilities".into(),
+            ))),
+        }
     }
 
     /// The handle of a device in this call.
     pub(crate) fn hold_device(&mut self, device: DevicePath) -> DeviceHandle {
-        if let Some(number) = self.device_numbers.get(&device) {
-            return DeviceHandle(*number);
-        }
-        let number = u32::try_from(self.devices.len()).unwrap_or(u32::MAX);
-        self.device_numbers.insert(device.clone(), number);
-        self.devices.push(device);
-        DeviceHandle(number)
+        DeviceHandle(number(self.devices.insert_full(device).0))
     }
 
     /// The handle of a node in this call.
     pub(crate) fn hold_node(&mut self, node: GrantedNode) -> NodeHandle {
-        if let Some(number) = self.node_numbers.get(&node.node) {
-            let held = usize::try_from(*number).ok().and_then(|n| self.nodes.get_mut(n));
-            if let Some(held) = held {
-                held.grant = least(held.grant.clone(), node.grant);
-            }
-            return NodeHandle(*number);
-        }
-        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.node_numbers.insert(node.node.clone(), number);
-        self.nodes.push(node);
-        NodeHandle(number)
+        let held = self.nodes.entry(node.node.clone());
+        let handle = NodeHandle(number(held.index()));
+        let grant = node.grant.clone();
+        let held = held.or_insert(node);
+        held.grant = least(held.grant.clone(), grant);
+        handle
     }
 
     /// The device that a handle stands for, if this call holds it.
     pub(crate) fn held_device(&self, handle: DeviceHandle) -> Option<&DevicePath> {
-        self.devices.get(usize::try_from(handle.0).ok()?)
+        self.devices.get_index(usize::try_from(handle.0).ok()?)
     }
 
     /// The node that a handle stands for, if this call holds it.
     pub(crate) fn held_node(&self, handle: NodeHandle) -> Option<&GrantedNode> {
-        self.nodes.get(usize::try_from(handle.0).ok()?)
-    }
-
-    /// What the plugin may use a device for now.
-    pub(crate) fn usage(&self, device: &DevicePath) -> Option<devgate_policy::Use> {
-        self.grants.usage(device)
-    }
-
-    /// Why the policy does not offer a unit's hardware any more, if so.
-    pub(crate) fn no_longer_offered(&self, unit: &UnitRecord) -> Option<String> {
-        self.grants.no_longer_offered(unit)
+        let (_, node) = self.nodes.get_index(usize::try_from(handle.0).ok()?)?;
+        Some(node)
     }
 
     /// The NUMA node of a device, as the kernel names it.
@@ -132,11 +120,6 @@ impl CallHost {
             Err(ReadError::Gone) => Ok(Vec::new()),
             pieces => pieces,
         }
-    }
-
-    /// The one PCI function that these devices are, or are parts of: see [`function_of`].
-    pub(crate) fn pci_function(&self, backing: &[DevicePath]) -> Result<DevicePath, NoFunction> {
-        function_of(&self.grants.node, backing)
     }
 
     /// What is wrong with these nodes for these devices: see [`Grants::group_problem`].
@@ -208,6 +191,10 @@ impl CallHost {
         }
         Ok(())
     }
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 /// Refuses a path that lies in the directory of another device that is not granted.

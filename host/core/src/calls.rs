@@ -1,16 +1,17 @@
 //! How a plugin's component is called: on which thread, for how long, and what a call that never returns costs.
 
 use crate::call::CallHost;
+use crate::failures::Failures;
 use crate::grants::Grants;
 use crate::lane::{Lane, Unanswered};
 use crate::means::Means;
 use crate::overdue::{self, Bounds, Doing, Overdue, Whose};
-use crate::waited::Waits;
-use devgate_types::component::{Answer, Component};
-use devgate_types::{CallError, HostFault, Limits};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use devgate_types::component::Component;
+use devgate_types::{CallError, HostFault, Limits, Mutex};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 /// Calls of one plugin that may block at the same time. A read that the kernel never answers keeps one of them for good;
 /// when all are gone the plugin fails and the others never notice.
@@ -24,14 +25,14 @@ const GRACE: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub(crate) struct Threads {
     lane: Lane,
-    pub(crate) overdue: Overdue,
+    overdue: Overdue,
 }
 
 impl Threads {
-    pub(crate) fn new(bounds: Bounds) -> Self {
+    pub(crate) fn new(failures: Failures) -> Self {
         Self {
             lane: Lane::default(),
-            overdue: Overdue::new(bounds),
+            overdue: Overdue::new(Bounds::default(), failures),
         }
     }
 }
@@ -42,31 +43,31 @@ pub(crate) struct Calls {
     pub(crate) means: Arc<Means>,
     /// Nothing until it is loaded.
     component: OnceLock<Arc<dyn Component>>,
-    config: Arc<str>,
-    limits: RwLock<Arc<Limits>>,
+    limits: Mutex<Arc<Limits>>,
     blocking: Arc<Semaphore>,
     threads: Threads,
 }
 
 impl Calls {
     pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, threads: Threads) -> Self {
-        let config = grants.policy.config.to_string().into();
-        let limits = RwLock::new(Arc::new(grants.policy.limits.clone()));
+        let limits = Mutex::new(Arc::new(grants.policy.limits.clone()));
         Self {
             grants,
             means,
             component: OnceLock::new(),
-            config,
             limits,
             blocking: Arc::new(Semaphore::new(BLOCKING_CALLS)),
             threads,
         }
     }
 
-    /// The same, with the leave to block of whom it may replace: a read that never returns costs the plugin, not each trial.
-    pub(crate) fn blocking_with(mut self, before: &Self) -> Self {
-        self.blocking = Arc::clone(&before.blocking);
-        self
+    /// The same plugin's under another policy. What it keeps is its own, and so is the leave to block: a read that never returns
+    /// costs the plugin, not each trial.
+    pub(crate) fn under(&self, grants: Arc<Grants>) -> Self {
+        Self {
+            blocking: Arc::clone(&self.blocking),
+            ..Self::new(grants, Arc::clone(&self.means), self.threads.clone())
+        }
     }
 
     /// The component, once it is loaded.
@@ -74,20 +75,19 @@ impl Calls {
         self.component.get().cloned()
     }
 
-    /// Notes the component, and returns it with its calls counted. The first one counts: another one gets [`Calls`] of its own.
+    /// Notes the component. The first one counts: another one gets [`Calls`] of its own.
     pub(crate) fn loaded(&self, component: Arc<dyn Component>) -> Arc<dyn Component> {
-        let component = self.grants.board.metered(component);
         Arc::clone(self.component.get_or_init(|| component))
     }
 
     /// Adjusts the limits to the hardware that is granted now.
     pub(crate) fn scale(&self, devices: usize) {
         let scaled = Arc::new(self.grants.policy.limits.for_devices(devices));
-        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = scaled;
+        *self.limits.lock() = scaled;
     }
 
     pub(crate) fn limits(&self) -> Arc<Limits> {
-        Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.limits.lock())
     }
 
     /// Runs the host's own `work`, which may block, on a thread where it may. No component is called in it, so that it ends by
@@ -147,31 +147,13 @@ impl Calls {
         component: Arc<dyn Component>,
         call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
-        self.calls(1, move |host| call(component.as_ref(), host())).await?
+        let work = move |host: &dyn Fn() -> Box<CallHost>| call(component.as_ref(), host());
+        self.calls(self.limits(), 1, work).await?
     }
 
-    /// The same for a call about these many units, however many others there are.
-    pub(crate) async fn call_about<T: Send + 'static>(
-        &self,
-        units: usize,
-        component: Arc<dyn Component>,
-        call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
-    ) -> Result<T, CallError> {
-        let limits = Arc::new(self.grants.policy.limits.for_devices(units));
-        self.calls_within(limits, 1, move |host| call(component.as_ref(), host()))
-            .await?
-    }
-
-    /// Runs work that calls the component up to `count` times, each time with capabilities of its own, on one thread.
+    /// Runs work that calls the component up to `count` times within these limits, each time with capabilities of its own, on one
+    /// thread.
     pub(crate) async fn calls<T: Send + 'static>(
-        &self,
-        count: usize,
-        work: impl FnOnce(&dyn Fn() -> Box<CallHost>) -> T + Send + 'static,
-    ) -> Result<T, CallError> {
-        self.calls_within(self.limits(), count, work).await
-    }
-
-    async fn calls_within<T: Send + 'static>(
         &self,
         limits: Arc<Limits>,
         count: usize,
@@ -179,30 +161,14 @@ impl Calls {
     ) -> Result<T, CallError> {
         let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let patience = limits.deadline.saturating_mul(count) + GRACE;
-        let (grants, means, config) = (
-            Arc::clone(&self.grants),
-            Arc::clone(&self.means),
-            Arc::clone(&self.config),
-        );
+        let (grants, means) = (Arc::clone(&self.grants), Arc::clone(&self.means));
         // Ends with this future: what still runs then does so for nobody.
-        let waits = Waits::default();
-        let waited = waits.for_call();
+        let given_up = CancellationToken::new();
+        let _ends = given_up.clone().drop_guard();
         let host = move || {
             let (grants, means) = (Arc::clone(&grants), Arc::clone(&means));
-            let (limits, config) = (Arc::clone(&limits), Arc::clone(&config));
-            let host = CallHost::new(grants, means, limits, config);
-            Box::new(host.while_waited(waited.clone()))
+            Box::new(CallHost::new(grants, means, Arc::clone(&limits)).until(given_up.clone()))
         };
         self.run(Whose::Component, patience, move || work(&host)).await
-    }
-}
-
-/// The answer and the call's own table, which only this crate makes.
-pub(crate) fn open<T>(answer: Answer<T>) -> Result<(T, Box<CallHost>), CallError> {
-    match answer.host.into_any().downcast::<CallHost>() {
-        Ok(host) => Ok((answer.value, host)),
-        Err(_) => Err(CallError::Host(HostFault(
-            "the sandbox returned another call's capabilities".into(),
-        ))),
     }
 }

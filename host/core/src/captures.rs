@@ -5,10 +5,9 @@ use crate::status::KernelLogStatus;
 use devgate_node::{KernelLine, LogSource};
 use devgate_policy::KernelPattern;
 use devgate_types::component::{LogBatch, LogEvent};
-use devgate_types::{Failure, FailureKind, escape};
+use devgate_types::{Failure, FailureKind, Mutex, escape};
 use std::collections::VecDeque;
-use std::fmt::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The most events that are kept for one plugin, and the most bytes of their captures.
@@ -75,19 +74,22 @@ impl Captures {
 
     /// Whether it wants lines and no watch of the log has begun for it yet.
     pub(crate) fn is_new(&self) -> bool {
-        let kept = self.lock();
+        let kept = self.kept.lock();
         kept.watch.is_none() && !kept.patterns.is_empty()
     }
 
     /// Counts what this watch of the log and those after it say, and nothing of those before: what they hand in while the new
     /// one has not begun would make all that is older pass for known.
     pub(crate) fn begin(&self, watch: u64) {
-        self.lock().watch.get_or_insert(watch);
+        let mut kept = self.kept.lock();
+        if !kept.patterns.is_empty() {
+            kept.watch.get_or_insert(watch);
+        }
     }
 
     /// Whether what this watch of the log says counts.
     pub(crate) fn listens_to(&self, watch: u64) -> bool {
-        self.lock().watch.is_some_and(|first| first <= watch)
+        self.kept.lock().watch.is_some_and(|first| first <= watch)
     }
 
     /// Says where this watch of the log has its lines from, from now on; whether a component would be told something else. What
@@ -99,7 +101,7 @@ impl Captures {
             LogSource::Syslog { .. } => (None, Some(true)),
             _ => (None, Some(false)),
         };
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let was_read = kept.off.is_none();
         let changed = was_read == off.is_some() && kept.off.as_deref() != Some(NOBODY);
         (kept.watch, kept.off) = (Some(watch), off);
@@ -118,24 +120,18 @@ impl Captures {
 
     /// Whether there is anything to look for.
     pub(crate) fn wants_lines(&self) -> bool {
-        !self.lock().patterns.is_empty()
+        !self.kept.lock().patterns.is_empty()
     }
 
     /// Says that the log is read.
     pub(crate) fn is_read(&self) {
-        self.lock().off = None;
-    }
-
-    /// Says why the log cannot be read.
-    #[cfg(test)]
-    pub(crate) fn is_off(&self, why: &str) {
-        self.lock().off = Some(why.to_owned());
+        self.kept.lock().off = None;
     }
 
     /// Other patterns from now on, after a reload. What the old ones captured is forgotten, and readers are told that something
     /// is missing.
     pub(crate) fn replace(&self, patterns: &[KernelPattern]) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if !kept.has(patterns) {
             *kept = kept.anew(patterns);
         }
@@ -143,7 +139,7 @@ impl Captures {
 
     /// What a call on trial under these patterns sees: the same as it would after [`Captures::replace`], which is not done yet.
     pub(crate) fn on_trial(self: &Arc<Self>, patterns: &[KernelPattern]) -> Arc<Self> {
-        let kept = self.lock();
+        let kept = self.kept.lock();
         if kept.has(patterns) {
             return Arc::clone(self);
         }
@@ -158,7 +154,7 @@ impl Captures {
 
     /// Takes a line, unless it has been taken already; whether a pattern captured something.
     pub(crate) fn take(&self, line: &KernelLine) -> bool {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if kept.last.is_some_and(|last| line.sequence <= last) {
             return false;
         }
@@ -174,7 +170,7 @@ impl Captures {
 
     /// Notes that lines before the next one were lost: the kernel's buffer is a ring, and whoever reads it was late.
     pub(crate) fn lost(&self) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         kept.lost = kept.last.map(|last| (last, AFTER_ALL)).or(kept.lost);
         kept.first = None;
         kept.gaps += 1;
@@ -182,7 +178,7 @@ impl Captures {
 
     /// What whoever watches the host is told, where there is anything to hear.
     pub(crate) fn status(&self) -> Option<KernelLogStatus> {
-        let kept = self.lock();
+        let kept = self.kept.lock();
         (!kept.patterns.is_empty()).then(|| KernelLogStatus {
             off: kept.off.clone(),
             gaps: kept.gaps,
@@ -191,21 +187,17 @@ impl Captures {
 
     /// What was captured after a cursor (from the first that is kept, where it is empty), oldest first, at most `most`.
     pub(crate) fn since(&self, cursor: &str, most: u32) -> Result<LogBatch, Failure> {
-        let kept = self.lock();
+        let kept = self.kept.lock();
         if let Some(why) = &kept.off {
             let message = format!("the kernel's log: {why}");
             return Err(Failure::new(FailureKind::Unsupported, message));
         }
         let from = self.read_cursor(&kept, cursor)?;
-        // A cursor of another boot, or of a line that has not been said yet: what it stood for is gone.
-        let foreign = match from {
-            Since::Start => false,
-            Since::Elsewhere => true,
-            Since::After((line, _)) => kept.last.is_none_or(|last| line > last),
-        };
-        let after = match from {
-            Since::After(place) if !foreign => Some(place),
-            _ => None,
+        let (after, foreign) = match from {
+            Since::Start => (None, false),
+            Since::After(place) if kept.last.is_some_and(|last| place.0 <= last) => (Some(place), false),
+            // A cursor of another boot, or of a line that has not been said yet: what it stood for is gone.
+            Since::Elsewhere | Since::After(_) => (None, true),
         };
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut events = Vec::new();
@@ -222,8 +214,7 @@ impl Captures {
             events,
             cursor: reached
                 .or(after)
-                .map(|place| self.cursor(&kept, place))
-                .unwrap_or_default(),
+                .map_or_else(String::new, |place| self.cursor(&kept, place)),
             gap: foreign || kept.has_lost_since(after),
         })
     }
@@ -233,10 +224,7 @@ impl Captures {
     }
 
     fn cursor(&self, kept: &Kept, (line, pattern): Place) -> String {
-        let mut text = self.era(kept);
-        // Cannot fail: it is a string.
-        let _ = write!(text, ".{line}.{pattern}");
-        text
+        format!("{}.{line}.{pattern}", self.era(kept))
     }
 
     fn read_cursor(&self, kept: &Kept, cursor: &str) -> Result<Since, Failure> {
@@ -247,27 +235,17 @@ impl Captures {
         if cursor.is_empty() {
             return Ok(Since::Start);
         }
-        let mut parts = cursor.splitn(3, '.');
-        let (Some(era), Some(line), Some(pattern)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(invalid());
+        let place = || {
+            let (era, place) = cursor.split_once('.').filter(|_| cursor.len() <= MOST_CURSOR)?;
+            let (line, pattern) = place.split_once('.')?;
+            Some((era, (line.parse().ok()?, pattern.parse().ok()?)))
         };
-        if cursor.len() > MOST_CURSOR {
-            return Err(invalid());
-        }
-        let place = (
-            line.parse().map_err(|_| invalid())?,
-            pattern.parse().map_err(|_| invalid())?,
-        );
+        let (era, place) = place().ok_or_else(invalid)?;
         Ok(if era == self.era(kept) {
             Since::After(place)
         } else {
             Since::Elsewhere
         })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Each change is whole before the lock is let go.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -329,15 +307,12 @@ impl Kept {
     /// Whether something after a place was lost. Before the first line that was seen there may have been others, unless it is the
     /// first that the kernel said; who asks from the start asks for what is kept.
     fn has_lost_since(&self, after: Option<Place>) -> bool {
-        match after {
-            None => false,
-            Some(after) => {
-                let dropped = self.lost.is_some_and(|lost| lost > after);
-                // Not known to be the next one: the ring had gone round before it was read.
-                let unseen = self.first.is_some_and(|first| after.0.saturating_add(1) < first);
-                dropped || unseen
-            }
-        }
+        after.is_some_and(|after| {
+            let dropped = self.lost.is_some_and(|lost| lost > after);
+            // Not known to be the next one: the ring had gone round before it was read.
+            let unseen = self.first.is_some_and(|first| after.0.saturating_add(1) < first);
+            dropped || unseen
+        })
     }
 }
 
@@ -346,10 +321,9 @@ fn size(event: &LogEvent) -> usize {
 }
 
 fn cut(text: &str) -> String {
-    let end = (0..=MOST_CAPTURE.min(text.len()))
-        .rev()
-        .find(|end| text.is_char_boundary(*end));
-    text.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
+    text.get(..text.floor_char_boundary(MOST_CAPTURE))
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod request;
 mod share;
 
 use crate::units::Layout;
-use cost::Costs;
+use cost::{Cost, Costs};
 use devgate_policy::Placement;
 pub(crate) use preference::Overruled;
 pub(crate) use request::Request;
@@ -31,12 +31,12 @@ use std::collections::BTreeMap;
 const MOST_LOOKS: usize = 300_000;
 
 /// Finds the units of one more replica each among those that are open, and what that costs.
-type Cheapest = fn(&Layout, &Costs<'_>, &dyn Fn(usize) -> bool, usize) -> (i64, Vec<usize>);
+type Cheapest = fn(&Layout, &Costs<'_>, &dyn Fn(usize) -> bool, usize) -> (Cost, Vec<usize>);
 
 /// How many replicas of each unit to take, `size` in all; nothing where that cannot be done.
 fn choose(layout: &Layout, slots: &[Slots], size: usize, placement: Placement, cheapest: Cheapest) -> Option<Vec<u32>> {
     let Base { mut taken, open, rest } = Base::of(slots, size)?;
-    let costs = Costs::new(layout, slots, &taken, rest, placement);
+    let costs = Costs::new(layout, slots, &taken, placement);
     let (mut needed, mut free) = (0, BTreeMap::new());
     for ((seat, taken), open) in layout.seats.iter().zip(&taken).zip(&open) {
         needed |= if *taken > 0 { seat.numa } else { 0 };

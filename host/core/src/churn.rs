@@ -11,6 +11,7 @@ const WINDOW: Duration = Duration::from_secs(3_600);
 const MOST_NEW: usize = 1_024;
 
 /// The ids that a plugin listed lately.
+#[derive(Default)]
 pub(crate) struct Churn {
     since: Option<Instant>,
     seen: HashSet<UnitId>,
@@ -20,15 +21,6 @@ pub(crate) struct Churn {
 }
 
 impl Churn {
-    pub(crate) fn new() -> Self {
-        Self {
-            since: None,
-            seen: HashSet::new(),
-            new: 0,
-            longest: 0,
-        }
-    }
-
     /// Takes a list of ids and returns those that are one new id too many.
     pub(crate) fn beyond<'a>(&mut self, ids: impl Iterator<Item = &'a UnitId>, now: Instant) -> HashSet<UnitId> {
         let ids: Vec<_> = ids.collect();
@@ -38,8 +30,8 @@ impl Churn {
             *self = Self {
                 since: Some(now),
                 seen: ids.iter().map(|id| (*id).clone()).collect(),
-                new: 0,
                 longest: ids.len(),
+                ..Self::default()
             };
             return HashSet::new();
         }
@@ -70,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_there_is_and_what_replaces_it_once_is_let_through() {
-        let (mut churn, now) = (Churn::new(), Instant::now());
+        let (mut churn, now) = (Churn::default(), Instant::now());
         let (first, second) = (ids(0..5_000), ids(5_000..10_000));
         assert!(churn.beyond(first.iter(), now).is_empty());
         assert!(churn.beyond(first.iter(), now).is_empty());
@@ -80,7 +72,7 @@ mod tests {
 
     #[test]
     fn ids_that_never_end_are_stopped_until_the_window_does() {
-        let (mut churn, now) = (Churn::new(), Instant::now());
+        let (mut churn, now) = (Churn::default(), Instant::now());
         let mut stopped = 0;
         for round in 0..400 {
             let list = ids(round * 8..round * 8 + 8);

@@ -13,12 +13,12 @@ pub(crate) use writes::Writing;
 pub(crate) use writes::{HeldByOther, Intent, NotWritten};
 
 use crate::grants::Grants;
-use crate::units::Part;
+use crate::units::{Lost, Part};
 use devgate_node::DevicePath;
-use devgate_types::{NodeNumber, UnitId};
+use devgate_types::{Mutex, NodeNumber, UnitId};
 use news::Told;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use writes::Writes;
@@ -77,14 +77,6 @@ impl Claim {
     fn is_within(&self, then: &Self) -> bool {
         self.is_as(then) && self.shared.iter().all(|number| then.shared.contains(number))
     }
-}
-
-/// Why a unit cannot be given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lost {
-    pub(crate) reason: Arc<str>,
-    /// Whether its very id is another unit's, so that it cannot even be listed: the kubelet looks health up by id alone.
-    pub(crate) id_taken: bool,
 }
 
 /// Why ids were not marked as handed out.
@@ -163,7 +155,7 @@ impl Ledger {
     /// Puts the plugins into another order, new ones among them. One that is left out claims nothing any more; what it holds
     /// stays held.
     pub(crate) fn arrange(&self, order: &[(Place, String)]) {
-        *self.arranged.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.arranged.lock() = Instant::now();
         let mut plugins = self.lock();
         for entry in plugins.iter_mut() {
             entry.rank = usize::MAX;
@@ -229,7 +221,7 @@ impl Ledger {
 
     /// When this order was made.
     pub(crate) fn arranged(&self) -> Instant {
-        *self.arranged.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.arranged.lock()
     }
 
     /// What a plugin may offer, until it says what it has.
@@ -350,7 +342,7 @@ impl Ledger {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
         // Every change is made whole before the lock is let go, so a panic elsewhere leaves nothing half-done.
-        self.plugins.lock().unwrap_or_else(PoisonError::into_inner)
+        self.plugins.lock()
     }
 }
 

@@ -51,13 +51,8 @@ pub(crate) fn function_of(node: &Node, backing: &[DevicePath]) -> Result<DeviceP
 
 /// The nearest PCI function, from a device upwards.
 fn pci_of(node: &Node, device: &DevicePath) -> Option<DevicePath> {
-    let mut at = device.clone();
-    loop {
-        if matches!(node.subsystem(&at), Ok(Some(subsystem)) if subsystem.name == "pci") {
-            return Some(at);
-        }
-        at = node.parent(&at)?;
-    }
+    let is_pci = |at: &DevicePath| matches!(node.subsystem(at), Ok(Some(subsystem)) if subsystem.name == "pci");
+    std::iter::successors(Some(device.clone()), |at| node.parent(at)).find(is_pci)
 }
 
 /// What the file says of a unit whose pool has these nodes.

@@ -9,11 +9,11 @@ mod restore;
 pub(crate) use expire::expire;
 
 use crate::allocations::{AllocationId, Consumer, Memory, Mode};
+use crate::keyed_lock::KeyedLock;
 use crate::offer::{AllocateError, BoxFuture, Offers, Reply};
 use crate::registry::Registry;
 use crate::resource::{Part, Resource, allocate};
 use crate::status::audit;
-use crate::turns::Turns;
 use devgate_types::{PluginName, ResourceName, UnitId, escape};
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,12 +109,12 @@ pub(crate) struct AllDevices {
     registry: Registry,
     memory: Memory,
     /// Whom something is being done for.
-    busy: Turns<Consumer>,
+    busy: KeyedLock<Consumer>,
 }
 
 impl AllDevices {
     pub(crate) fn new(registry: Registry, memory: Memory) -> Self {
-        let busy = Turns::default();
+        let busy = KeyedLock::default();
         Self { registry, memory, busy }
     }
 
@@ -122,7 +122,7 @@ impl AllDevices {
         if !who.ends_itself() {
             return Err(AllocateError::Refused(format!("{who} cannot be given devices here")));
         }
-        let _turn = self.busy.turn(std::slice::from_ref(who)).await;
+        let _turn = self.busy.lock(std::slice::from_ref(who)).await;
         match self.again(who, asks).await? {
             Some(granted) => return Ok(granted),
             // What was noted for it and never reached it.
@@ -200,7 +200,7 @@ impl Devices for AllDevices {
 
     fn restore<'a>(&'a self, who: &'a Consumer) -> BoxFuture<'a, Vec<Result<Granted, Gone>>> {
         Box::pin(async {
-            let _turn = self.busy.turn(std::slice::from_ref(who)).await;
+            let _turn = self.busy.lock(std::slice::from_ref(who)).await;
             self.restored(who).await
         })
     }
@@ -214,7 +214,7 @@ impl Devices for AllDevices {
             if !who.ends_itself() {
                 return Released::Refused;
             }
-            let _turn = self.busy.turn(std::slice::from_ref(who)).await;
+            let _turn = self.busy.lock(std::slice::from_ref(who)).await;
             self.let_go(who, bound).await
         })
     }

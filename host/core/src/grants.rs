@@ -6,26 +6,24 @@ mod heard;
 mod here;
 mod mounts;
 mod reach;
-mod said;
-mod told;
 mod vfio;
 
 use crate::status::Board;
 use crate::units::{GrantedNode, UnitRecord};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError, Subsystem};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
-use devgate_types::{NodeKind, NodeNumber};
-pub use explain::{SelectorAnswer, Sight};
+use devgate_types::component::LogLevel;
+use devgate_types::{Bucket, LogThrottle, Mutex, NodeKind, NodeNumber};
+pub use explain::Sight;
 pub(crate) use files::FileRefused;
 pub(crate) use heard::Heard;
 pub use heard::Line;
-pub use here::{FileMatch, HostNodeMatch};
-pub use mounts::{GrantedMount, MountDenied};
-use said::Said;
+pub use here::PathMatch;
+pub use mounts::MountDenied;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use told::Told;
+use std::time::Duration;
 
 /// Buses on which a driver puts parts of one device: the ports of a USB adapter, those of a UART's driver, and what a virtio
 /// function is. The interfaces of a USB device, which are on the bus of the devices, are parts as well.
@@ -43,8 +41,12 @@ const NULL: NodeNumber = NodeNumber {
 pub struct Grants {
     pub(crate) node: Node,
     pub(crate) policy: Arc<PluginPolicy>,
-    pub(crate) told: Told,
-    pub(crate) said: Said,
+    /// The policy's configuration of the component, as that reads it.
+    pub(crate) config: Arc<str>,
+    /// Refusals that the admin was told of: a component makes up as many as it likes.
+    pub(crate) refusals: Arc<Mutex<LogThrottle>>,
+    /// What the component said: it remembers nothing between calls, and says of a device that sleeps the same at every look.
+    pub(crate) lines: Arc<Mutex<LogThrottle>>,
     /// Where lines go besides the log, if anywhere.
     pub(crate) heard: Option<Heard>,
     /// Where refusals are counted.
@@ -67,7 +69,7 @@ pub struct Match {
 }
 
 /// A node that the policy offers and the host does not give.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Withheld {
     /// Its path, or the name of the device that it belongs to.
     pub what: String,
@@ -81,11 +83,26 @@ impl Grants {
     pub fn new(node: Node, policy: Arc<PluginPolicy>) -> Self {
         Self {
             node,
+            config: policy.config.to_string().into(),
             policy,
-            told: Told::default(),
-            said: Said::default(),
+            refusals: Arc::new(Mutex::new(LogThrottle::new(
+                64,
+                Bucket::new(64, Duration::from_secs(30)),
+            ))),
+            lines: Arc::new(Mutex::new(LogThrottle::new(
+                256,
+                Bucket::new(u32::MAX, Duration::from_secs(1)),
+            ))),
             heard: None,
             board: Arc::default(),
+        }
+    }
+
+    /// Keeps a line for commands that show it.
+    pub(crate) fn hear(&self, level: LogLevel, refusal: bool, text: &str) {
+        if let Some(heard) = &self.heard {
+            let text = text.to_owned();
+            heard.line(Line { level, refusal, text });
         }
     }
 
@@ -139,11 +156,7 @@ impl Grants {
 
     /// Whether the plugin may hold this device, and what for.
     pub(crate) fn usage(&self, device: &DevicePath) -> Option<Use> {
-        let covering = self.covering(device);
-        if covering.iter().any(|s| s.usage == Use::Offer) {
-            return Some(Use::Offer);
-        }
-        (!covering.is_empty()).then_some(Use::Read)
+        widest(&self.covering(device))
     }
 
     /// All granted devices of a subsystem, sorted by location.
@@ -151,17 +164,6 @@ impl Grants {
         let mut devices = self.node.devices(subsystem)?;
         devices.retain(|device| self.usage(device).is_some());
         Ok(devices)
-    }
-
-    /// The attributes that the policy lets be written.
-    pub fn controls(&self) -> impl Iterator<Item = &str> {
-        self.policy.control.iter().map(|control| control.attribute.as_str())
-    }
-
-    /// The sources of the mounts that the policy names and the host looks at.
-    pub fn mount_sources(&self) -> impl Iterator<Item = &str> {
-        let looked_at = self.policy.containers.mounts().filter(|mount| !mount.unchecked);
-        looked_at.map(|mount| mount.source.as_str())
     }
 
     /// The devices beneath `device`, at any depth, as far as descent goes.
@@ -188,36 +190,28 @@ impl Grants {
     pub(crate) fn nodes(&self, device: &DevicePath) -> Result<(Vec<GrantedNode>, Vec<Withheld>), ReadError> {
         let (mut granted, mut withheld) = (Vec::new(), Vec::new());
         for owner in std::iter::once(device.clone()).chain(self.beneath(device)?) {
-            // The kernel names a node that is not there, or is another one: said, so that it can be explained.
-            let wrong = |error: ReadError| Withheld {
-                what: owner.name().to_owned(),
-                why: error.to_string(),
-            };
-            let mut give = |node: DeviceNode, grant, owner: Option<&Facts<'_>>| {
-                let path = node.path.clone();
-                match self.grant(node, grant, owner) {
-                    Ok(node) => granted.push(node),
-                    Err(why) => withheld.push(Withheld { what: path, why }),
-                }
-            };
-            let mut wrongs = Vec::new();
-            match self.offered_group(&owner) {
-                Ok(Some((group, grant))) => {
-                    let device = group.device.as_ref().map(|device| Facts::new(&self.node, device));
-                    give(group.node, grant, device.as_ref());
-                }
-                Ok(None) => {}
-                Err(error) => wrongs.push(wrong(error)),
-            }
             let facts = Facts::new(&self.node, &owner);
-            if let Some(grant) = self.offer_for(&facts) {
-                match self.node.own_node(&owner) {
-                    Ok(Some(node)) => give(node, grant, Some(&facts)),
+            let group = self.offered_group(&owner).map(|group| {
+                let (group, grant) = group?;
+                let device = group.device.as_ref().map(|device| Facts::new(&self.node, device));
+                Some(self.grant(group.node, grant, device.as_ref()))
+            });
+            let own = self.offer_for(&facts).map(|grant| -> Result<_, ReadError> {
+                let node = self.node.own_node(&owner)?;
+                Ok(node.map(|node| self.grant(node, grant, Some(&facts))))
+            });
+            for node in std::iter::once(group).chain(own) {
+                match node {
                     Ok(None) => {}
-                    Err(error) => wrongs.push(wrong(error)),
+                    Ok(Some(Ok(node))) => granted.push(node),
+                    Ok(Some(Err(why))) => withheld.push(why),
+                    // The kernel names a node that is not there, or is another one: said, so that it can be explained.
+                    Err(error) => withheld.push(Withheld {
+                        what: owner.name().to_owned(),
+                        why: error.to_string(),
+                    }),
                 }
             }
-            withheld.extend(wrongs);
         }
         granted.sort_by(|a, b| a.node.cmp(&b.node));
         // Functions of one group have one node for all.
@@ -226,17 +220,17 @@ impl Grants {
     }
 
     /// A node that the policy offers, unless the host does not give it away.
-    fn grant(&self, node: DeviceNode, grant: NodeGrant, owner: Option<&Facts<'_>>) -> Result<GrantedNode, String> {
-        if let Some(why) = self.refusal(&node, owner) {
-            return Err(why);
+    fn grant(&self, node: DeviceNode, grant: NodeGrant, owner: Option<&Facts<'_>>) -> Result<GrantedNode, Withheld> {
+        let refused = self.refusal(&node, owner).map_or(Ok(()), Err);
+        match refused.and_then(|()| self.group_of(&node, owner)) {
+            Ok(group) => Ok(GrantedNode {
+                node,
+                grant,
+                owner: owner.map(|owner| owner.device.clone()),
+                group,
+            }),
+            Err(why) => Err(Withheld { what: node.path, why }),
         }
-        let group = self.group_of(&node, owner)?;
-        Ok(GrantedNode {
-            node,
-            grant,
-            owner: owner.map(|owner| owner.device.clone()),
-            group,
-        })
     }
 
     /// How the node that belongs to `owner` may be given, if a covering selector offers it.
@@ -249,8 +243,11 @@ impl Grants {
             .reduce(least)
     }
 
-    /// A node by its path, as the policy's `host-nodes` list it. The error is for the component.
-    pub(crate) fn node_at(&self, path: &str) -> Result<GrantedNode, NodeDenied> {
+    /// A node by its path, as the policy's `host-nodes` list it.
+    ///
+    /// # Errors
+    /// Why it is not given; escaped, and for the component as well.
+    pub fn node_at(&self, path: &str) -> Result<GrantedNode, NodeDenied> {
         let grant = self.policy.host_nodes.grant(path).ok_or(NodeDenied::NotGranted)?;
         let node = self.node.node_at(path).map_err(NodeDenied::Read)?;
         let owner = self.node.owner_of(node.number);
@@ -261,7 +258,8 @@ impl Grants {
             Some(offered) => least(offered, grant),
             None => grant,
         };
-        self.grant(node, grant, owner.as_ref()).map_err(NodeDenied::Refused)
+        let granted = self.grant(node, grant, owner.as_ref());
+        granted.map_err(|withheld| NodeDenied::Refused(withheld.why))
     }
 
     /// What is wrong with giving a node away at this moment, if anything. A disk that was idle when it was enumerated may
@@ -344,21 +342,11 @@ impl Grants {
     /// When the device tree cannot be read at all.
     pub fn matches(&self) -> Result<Vec<Match>, ReadError> {
         let mut found = Vec::new();
-        let subsystems: BTreeSet<_> = self.policy.hardware.iter().map(|s| s.subsystem.as_str()).collect();
-        for subsystem in subsystems {
+        for subsystem in self.subsystems() {
             for device in self.node.devices(subsystem)? {
-                let facts = Facts::new(&self.node, &device);
-                let usage: BTreeSet<bool> = self
-                    .policy
-                    .hardware
-                    .iter()
-                    .filter(|s| s.matches(&facts))
-                    .map(|s| s.usage == Use::Offer)
-                    .collect();
-                if usage.is_empty() {
+                let Some(usage) = widest(&self.matching(&Facts::new(&self.node, &device))) else {
                     continue;
-                }
-                let usage = if usage.contains(&true) { Use::Offer } else { Use::Read };
+                };
                 let (nodes, withheld) = self.nodes(&device)?;
                 found.push(Match {
                     device,
@@ -374,14 +362,20 @@ impl Grants {
 
     /// How many devices the selectors match here: what limits scale with, and whether there is anything to do at all.
     pub(crate) fn matched(&self) -> Result<usize, ReadError> {
-        let subsystems: BTreeSet<_> = self.policy.hardware.iter().map(|s| s.subsystem.as_str()).collect();
-        let matches = |device: &DevicePath| {
-            let facts = Facts::new(&self.node, device);
-            self.policy.hardware.iter().any(|s| s.matches(&facts))
-        };
-        let of = |subsystem: &str| Ok(self.node.devices(subsystem)?.iter().filter(|d| matches(d)).count());
-        subsystems.into_iter().map(of).sum()
+        let matches = |device: &&DevicePath| !self.matching(&Facts::new(&self.node, device)).is_empty();
+        let of = |subsystem: &str| Ok(self.node.devices(subsystem)?.iter().filter(matches).count());
+        self.subsystems().into_iter().map(of).sum()
     }
+
+    /// Of which the selectors are.
+    fn subsystems(&self) -> BTreeSet<&str> {
+        self.policy.hardware.iter().map(|s| s.subsystem.as_str()).collect()
+    }
+}
+
+/// What all these selectors let be done with a device together, if there are any.
+fn widest(selectors: &[&Selector]) -> Option<Use> {
+    selectors.iter().map(|selector| selector.usage).max()
 }
 
 /// Why nobody gets a node by its path.

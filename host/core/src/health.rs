@@ -1,11 +1,22 @@
 //! One unit's health over time: what the component says, held for as long as the policy asks before it counts.
 
 use crate::ailments::Ailment;
-use crate::status::{Settling, When};
+use crate::when::When;
 use devgate_policy::Health;
 use devgate_types::{GuestText, Verdict};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What a device is on its way to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Settling {
+    /// It may still be given; something is found wrong with it.
+    Suspect,
+    /// It may not be given yet; it is found healthy again.
+    Recovering,
+}
 
 /// What is known about one unit.
 #[derive(Debug, Clone)]

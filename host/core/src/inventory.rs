@@ -7,9 +7,8 @@ mod values;
 
 use crate::allocations::Memory;
 use crate::call::CallHost;
-use crate::calls;
 use crate::claims::Claim;
-use crate::units::{GrantedNode, MOST_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
+use crate::units::{Cause, GrantedNode, MOST_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
 use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
 use devgate_types::component::Component;
@@ -51,15 +50,6 @@ pub(crate) struct Inventory {
     pub(crate) unread: BTreeSet<String>,
 }
 
-/// A unit that a pod holds, and that the component does not list as it was handed out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Strayed {
-    /// What is different.
-    pub(crate) why: Arc<str>,
-    /// Whether the component lists a unit of this id at all; where not, it is no device of the node any more, but its pod's.
-    pub(crate) listed: bool,
-}
-
 impl Inventory {
     /// Asks a component for all that there is, and holds its answer against its grants.
     pub(crate) fn ask(
@@ -75,7 +65,7 @@ impl Inventory {
         host: Box<CallHost>,
         before: &Self,
     ) -> Result<(Self, Vec<Rejection>), devgate_types::CallError> {
-        let (pools, host) = calls::open(component.enumerate(host)?)?;
+        let (pools, host) = host.call(|host| component.enumerate(host))?;
         let numa = |device: &DevicePath| host.numa_node(device);
         let (mut inventory, mut rejected) = Self::gate(host.policy(), &host, pools, &numa);
         rejected.extend(inventory.keep_unread(before, &host));
@@ -138,13 +128,14 @@ impl Inventory {
         })
     }
 
-    /// Keeps a unit that a pod holds as it is. Returns what is different in what the component says now.
+    /// Keeps a unit that a pod holds as it is. Returns what is different in what the component says now: other hardware, or nothing at
+    /// all; then it is no device of the node any more, but its pod's.
     pub(crate) fn keep(
         &mut self,
         resource: &ResourceName,
         before: &PoolRecord,
         old: &Arc<UnitRecord>,
-    ) -> Option<Strayed> {
+    ) -> Option<Cause> {
         let pool = self.pool_like(resource, before);
         let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
         match found.ok().and_then(|n| pool.units.get_mut(n)) {
@@ -155,18 +146,12 @@ impl Inventory {
             }
             Some(new) => {
                 *new = Arc::clone(old);
-                Some(Strayed {
-                    why: "its hardware is another than when it was handed out".into(),
-                    listed: true,
-                })
+                Some(Cause::HardwareChanged)
             }
             None => {
                 let at = pool.units.partition_point(|unit| unit.id < old.id);
                 pool.units.insert(at, Arc::clone(old));
-                Some(Strayed {
-                    why: "the component does not list it any more".into(),
-                    listed: false,
-                })
+                Some(Cause::Unlisted)
             }
         }
     }
@@ -272,7 +257,7 @@ impl UnitRecord {
 
 fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, Refused> {
     let device = host.held_device(handle).ok_or(Refused::Handle("backing"))?;
-    match host.usage(device) {
+    match host.grants.usage(device) {
         Some(Use::Offer) => Ok(device.clone()),
         Some(Use::Read) => Err(Refused::ReadOnly(escape(device.name(), 80))),
         None => Err(Refused::NotGranted(escape(device.name(), 80))),

@@ -13,6 +13,7 @@ use crate::state::is_temporary;
 use serde::Serialize;
 use std::fs;
 use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 /// Something that was found, and what became of it.
@@ -62,42 +63,32 @@ impl Broom {
         self.found
     }
 
-    /// How much of what was found stays.
-    fn staying(&self) -> usize {
-        let stays = |found: &&Leftover| matches!(found.fate, Fate::Failed | Fate::Left);
-        self.found.iter().filter(stays).count()
+    /// Of how much that was found this became.
+    fn count(&self, fates: &[Fate]) -> usize {
+        self.found.iter().filter(|found| fates.contains(&found.fate)).count()
     }
 
     /// Removes a file or a socket. One that has gone by itself is none.
     pub fn remove(&mut self, what: &'static str, path: &Path) {
-        self.end(what, path, |path| fs::remove_file(path));
+        let removed = if self.dry { Ok(()) } else { fs::remove_file(path) };
+        self.end(what, path, removed);
     }
 
-    /// Tells of something that stays.
-    pub fn leave(&mut self, what: &'static str, path: &Path, why: &str) {
-        self.tell(what, path, Fate::Left, Some(why.to_owned()));
-    }
-
-    /// Tells of something that could not be looked at. What is not there is nothing to tell of.
-    pub fn fail(&mut self, what: &'static str, path: &Path, why: &io::Error) {
-        if why.kind() != io::ErrorKind::NotFound {
-            self.tell(what, path, Fate::Failed, Some(why.to_string()));
-        }
-    }
-
-    /// Removes devgate's file for Node Feature Discovery from `dir`, and what it was written as.
+    /// Removes devgate's file for Node Feature Discovery from `dir`, what it was written as, and its lock.
     pub fn labels(&mut self, dir: &Path) {
         const WHAT: &str = "labels";
-        for name in [labels::FILE, labels::TEMPORARY] {
+        let file = dir.join(labels::FILE);
+        self.judge(WHAT, &file, labels::is_ours(&file), "devgate did not write it");
+        let names = fs::read_dir(dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name());
+        let unfinished = names.filter(|name| name.to_str().is_some_and(is_temporary));
+        // What was not finished may have been cut off before its first line was whole; nobody else uses these names.
+        let names = iter::once(labels::TEMPORARY.into()).chain(unfinished);
+        for name in names.chain([labels::LOCK.into()]) {
             let path = dir.join(name);
-            // It may have been cut off before its first line was whole, and nobody else uses the name.
-            let is_cut = || name == labels::TEMPORARY && is_file(&path);
-            let is_ours = labels::is_ours(&path).map(|ours| ours.map(|ours| ours || is_cut()));
-            self.judge(WHAT, &path, is_ours, "devgate did not write it");
-        }
-        let names = fs::read_dir(dir).into_iter().flatten().flatten();
-        let unfinished = names.filter(|entry| entry.file_name().to_str().is_some_and(is_temporary));
-        for path in unfinished.map(|entry| entry.path()).chain([dir.join(labels::LOCK)]) {
             if is_file(&path) {
                 self.remove(WHAT, &path);
             }
@@ -111,15 +102,14 @@ impl Broom {
         let (record, files) = match left_behind(dir, state_dir) {
             Ok(Some(left)) => left,
             Ok(None) => return,
-            Err(why) => return self.fail(WHAT, state_dir, &why),
+            Err(why) => return self.end(WHAT, state_dir, Err(why)),
         };
-        // What could not be removed must be known the next time.
-        let failures = |broom: &Self| broom.found.iter().filter(|found| found.fate == Fate::Failed).count();
-        let before = failures(self);
+        let before = self.count(&[Fate::Failed]);
         for (file, is_ours) in files {
             self.judge(WHAT, &file, is_ours, "says something else than devgate wrote");
         }
-        if failures(self) == before {
+        // What could not be removed must be known the next time.
+        if self.count(&[Fate::Failed]) == before {
             self.remove(WHAT, &record);
         }
     }
@@ -128,37 +118,31 @@ impl Broom {
     fn judge(&mut self, what: &'static str, path: &Path, is_ours: io::Result<Option<bool>>, why_not: &str) {
         match is_ours {
             Ok(Some(true)) => self.remove(what, path),
-            Ok(Some(false)) => self.leave(what, path, why_not),
+            Ok(Some(false)) => self.tell(what, path, Fate::Left, Some(why_not.to_owned())),
             Ok(None) => {}
-            Err(why) => self.fail(what, path, &why),
+            Err(why) => self.end(what, path, Err(why)),
         }
     }
 
-    /// Removes an empty directory. It stays where it is a mount's, also one in a container whose own root is read-only, or where
-    /// somebody has put something in it meanwhile.
+    /// Removes an empty directory.
     fn remove_dir(&mut self, what: &'static str, path: &Path) {
-        let removed = if self.dry { Ok(()) } else { fs::remove_dir(path) };
-        match removed {
-            Err(why)
-                if matches!(
-                    why.kind(),
-                    io::ErrorKind::ResourceBusy | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::DirectoryNotEmpty
-                ) =>
-            {
-                self.leave(what, path, &why.to_string());
+        use io::ErrorKind::{DirectoryNotEmpty, ReadOnlyFilesystem, ResourceBusy};
+        match if self.dry { Ok(()) } else { fs::remove_dir(path) } {
+            // A mount's, also one in a container whose own root is read-only; or somebody has put something in it meanwhile.
+            Err(why) if matches!(why.kind(), ResourceBusy | ReadOnlyFilesystem | DirectoryNotEmpty) => {
+                self.tell(what, path, Fate::Left, Some(why.to_string()));
             }
-            removed => self.end(what, path, |_| removed),
+            removed => self.end(what, path, removed),
         }
     }
 
-    fn end(&mut self, what: &'static str, path: &Path, remove: impl FnOnce(&Path) -> io::Result<()>) {
-        if self.dry {
-            self.tell(what, path, Fate::WouldRemove, None);
-            return;
-        }
-        match remove(path) {
+    /// What became of something that was to be looked at or removed. What is not there is nothing to tell of.
+    fn end(&mut self, what: &'static str, path: &Path, removed: io::Result<()>) {
+        match removed {
+            Ok(()) if self.dry => self.tell(what, path, Fate::WouldRemove, None),
             Ok(()) => self.tell(what, path, Fate::Removed, None),
-            Err(why) => self.fail(what, path, &why),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            Err(why) => self.tell(what, path, Fate::Failed, Some(why.to_string())),
         }
     }
 
@@ -167,12 +151,8 @@ impl Broom {
         if self.dry && self.found.iter().any(|found| found.path == path) {
             return;
         }
-        self.found.push(Leftover {
-            what,
-            path: path.to_owned(),
-            fate,
-            why,
-        });
+        let path = path.to_owned();
+        self.found.push(Leftover { what, path, fate, why });
     }
 }
 

@@ -20,6 +20,7 @@ pub mod status;
 
 mod ailments;
 mod allocations;
+mod backoff;
 mod blob;
 mod breaker;
 mod call;
@@ -30,16 +31,21 @@ mod churn;
 mod claims;
 mod device_info;
 mod devices;
+mod failures;
 mod grants;
 mod health;
 mod hold;
 mod holders;
 mod inventory;
+mod keyed_lock;
 mod lane;
+mod loader;
 mod lock;
+mod look;
 mod means;
 mod plugin;
 mod plugins;
+mod reclaim;
 mod registry;
 mod replica;
 mod reply;
@@ -47,26 +53,26 @@ mod resource;
 mod state;
 mod survey;
 mod tenancy;
-mod turns;
+mod unit_table;
 mod units;
-mod waited;
 mod watcher;
+mod when;
 
 pub use allocations::{
     AllocationId, Consumer, Listed, Memory, MemoryError, Mode, NotForgotten, Recorded, accept, forget,
 };
+pub use backoff::Backoff;
 pub use devices::{Ask, Devices, Gone, Granted, Released};
-pub use grants::{
-    FileMatch, GrantedMount, Grants, HostNodeMatch, Line, Match, MountDenied, NodeDenied, SelectorAnswer, Sight,
-    Withheld,
-};
+pub use failures::{Failures, MustEnd};
+pub use grants::{Grants, Line, Match, MountDenied, NodeDenied, PathMatch, Sight, Withheld};
 pub use hold::{Hold, NotAlone};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
+pub use loader::{LoadFailure, Loader};
 pub use overdue::MOST_THREADS;
-pub use plugin::{LoadFailure, Loader, Surroundings, Watch};
-pub use plugins::{Failures, Fewer, MustEnd, NotReloaded, Plugins, Reloaded};
+pub use plugin::{Surroundings, Watch};
+pub use plugins::{Fewer, NotReloaded, Plugins, Reloaded};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
-pub use units::{GrantedNode, Rejection};
+pub use units::{Cause, Causes, GrantedNode, Rejection, UnitRecord};
 
 #[cfg(test)]
 mod tests;

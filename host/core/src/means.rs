@@ -9,6 +9,7 @@ use devgate_policy::PluginPolicy;
 use std::sync::{Arc, OnceLock};
 
 /// One plugin's.
+#[derive(Clone)]
 pub(crate) struct Means {
     /// What its patterns captured from the kernel's log.
     pub(crate) captures: Arc<Captures>,
@@ -49,19 +50,17 @@ impl Means {
         Self {
             captures: self.captures.on_trial(&policy.kernel_log),
             blob: self.blob.copy(),
-            ledger: self.ledger.clone(),
-            memory: self.memory.clone(),
-            place: self.place.clone(),
+            ..self.clone()
         }
     }
 
     /// For a look that serves nobody: nothing is read of the kernel's log, nothing is kept, and nobody has anything.
     pub(crate) fn none(policy: &PluginPolicy) -> Self {
-        let captures = Captures::new(policy.kernel_log.clone(), None);
+        let captures = Arc::new(Captures::new(policy.kernel_log.clone(), None));
         // A look at one moment has heard nothing, which is no fault of the log's.
         captures.is_read();
         Self {
-            captures: Arc::new(captures),
+            captures,
             blob: Blob::new(None, &policy.name),
             ledger: Ledger::new([policy.name.to_string()]),
             memory: Memory::forgetful(),

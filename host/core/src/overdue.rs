@@ -3,12 +3,12 @@
 //! A thread cannot be ended from outside. One that waits in the kernel costs little, so it is left alone; one that computes costs
 //! a processor and maybe all memory, for good. Then the host ends, while it still can.
 
+use crate::failures::{Failures, MustEnd};
 use crate::status::Board;
 use rustix::thread::{ClockId, Pid, gettid};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 
 /// Between two looks at a call that was given up on.
 const LOOK: Duration = Duration::from_millis(500);
@@ -45,45 +45,25 @@ pub(crate) struct Overdue(Arc<Inner>);
 struct Inner {
     bounds: Bounds,
     hang: AtomicUsize,
-    too_much: watch::Sender<Option<String>>,
+    failures: Failures,
 }
 
 impl Overdue {
-    pub(crate) fn new(bounds: Bounds) -> Self {
-        Self(Arc::new(Inner {
-            bounds,
-            hang: AtomicUsize::new(0),
-            too_much: watch::Sender::new(None),
-        }))
-    }
-
-    /// Waits until the host must end; the text says why.
-    pub(crate) async fn too_much(&self) -> String {
-        let mut told = self.0.too_much.subscribe();
-        let why = told.wait_for(Option::is_some).await;
-        // The sender lives as long as this.
-        why.ok().and_then(|why| why.clone()).unwrap_or_default()
-    }
-
-    fn tell(&self, why: impl FnOnce() -> String) {
-        self.0.too_much.send_if_modified(|told| {
-            let first = told.is_none();
-            if first {
-                *told = Some(why());
-            }
-            first
-        });
+    /// What is too much is noted in `failures`.
+    pub(crate) fn new(bounds: Bounds, failures: Failures) -> Self {
+        let hang = AtomicUsize::new(0);
+        Self(Arc::new(Inner { bounds, hang, failures }))
     }
 
     /// Somebody waits for `call` until `end`. What has not ended when the answer is dropped is given up on.
     pub(crate) fn wait_for(&self, call: &Arc<Call>, plugin: &str, board: &Arc<Board>, end: Instant) -> Waiter {
-        Waiter {
+        Waiter(Some(Watched {
             overdue: self.clone(),
             call: Arc::clone(call),
             plugin: plugin.to_owned(),
             board: Arc::clone(board),
             end,
-        }
+        }))
     }
 }
 
@@ -197,28 +177,14 @@ impl Look {
 }
 
 /// Who waits for a call.
-pub(crate) struct Waiter {
-    overdue: Overdue,
-    call: Arc<Call>,
-    plugin: String,
-    board: Arc<Board>,
-    end: Instant,
-}
+pub(crate) struct Waiter(Option<Watched>);
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        if self.call.has_ended() {
-            return;
-        }
-        let watched = Watched {
-            overdue: self.overdue.clone(),
-            call: Arc::clone(&self.call),
-            plugin: std::mem::take(&mut self.plugin),
-            board: Arc::clone(&self.board),
-        };
+        let watched = self.0.take().filter(|watched| !watched.call.has_ended());
         // Without a runtime the process is about to end.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(watched.until_it_ends(self.end));
+        if let (Some(watched), Ok(runtime)) = (watched, tokio::runtime::Handle::try_current()) {
+            runtime.spawn(watched.until_it_ends());
         }
     }
 }
@@ -229,78 +195,46 @@ struct Watched {
     call: Arc<Call>,
     plugin: String,
     board: Arc<Board>,
+    end: Instant,
 }
 
 impl Watched {
-    /// Who asked may have gone away before the call was late: until `end` it is not.
-    async fn until_it_ends(self, end: Instant) {
-        tokio::time::sleep_until(end.into()).await;
+    /// Who asked may have gone away before the call was late: until its end it is not.
+    async fn until_it_ends(self) {
+        tokio::time::sleep_until(self.end.into()).await;
         if self.call.has_ended() {
             return;
         }
-        let Bounds { computes, hang } = self.overdue.0.bounds;
-        let plugin = &self.plugin;
-        let _counted = Counted::new(&self.board);
-        let mut hangs = None;
+        let Inner { bounds, hang, failures } = &*self.overdue.0;
+        let too_much = |why: String| failures.note(|| MustEnd::Stuck(format!("plugin {}: {why}", self.plugin)));
+        self.board.gave_up();
+        let mut hangs = false;
         let (since, before) = (Instant::now(), self.call.used());
         while !self.call.has_ended() {
             // What waits for a thread has none: a node that is too busy is no reason to end.
-            if hangs.is_none() && self.call.has_begun() {
-                hangs = Some(Hangs::new(&self.overdue));
-                let hanging = self.overdue.0.hang.load(Ordering::Acquire);
-                if hanging > hang {
-                    self.overdue.tell(|| {
-                        format!(
-                            "plugin {plugin}: a call has not returned, nor have {} others of all plugins",
-                            hanging - 1
-                        )
-                    });
+            if !hangs && self.call.has_begun() {
+                hangs = true;
+                let others = hang.fetch_add(1, Ordering::AcqRel);
+                if others >= bounds.hang {
+                    too_much(format!(
+                        "a call has not returned, nor have {others} others of all plugins"
+                    ));
                 }
             }
             let used = self.call.used().saturating_sub(before);
-            if used >= computes && self.call.whose == Whose::Component {
-                self.overdue.tell(|| {
-                    format!(
-                        "plugin {plugin}: a call was given up on {}s ago, and has used {}s of processor time since",
-                        since.elapsed().as_secs(),
-                        used.as_secs()
-                    )
-                });
+            if used >= bounds.computes && self.call.whose == Whose::Component {
+                too_much(format!(
+                    "a call was given up on {}s ago, and has used {}s of processor time since",
+                    since.elapsed().as_secs(),
+                    used.as_secs()
+                ));
             }
             tokio::time::sleep(LOOK).await;
         }
-    }
-}
-
-/// A call that has not returned, on its plugin's board for as long as that is so.
-struct Counted<'a>(&'a Board);
-
-impl<'a> Counted<'a> {
-    fn new(board: &'a Board) -> Self {
-        board.gave_up();
-        Self(board)
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.returned();
-    }
-}
-
-/// A call that hangs in a thread, for as long as it does.
-struct Hangs<'a>(&'a Overdue);
-
-impl<'a> Hangs<'a> {
-    fn new(overdue: &'a Overdue) -> Self {
-        overdue.0.hang.fetch_add(1, Ordering::AcqRel);
-        Self(overdue)
-    }
-}
-
-impl Drop for Hangs<'_> {
-    fn drop(&mut self) {
-        self.0.0.hang.fetch_sub(1, Ordering::AcqRel);
+        if hangs {
+            hang.fetch_sub(1, Ordering::AcqRel);
+        }
+        self.board.returned();
     }
 }
 

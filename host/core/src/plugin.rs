@@ -15,23 +15,21 @@ mod told;
 mod watch;
 
 pub(crate) use against::Against;
-pub(crate) use load::matched;
-pub(crate) use look::verdicts;
 pub(crate) use swap::{Command, try_out};
 
+use crate::backoff::Backoff;
 use crate::call::Moment;
 use crate::calls::Calls;
 use crate::churn::Churn;
 use crate::claims::Place;
-use crate::health::UnitHealth;
-use crate::inventory::{Inventory, Strayed};
+use crate::inventory::Inventory;
 use crate::resource::{Core, Resource};
 use crate::status::State;
 use crate::survey::Surveyed;
 use crate::tenancy;
-use crate::units::{Rejection, UnitRecord};
+use crate::unit_table::UnitTable;
+use crate::units::{Cause, Rejection, UnitRecord};
 use crate::watcher::{Asked, Interest};
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_policy::PluginPolicy;
 use devgate_types::component::Component;
 use devgate_types::{CallError, ResourceName, UnitId};
@@ -39,7 +37,7 @@ use order::Order;
 use pace::Pace;
 pub(crate) use shared::Shared;
 pub use shared::Surroundings;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use swap::{Candidate, Turn};
@@ -47,7 +45,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 pub use watch::Watch;
 
-/// The longest wait between two attempts of a plugin that keeps failing.
+/// The first and the longest wait between two attempts of a plugin that keeps failing.
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// How long a plugin waits for the ones before it that may offer the same to say what they have. Compiling a component can take seconds.
 const ORDER_PATIENCE: Duration = Duration::from_secs(30);
@@ -63,48 +62,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Rejections that are logged one by one; more at once are counted.
 const LOGGED_REJECTIONS: usize = 16;
 
-/// Makes a component ready to be called. Implemented over `devgate-sandbox` by the binary; blocks while it compiles.
-pub trait Loader: Send + Sync + 'static {
-    /// Loads what the policy names.
-    ///
-    /// # Errors
-    /// Why not, and what to do: complete text for people.
-    fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure>;
-
-    /// The digest of what would be loaded now, as a component's profile has it; nothing where the policy's own words tell whether it
-    /// is another. Blocks.
-    ///
-    /// # Errors
-    /// Why a component cannot be had, as from [`Loader::load`].
-    fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure>;
-
-    /// What a load that is under way waits for, where that is somebody outside of the node, and how far it is; for people. Does not
-    /// block.
-    fn progress(&self, _policy: &PluginPolicy) -> Option<String> {
-        None
-    }
-
-    /// Something that is another number once a load may end otherwise than the last one: a file came, or is another. Cheap enough to be
-    /// asked several times a second; may block.
-    fn stamp(&self, _policy: &PluginPolicy) -> u64 {
-        0
-    }
-}
-
-/// Why a component was not loaded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LoadFailure {
-    /// It asks for more than the policy grants, or is not what the policy names.
-    #[error("{0}")]
-    Refused(String),
-    /// It is not a component that can run.
-    #[error("{0}")]
-    Guest(String),
-    /// It could not be read, or the host failed.
-    #[error("{0}")]
-    Host(String),
-}
-
 /// Everything that a plugin's task keeps.
 pub(crate) struct Plugin {
     core: Arc<Core>,
@@ -112,18 +69,9 @@ pub(crate) struct Plugin {
     calls: Arc<Calls>,
     shared: Shared,
     resources: BTreeMap<ResourceName, Arc<Resource>>,
-    inventory: Inventory,
-    /// Held units that the component does not list as they were; they keep their record and are unhealthy.
-    strayed: HashMap<UnitId, Strayed>,
-    /// Units that are something else than when they were handed out before the host started.
-    drifted: HashMap<UnitId, Arc<str>>,
+    units: UnitTable,
     churn: Churn,
-    health: HashMap<UnitId, UnitHealth>,
     rejected: BTreeSet<Rejection>,
-    /// What the host itself found wrong with a unit.
-    problems: HashMap<UnitId, Arc<str>>,
-    /// What was last published about each unit, to log what is new.
-    shown: HashMap<UnitId, Option<Arc<str>>>,
     failing: Option<Failing>,
     /// Whether what there is to tell of the node may be something else.
     relabel: bool,
@@ -145,7 +93,7 @@ pub(crate) struct Plugin {
 struct Failing {
     since: Instant,
     reason: Arc<str>,
-    backoff: ExponentialBackoff,
+    backoff: Backoff,
 }
 
 impl Plugin {
@@ -170,14 +118,9 @@ impl Plugin {
             calls,
             shared,
             resources: BTreeMap::new(),
-            inventory: Inventory::default(),
-            strayed: HashMap::new(),
-            drifted: HashMap::new(),
-            churn: Churn::new(),
-            health: HashMap::new(),
+            units: UnitTable::default(),
+            churn: Churn::default(),
             rejected: BTreeSet::new(),
-            problems: HashMap::new(),
-            shown: HashMap::new(),
             failing: None,
             relabel: true,
             commands,
@@ -212,7 +155,7 @@ impl Plugin {
     async fn serve(&mut self, component: &Arc<dyn Component>) -> Turn {
         let mut ledger = self.core.ledger.subscribe(self.core.place);
         let mut next_enumerate = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = Pace::default();
         loop {
             let started = Instant::now();
             self.core.board.comes_by(self.busy());
@@ -227,14 +170,13 @@ impl Plugin {
                 };
                 next_enumerate = Instant::now() + wait;
             }
-            let before = self.problems.clone();
-            let health = self.look(component, works).await;
+            let looked = self.look(component, works).await;
             pace.did_health(started, Instant::now());
-            if let Err(error) = health {
-                next_enumerate = Instant::now() + self.failed("health", &error);
-            } else if before != self.problems {
+            match looked {
+                Err(error) => next_enumerate = Instant::now() + self.failed("health", &error),
                 // What comes or goes is listed anew as soon as it is seen.
-                pace.ask(Asked::UNITS, Instant::now());
+                Ok(true) => pace.ask(Asked::UNITS, Instant::now()),
+                Ok(false) => {}
             }
             // A look that failed or hung says nothing of what looks cost.
             let cost = if self.failing.is_none() {
@@ -289,7 +231,7 @@ impl Plugin {
 
     /// What one round may take at the most: every call waits for a thread, then for its answer.
     fn busy(&self) -> Duration {
-        let calls = u32::try_from(self.inventory.pools.len())
+        let calls = u32::try_from(self.units.inventory().pools.len())
             .unwrap_or(u32::MAX)
             .saturating_add(2);
         self.calls.limits().deadline.saturating_mul(calls.saturating_mul(2))
@@ -307,7 +249,7 @@ impl Plugin {
     async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {
         self.matched().await?;
         let component = Arc::clone(component);
-        let before = self.inventory.clone();
+        let before = self.units.inventory().clone();
         let turn = self.calls.means.blob.turn().await?;
         let moment = Moment::Enumerate(turn.ticket());
         let call = self.calls.call(component, move |component, mut host| {
@@ -347,49 +289,65 @@ impl Plugin {
     /// Takes over a new inventory. What a pod holds stays as it was handed out.
     fn adopt(&mut self, mut new: Inventory) {
         let held = self.core.ledger.held(self.core.place);
-        self.strayed.clear();
-        for (resource, pool) in &self.inventory.pools {
+        let (mut changed, mut unlisted) = (HashMap::new(), HashMap::new());
+        for (resource, pool) in &self.units.inventory().pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 new.remove_elsewhere(resource, &old.id);
-                if let Some(strayed) = new.keep(resource, pool, old) {
-                    self.strayed.insert(old.id.clone(), strayed);
+                let (id, kept) = (old.id.clone(), new.keep(resource, pool, old));
+                match kept {
+                    None => {}
+                    Some(Cause::Unlisted) => {
+                        drop(unlisted.insert(id, "the component does not list it any more".into()))
+                    }
+                    Some(_) => drop(changed.insert(id, "its hardware is another than when it was handed out".into())),
                 }
             }
         }
-        self.core.wake.away.seen(self.strayed.keys());
+        self.core.wake.away.seen(changed.keys().chain(unlisted.keys()));
         // A resource that lost its pool keeps its stream, with an empty list.
         for resource in self.resources.keys() {
             new.pools.entry(resource.clone()).or_default();
         }
-        if new != self.inventory {
+        let news = new != *self.units.inventory();
+        if news {
             self.log_difference(&new);
-            self.inventory = new;
+            self.units.replace(new);
             self.order = Order::default();
             self.relabel = true;
             let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
-            let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
+            let interest = Interest::new(self.policy(), self.units.inventory(), wake, captures);
             self.shared.watcher.register(self.core.place, interest);
             self.complete();
-            self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
+            self.compare_with_memory();
         }
-        self.core.tenancy.meet(&self.inventory);
+        self.units.set(Cause::HardwareChanged, &changed);
+        self.units.set(Cause::Unlisted, &unlisted);
+        self.core.tenancy.meet(self.units.inventory());
         self.tell_again();
-        let ids: HashSet<_> = self.inventory.units().map(|unit| unit.id.clone()).collect();
-        self.health.retain(|id, _| ids.contains(id));
-        self.core.breaker.retain(|id| ids.contains(id));
-        self.core
-            .ledger
-            .report(self.core.place, self.inventory.claims(self.policy(), &self.core.memory));
+        self.core.breaker.retain(|id| self.units.contains(id));
+        self.report();
+    }
+
+    /// Says of every unit whether it is what was handed out under its id before the host started.
+    fn compare_with_memory(&mut self) {
+        let drifted = self.units.inventory().drifted(self.policy(), &self.core.memory);
+        self.units.set(Cause::HeldAsOther, &drifted);
+    }
+
+    /// Says what the units need for themselves.
+    fn report(&self) {
+        let claims = self.units.inventory().claims(self.policy(), &self.core.memory);
+        self.core.ledger.report(self.core.place, claims);
     }
 
     fn log_difference(&self, new: &Inventory) {
-        let (before, after) = (self.inventory.ids(), new.ids());
+        let (before, after) = (self.units.inventory().ids(), new.ids());
         let count = |a: &HashMap<&UnitId, &Arc<UnitRecord>>, b: &HashMap<&UnitId, &Arc<UnitRecord>>| {
             a.keys().filter(|id| !b.contains_key(*id)).count()
         };
         let (added, removed) = (count(&after, &before), count(&before, &after));
         let left = new.left.len();
-        if added == 0 && removed == 0 && left == self.inventory.left.len() {
+        if added == 0 && removed == 0 && left == self.units.inventory().left.len() {
             return;
         }
         let name = self.policy().name.as_str();
@@ -419,9 +377,9 @@ impl Plugin {
         let failing = self.failing.get_or_insert_with(|| Failing {
             since: Instant::now(),
             reason: Arc::from(""),
-            backoff: backoff(),
+            backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
         });
-        let wait = failing.backoff.next().unwrap_or(LONGEST_BACKOFF);
+        let wait = failing.backoff.pause();
         self.core.board.fails(&reason, wait);
         if failing.reason == reason {
             tracing::debug!(plugin = name, family, retry_in = ?wait, "{reason}");
@@ -442,11 +400,4 @@ impl Plugin {
             tracing::info!(plugin = name, after = ?failing.since.elapsed(), "plugin {name}: works again");
         }
     }
-}
-
-fn backoff() -> ExponentialBackoff {
-    let builder = ExponentialBuilder::new()
-        .with_min_delay(Duration::from_secs(1))
-        .with_max_delay(LONGEST_BACKOFF);
-    builder.with_jitter().without_max_times().build()
 }

@@ -1,6 +1,5 @@
 //! All plugins of a policy on one node.
 
-mod failures;
 mod reload;
 
 use crate::ailments::Ailments;
@@ -8,21 +7,21 @@ use crate::allocations;
 use crate::calls::{Calls, Threads};
 use crate::claims::{Ledger, Place};
 use crate::devices::{self, AllDevices, Devices};
+use crate::failures::Failures;
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
+use crate::keyed_lock::KeyedLock;
 use crate::labels::{self, Desk};
 use crate::means::Means;
 use crate::offer::Offers;
-use crate::overdue::Bounds;
 use crate::plugin::{Command, Plugin, Shared, Surroundings, Watch};
+use crate::reclaim::{self, Reclaim};
 use crate::registry::Registry;
 use crate::survey::Surveyed;
-use crate::tenancy::forget_orphans;
 use crate::watcher::Watcher;
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::{PluginName, ResourceName};
-pub use failures::{Failures, MustEnd};
-use reload::Loads;
+use reload::Work;
 pub use reload::{Fewer, NotReloaded, Reloaded};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,7 +46,7 @@ pub struct Plugins {
     leaving: BTreeMap<Place, PluginName>,
     failures: Failures,
     /// Leave to read or compile a component for a reload.
-    loads: Loads,
+    loads: KeyedLock<(Work, PluginName)>,
     /// What is saved and forgotten besides.
     keepers: JoinSet<()>,
     devices: Arc<AllDevices>,
@@ -68,8 +67,8 @@ impl Plugins {
         around.memory.is_in_boot(around.node.boot_id());
         let ailments = Ailments::open(around.memory.dir(), around.node.boot_id());
         let keep = ailments.clone().keep();
-        let orphans = forget_orphans(around.memory.clone(), around.holders.clone());
-        let threads = Threads::new(Bounds::default());
+        let failures = Failures::default();
+        let threads = Threads::new(failures.clone());
         let save = around.memory.clone().keep_saved();
         let learn = {
             let (memory, feed, node) = (around.memory.clone(), around.holders.clone(), around.node.clone());
@@ -80,10 +79,12 @@ impl Plugins {
             };
             allocations::learn(memory, feed, node, is_ours)
         };
-        let registry = Registry::new();
+        let registry = Registry::default();
+        let reclaim = Reclaim::new(registry.clone(), around.memory.clone());
+        let reclaim = reclaim::find(reclaim, around.holders.clone());
         let devices = Arc::new(AllDevices::new(registry.clone(), around.memory.clone()));
         let mut plugins = Self {
-            failures: Failures::new(threads.overdue.clone()),
+            failures,
             shared: Shared {
                 ailments,
                 around,
@@ -100,12 +101,12 @@ impl Plugins {
             places: 0,
             tasks: JoinSet::new(),
             leaving: BTreeMap::new(),
-            loads: Loads::default(),
+            loads: KeyedLock::default(),
             keepers: JoinSet::new(),
             devices,
         };
         plugins.keepers.spawn(keep);
-        plugins.keepers.spawn(orphans);
+        plugins.keepers.spawn(reclaim);
         plugins.keepers.spawn(save);
         plugins.keepers.spawn(learn);
         plugins.keepers.spawn(devices::expire(Arc::clone(&plugins.devices)));
@@ -119,18 +120,20 @@ impl Plugins {
 
     /// The means to call a component that is not loaded yet.
     fn calls(&self, policy: &PluginPolicy, before: Option<&Arc<Calls>>) -> Arc<Calls> {
-        let around = &self.shared.around;
+        let Shared {
+            around,
+            ledger,
+            threads,
+            ..
+        } = &self.shared;
         let board = before.map(|calls| Arc::clone(&calls.grants.board)).unwrap_or_default();
-        let grants = Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(board);
-        // What a plugin keeps is its own, whatever policy and component it has by then.
-        let means = before.map(|calls| Arc::clone(&calls.means)).unwrap_or_else(|| {
-            let ledger = self.shared.ledger.clone();
-            Arc::new(Means::new(policy, &around.node, &around.memory, ledger))
-        });
-        let calls = Calls::new(Arc::new(grants), means, self.shared.threads.clone());
+        let grants = Arc::new(Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(board));
         Arc::new(match before {
-            Some(before) => calls.blocking_with(before),
-            None => calls,
+            Some(before) => before.under(grants),
+            None => {
+                let means = Means::new(policy, &around.node, &around.memory, ledger.clone());
+                Calls::new(grants, Arc::new(means), threads.clone())
+            }
         })
     }
 

@@ -3,15 +3,15 @@
 use crate::claims::Place;
 use crate::offer::{Offer, Offers};
 use crate::resource::{Core, Resource};
-use devgate_types::ResourceName;
+use devgate_types::{Mutex, ResourceName};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use tokio::sync::watch;
 
 type Known = BTreeMap<(Place, ResourceName), Arc<Resource>>;
 
 /// Where plugins put their resources and front ends find them. Cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Registry {
     known: Arc<Mutex<Known>>,
     offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
@@ -20,21 +20,13 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn new() -> Self {
-        Self {
-            known: Arc::default(),
-            offers: watch::Sender::new(Arc::from([])),
-            plugins: Arc::default(),
-        }
-    }
-
     pub(crate) fn offers(&self) -> Offers {
         self.offers.subscribe()
     }
 
     /// Offers a resource; where another plugin offered it until now, in its stead.
     pub(crate) fn add(&self, place: Place, name: &ResourceName, resource: Arc<Resource>) {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         known.retain(|(_, other), _| other != name);
         known.insert((place, name.clone()), resource);
         self.offers.send_replace(offers(&known));
@@ -42,12 +34,12 @@ impl Registry {
 
     /// Whether a plugin offers a resource.
     pub(crate) fn has(&self, place: Place, name: &ResourceName) -> bool {
-        self.lock().contains_key(&(place, name.clone()))
+        self.known.lock().contains_key(&(place, name.clone()))
     }
 
     /// Takes a resource back, unless another plugin offers it by now.
     pub(crate) fn remove(&self, place: Place, name: &ResourceName) {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         if known.remove(&(place, name.clone())).is_some() {
             self.offers.send_replace(offers(&known));
         }
@@ -55,26 +47,22 @@ impl Registry {
 
     /// A resource by its name.
     pub(crate) fn resource(&self, name: &ResourceName) -> Option<Arc<Resource>> {
-        let known = self.lock();
+        let known = self.known.lock();
         let mut found = known.iter().filter(|((_, of), _)| of == name);
         found.next().map(|(_, resource)| Arc::clone(resource))
     }
 
     /// A plugin is there.
     pub(crate) fn meet(&self, core: &Arc<Core>) {
-        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plugins = self.plugins.lock();
         plugins.retain(|core| core.strong_count() > 0);
         plugins.push(Arc::downgrade(core));
     }
 
     /// The plugins that are there.
     pub(crate) fn plugins(&self) -> Vec<Arc<Core>> {
-        let plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let plugins = self.plugins.lock();
         plugins.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

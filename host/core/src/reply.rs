@@ -3,24 +3,27 @@
 
 mod cdi;
 mod paths;
-mod refused;
 mod values;
 
 use crate::call::CallHost;
-use crate::grants::{GrantedMount, Grants};
+use crate::grants::Grants;
 use crate::offer::Reply;
 use crate::units::{PoolRecord, UnitRecord};
-use devgate_policy::{PluginPolicy, Record};
+use devgate_policy::{MountGrant, PluginPolicy, Record};
 use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, MountHandle, Property, ResourceName, escape};
-pub(crate) use refused::Refused;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What of an answer the policy does not allow, naming the policy's key; complete text, escaped and cut.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Refused(String);
 
 /// What a component asked for in an allocation, its handles already looked up.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) edits: Edits,
-    pub(crate) mounts: Vec<GrantedMount>,
+    pub(crate) mounts: Vec<Arc<MountGrant>>,
 }
 
 impl Asked {
@@ -31,7 +34,10 @@ impl Asked {
             held.ok_or_else(|| GuestFault::contract("a mount handle was never handed out in this call"))
         };
         let mounts = edits.mounts.iter().map(mount).collect::<Result<Vec<_>, _>>()?;
-        match mounts.iter().find_map(|mount| host.mount_problem(mount)) {
+        match mounts
+            .iter()
+            .find_map(|mount| host.grants.mount_problem_now(&mount.name))
+        {
             Some(problem) => Err(CallError::Failed(Failure::new(FailureKind::Denied, problem))),
             None => Ok(Self { edits, mounts }),
         }
@@ -51,7 +57,8 @@ pub(crate) fn build(
 ) -> Result<Reply, Refused> {
     let edits = &asked.edits;
     if let Some(unknown) = edits.properties.first() {
-        return Err(Refused::Edit(escape(&unknown.name, 80)));
+        let edit = escape(&unknown.name, 80);
+        return Err(Refused(format!("edit \"{edit}\" is not known to this host")));
     }
     let rules = policy.containers.rules(resource);
     let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
@@ -97,17 +104,18 @@ pub(crate) fn again(
         cdi.add(name)?;
     }
     for mount in &told.mounts {
-        let granted = grants.policy.containers.mounts().find(|grant| {
+        let granted = grants.policy.containers.mounts.values().find(|grant| {
             let same = (&grant.source, &grant.target) == (&mount.host_path, &mount.container_path);
             same && (mount.read_only || grant.writable)
         });
         let path = escape(&mount.container_path, 160);
         let Some(granted) = granted else {
-            return Err(Refused::Mount(path));
+            return Err(Refused(format!(
+                "the mount at {path} is not granted any more (containers.mounts)"
+            )));
         };
-        grants
-            .mount(&granted.name)
-            .map_err(|why| Refused::Source { path, why })?;
+        let looked = grants.mount(&granted.name);
+        looked.map_err(|why| Refused(format!("the mount at {path} is not given any more: {why}")))?;
     }
     let nodes = paths::again(&paths::nodes(pool, units)?, &told.nodes)?;
     Ok(Reply { nodes, ..told.clone() })

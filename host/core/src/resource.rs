@@ -13,7 +13,7 @@ pub(crate) use restore::NotRestored;
 use crate::allocations::{Consumer, Memory, Mode};
 use crate::breaker::Breaker;
 use crate::call::Moment;
-use crate::calls::{self, Calls};
+use crate::calls::Calls;
 use crate::choose::{Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
 use crate::grants::Grants;
@@ -22,7 +22,8 @@ use crate::replica::split_replica;
 use crate::reply;
 use crate::status::{Board, audit};
 use crate::tenancy::Tenancy;
-use crate::units::{GrantedNode, Snapshot, UnitRecord};
+use crate::unit_table::{Shown, Snapshot};
+use crate::units::{GrantedNode, UnitRecord};
 use crate::watcher::{Asked, Wake};
 use devgate_policy::Prepare;
 use devgate_types::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
@@ -53,6 +54,8 @@ pub(crate) struct Core {
     pub(crate) wake: Arc<Wake>,
     /// What there is to know about the plugin.
     pub(crate) board: Arc<Board>,
+    /// What it offers.
+    pub(crate) shown: Shown,
 }
 
 impl Core {
@@ -67,6 +70,7 @@ impl Core {
             memory,
             calls: RwLock::new(calls),
             wake: Arc::default(),
+            shown: Shown::default(),
         }
     }
 
@@ -192,7 +196,7 @@ impl Resource {
         let Some(request) = request else {
             return Vec::new();
         };
-        if let Some(chosen) = request.ask(&self.core, asked, &self.overruled).await {
+        if let Some(chosen) = request.ask(&calls, asked, &self.overruled).await {
             chosen
         } else if request.available() <= CHOSEN_HERE {
             request.choose()
@@ -248,11 +252,7 @@ impl Resource {
     ) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
         let mut units = Vec::with_capacity(ids.len());
         for id in ids {
-            let found = snapshot
-                .units
-                .get(id)
-                .and_then(|(n, why)| Some((snapshot.pool.units.get(*n)?, why)));
-            let Some((unit, unhealthy)) = found else {
+            let Some((_, unit, causes)) = snapshot.find(id.as_str()) else {
                 let message = format!(
                     "plugin {}: resource {}: there is no device {id}",
                     self.core.name(),
@@ -260,7 +260,7 @@ impl Resource {
                 );
                 return Err(AllocateError::Unknown(message));
             };
-            if let Some(reason) = unhealthy.as_ref().filter(|_| !ignored(id)) {
+            if let Some(reason) = causes.reason().filter(|_| !ignored(id)) {
                 return Err(self.refused(&format!("device {id} is unhealthy: {reason}")));
             }
             units.push(Arc::clone(unit));
@@ -312,13 +312,16 @@ impl Resource {
             return Ok(Reply::default());
         }
         let (lent, resource) = (units.to_vec(), snapshot.pool.asked(&self.name).clone());
-        let asked = calls.call_about(units.len(), component, move |component, mut host| {
+        // However many others there are.
+        let limits = Arc::new(calls.grants.policy.limits.for_devices(units.len()));
+        let asked = calls.calls(limits, 1, move |host| {
+            let mut host = host();
             host.during(Moment::Allocate);
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-            let (edits, host) = calls::open(component.allocate(host, resource.as_str(), &units)?)?;
+            let (edits, host) = host.call(|host| component.allocate(host, resource.as_str(), &units))?;
             reply::Asked::of(edits, &host)
         });
-        let asked = asked.await.map_err(|error| {
+        let asked = asked.await.flatten().map_err(|error| {
             self.core.broke(units, "allocate", &error);
             self.failed(&error)
         })?;

@@ -4,20 +4,23 @@
 pub(crate) mod audit;
 mod board;
 mod calls;
-mod metered;
 mod refusals;
-mod when;
 
-pub(crate) use board::{Board, Noted};
+pub use crate::health::Settling;
+pub use crate::when::When;
+pub(crate) use board::Board;
 pub use calls::{BUCKETS, CallKind, CallStatus, Edge};
 pub use refusals::{Refusal, RefusalKind};
-pub use when::When;
 
 use crate::holders::{Holder, Holders};
 use crate::replica::replica_ids;
+use crate::units::Rejection;
+use crate::units::{Cause, Causes};
+use devgate_policy::NoLabel;
 use devgate_types::{ResourceName, UnitId, escape, words};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The most characters of a name of Kubernetes.
 const MOST_NAME: usize = 253;
@@ -59,7 +62,7 @@ pub struct PluginStatus {
     /// What it offers, in the order of the names.
     pub resources: Vec<ResourceStatus>,
     /// Units that the gate does not let through; at most 32.
-    pub rejected: Vec<RejectedUnit>,
+    pub rejected: Vec<Rejection>,
     /// How many those are altogether.
     pub rejected_total: u64,
     /// How many units `only` and `except` leave out.
@@ -114,18 +117,9 @@ pub struct LabelStatus {
     /// Names and values.
     pub given: BTreeMap<String, String>,
     /// Those that there are not.
-    pub missing: Vec<MissingLabel>,
+    pub missing: Vec<NoLabel>,
     /// Why Node Feature Discovery is not told of them, if so.
     pub problem: Option<String>,
-}
-
-/// A label that the policy lets a plugin tell, and that there is not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MissingLabel {
-    /// Its name, as the policy writes it.
-    pub name: String,
-    /// Why.
-    pub why: String,
 }
 
 /// A component's file.
@@ -157,6 +151,9 @@ pub struct DeviceStatus {
     pub id: String,
     /// Why it may not be given, if so.
     pub unhealthy: Option<String>,
+    /// All that speaks against it, that reason's first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<CauseStatus>,
     /// Whether it is about to change: what its component found has not lasted as long as the policy asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settling: Option<Settling>,
@@ -173,14 +170,25 @@ pub struct DeviceStatus {
     pub holders: Vec<HolderStatus>,
 }
 
-/// What a device is on its way to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Settling {
-    /// It may still be given; something is found wrong with it.
-    Suspect,
-    /// It may not be given yet; it is found healthy again.
-    Recovering,
+/// What speaks against a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseStatus {
+    /// As [`crate::Cause`] writes it.
+    pub cause: String,
+    /// For people.
+    pub reason: String,
+}
+
+impl CauseStatus {
+    /// All of these, in their order.
+    #[must_use]
+    pub fn of(causes: &Causes) -> Vec<Self> {
+        let of = |(cause, reason): (Cause, &Arc<str>)| Self {
+            cause: cause.as_str().to_owned(),
+            reason: reason.to_string(),
+        };
+        causes.iter().map(of).collect()
+    }
 }
 
 /// A container that has a device.
@@ -208,15 +216,6 @@ impl HolderStatus {
             container: name(&holder.container),
         }
     }
-}
-
-/// What a component listed and the host does not offer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RejectedUnit {
-    /// Which pool or unit.
-    pub what: String,
-    /// Why.
-    pub why: String,
 }
 
 /// How an allocation ended.

@@ -3,25 +3,24 @@
 //! The same steps as a running plugin's, through the same gate and the same ledger, once and in the policy's order. Nothing is
 //! remembered, handed out or told to anybody.
 
+use crate::ailments::Ailments;
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
 use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
-use crate::health::UnitHealth;
 use crate::inventory::Inventory;
-use crate::labels;
+use crate::loader::{LoadFailure, Loader};
+use crate::look::{matched, verdicts};
 use crate::means::Means;
-use crate::plugin::{LoadFailure, Loader, matched, verdicts};
 use crate::replica::replica_ids;
-use crate::units::GrantedNode;
-use crate::units::{PoolRecord, Rejection, UnitRecord};
+use crate::unit_table::{Others, UnitTable};
+use crate::units::{Cause, Causes, GrantedNode, Rejection};
 use devgate_node::{DevicePath, Node};
 use devgate_policy::{Derived, Origin, PluginPolicy, Policy, Use};
 use devgate_types::component::Component;
 use devgate_types::{PluginName, ResourceName, UnitId};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// What one plugin would do here.
 #[derive(Debug)]
@@ -95,38 +94,44 @@ pub struct SurveyedUnit {
     pub properties: Vec<(String, String)>,
     /// The NUMA nodes that it is near.
     pub numa_nodes: BTreeSet<u32>,
-    /// To whom it lost hardware or its id.
-    pub lost: Option<Arc<str>>,
-    /// Whether the kubelet is not even told of it, because its id is another unit's.
-    pub hidden: bool,
-    /// What the host finds wrong with its hardware.
-    pub problem: Option<Arc<str>>,
-    /// Why the component does not find it healthy; escaped.
-    pub verdict: Option<Arc<str>>,
+    /// All that speaks against it; escaped.
+    pub causes: Causes,
 }
 
-impl SurveyedUnit {
-    /// One that nothing is wrong with.
-    pub(crate) fn of(resource: &ResourceName, unit: &UnitRecord, pool: &PoolRecord, replicas: u32) -> Self {
+impl Surveyed {
+    /// What a plugin's table of units shows.
+    pub(crate) fn of(policy: &PluginPolicy, outcome: Outcome, table: &UnitTable, others: &Others) -> Self {
+        let inventory = table.inventory();
+        let units = inventory.pools.iter().flat_map(|(resource, pool)| {
+            pool.units.iter().map(|unit| SurveyedUnit {
+                resource: resource.clone(),
+                id: unit.id.clone(),
+                devices: replica_ids(&unit.id, policy.replicas).count(),
+                backing: unit.backing.clone(),
+                nodes: unit.nodes.iter().chain(&pool.shared_nodes).cloned().collect(),
+                properties: unit.properties.clone(),
+                numa_nodes: unit.numa_nodes.clone(),
+                causes: table.causes(&unit.id, others),
+            })
+        });
+        let left = inventory.left.iter().map(|(id, left)| LeftOut {
+            id: id.clone(),
+            resource: left.resource.clone(),
+            backing: left.backing.clone(),
+            nodes: left.nodes.clone(),
+            origin: left.origin.clone(),
+        });
         Self {
-            resource: resource.clone(),
-            id: unit.id.clone(),
-            devices: replica_ids(&unit.id, replicas).count(),
-            backing: unit.backing.clone(),
-            nodes: unit.nodes.iter().chain(&pool.shared_nodes).cloned().collect(),
-            properties: unit.properties.clone(),
-            numa_nodes: unit.numa_nodes.clone(),
-            lost: None,
-            hidden: false,
-            problem: None,
-            verdict: None,
+            name: policy.name.clone(),
+            outcome,
+            rejected: Vec::new(),
+            units: units.collect(),
+            left: left.collect(),
+            unread: inventory.unread.clone(),
+            unused: Vec::new(),
+            labels: table.labels(policy, others),
+            lines: Vec::new(),
         }
-    }
-
-    /// Why it may not be handed out, if so: what is certain before what was said.
-    #[must_use]
-    pub fn unhealthy(&self) -> Option<&Arc<str>> {
-        self.lost.as_ref().or(self.problem.as_ref()).or(self.verdict.as_ref())
     }
 }
 
@@ -139,7 +144,7 @@ pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed
     let looks: Vec<_> = plugins
         .map(|(place, policy)| {
             let look = Look::at(policy, node, loader);
-            let claims = look.inventory.claims(policy, &Memory::forgetful());
+            let claims = look.units.inventory().claims(policy, &Memory::forgetful());
             ledger.report(Place(place), claims);
             look
         })
@@ -155,7 +160,7 @@ struct Look {
     outcome: Outcome,
     component: Option<Arc<dyn Component>>,
     devices: usize,
-    inventory: Inventory,
+    units: UnitTable,
     rejected: BTreeSet<Rejection>,
 }
 
@@ -171,7 +176,7 @@ impl Look {
             outcome: Outcome::Answered,
             component: None,
             devices: 0,
-            inventory: Inventory::default(),
+            units: UnitTable::default(),
             rejected: BTreeSet::new(),
         };
         if let Err(outcome) = look.enumerate(loader) {
@@ -193,7 +198,7 @@ impl Look {
         let answer = Inventory::ask(component.as_ref(), host);
         self.component = Some(component);
         let (inventory, rejected) = answer.map_err(|error| self.failed("enumerate", &error))?;
-        self.inventory = inventory;
+        self.units.replace(inventory);
         self.rejected = rejected.into_iter().collect();
         Ok(())
     }
@@ -205,92 +210,56 @@ impl Look {
     fn host(&self) -> Box<CallHost> {
         let policy = &self.grants.policy;
         let limits = Arc::new(policy.limits.for_devices(self.devices));
-        let config = policy.config.to_string().into();
         let means = Arc::new(Means::none(policy));
-        Box::new(CallHost::new(Arc::clone(&self.grants), means, limits, config))
+        Box::new(CallHost::new(Arc::clone(&self.grants), means, limits))
     }
 
     /// What becomes of its units, once all plugins have said what they claim.
     fn judge(mut self, ledger: &Ledger, place: Place) -> Surveyed {
-        let lost = ledger.lost(place);
-        let mut units = Vec::new();
-        for (resource, pool) in &self.inventory.pools {
-            let problems: HashMap<_, _> = pool.problems(&self.grants.node).into_iter().collect();
-            let health = match self.health(resource, pool) {
-                Ok(health) => health,
-                Err(outcome) => {
-                    // It offers nothing, and so keeps nothing from those after it.
-                    ledger.report(place, Vec::new());
-                    self.outcome = outcome;
-                    units.clear();
-                    break;
-                }
-            };
-            for unit in &pool.units {
-                let lost = lost.get(&unit.id);
-                units.push(SurveyedUnit {
-                    lost: lost.map(|lost| Arc::clone(&lost.reason)),
-                    hidden: lost.is_some_and(|lost| lost.id_taken),
-                    problem: problems.get(&unit.id).cloned(),
-                    verdict: health.get(&unit.id).and_then(UnitHealth::unhealthy),
-                    ..SurveyedUnit::of(resource, unit, pool, self.grants.policy.replicas)
-                });
-            }
+        if let Err(outcome) = self.look() {
+            // It offers nothing, and so keeps nothing from those after it.
+            ledger.report(place, Vec::new());
+            self.outcome = outcome;
+            let mut inventory = self.units.inventory().clone();
+            inventory.pools.clear();
+            self.units.replace(inventory);
         }
-        let unused = self.unused();
-        let found: HashMap<_, _> = units.iter().map(|unit| (&unit.id, unit)).collect();
-        let labels = labels::of(&self.grants.policy, &self.inventory, |id| {
-            let unit = found.get(id).filter(|unit| !unit.hidden)?;
-            Some(unit.unhealthy().is_none())
-        });
+        let others = Others {
+            lost: ledger.lost(place),
+            ..Others::default()
+        };
+        // Nothing is unused where nothing is offered at all, which the outcome explains.
+        let unused = match self.outcome {
+            Outcome::Answered => unused(&self.grants, self.units.inventory()),
+            _ => Vec::new(),
+        };
         Surveyed {
-            labels,
-            name: self.grants.policy.name.clone(),
-            outcome: self.outcome,
             rejected: self.rejected.into_iter().collect(),
-            units,
-            left: left_out(&self.inventory),
-            unread: self.inventory.unread,
             unused,
             lines: self.heard.lines(),
+            ..Surveyed::of(&self.grants.policy, self.outcome, &self.units, &others)
         }
     }
 
-    /// The offered devices that are part of nothing, where it offers something at all.
-    fn unused(&self) -> Vec<DevicePath> {
-        match self.outcome {
-            Outcome::Answered => unused(&self.grants, &self.inventory),
-            _ => Vec::new(),
+    /// What the host sees of every unit, and what the component says of their health.
+    fn look(&mut self) -> Result<(), Outcome> {
+        let Some(component) = self.component.clone() else {
+            return Ok(());
+        };
+        let pools = self.units.inventory().pools.clone();
+        let problems = pools.values().flat_map(|pool| pool.problems(&self.grants.node));
+        self.units.set(Cause::HardwareGone, &problems.collect());
+        let unkept = Ailments::open(None, None);
+        for (resource, pool) in pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
+            let mut host = self.host();
+            let ticket = host.ticket();
+            host.during(Moment::Health(ticket));
+            let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
+            let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
+            self.units.heed(&pool.units, &verdicts, &self.grants.policy, &unkept);
         }
+        Ok(())
     }
-
-    fn health(&self, resource: &ResourceName, pool: &PoolRecord) -> Result<HashMap<UnitId, UnitHealth>, Outcome> {
-        let Some(component) = self.component.as_ref().filter(|_| !pool.units.is_empty()) else {
-            return Ok(HashMap::new());
-        };
-        let mut host = self.host();
-        let ticket = host.ticket();
-        host.during(Moment::Health(ticket));
-        let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
-        let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
-        let (policy, now) = (&self.grants.policy, Instant::now());
-        let of = |(unit, verdict): (&Arc<UnitRecord>, _)| {
-            (unit.id.clone(), UnitHealth::first(verdict, None, &policy.health, now))
-        };
-        Ok(pool.units.iter().zip(&verdicts).map(of).collect())
-    }
-}
-
-/// The units of an inventory that the policy leaves out.
-pub(crate) fn left_out(inventory: &Inventory) -> Vec<LeftOut> {
-    let left = inventory.left.iter().map(|(id, left)| LeftOut {
-        id: id.clone(),
-        resource: left.resource.clone(),
-        backing: left.backing.clone(),
-        nodes: left.nodes.clone(),
-        origin: left.origin.clone(),
-    });
-    left.collect()
 }
 
 /// The offered devices that nothing of an inventory has to do with. Blocks.

@@ -11,24 +11,20 @@
 //! A unit that was handed out stays so until it is known to be free, whatever else happens: the API has no call for the end of
 //! an allocation, and what is taken for free by mistake is taken from under a running pod.
 
-mod free;
-mod orphans;
 mod sweep;
 mod work;
 
-pub(crate) use orphans::forget_orphans;
 pub(crate) use sweep::sweep;
 pub(crate) use work::Work;
 
 use crate::allocations::Memory;
-use crate::holders::Holders;
+use crate::backoff::Backoff;
+use crate::claims::Place;
 use crate::inventory::Inventory;
-use crate::turns::Turns;
-use crate::units::Snapshot;
+use crate::keyed_lock::KeyedLock;
+use crate::unit_table::Snapshot;
 use crate::units::{PoolRecord, UnitRecord};
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use devgate_types::{ResourceName, UnitId};
-use free::{is_free, is_seen};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,11 +33,10 @@ use tokio::sync::Notify;
 
 /// How long after an allocation its pod is looked for.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
-/// Looks in a row that must not see a unit.
-const ABSENT: u32 = 2;
-/// How long a look may take that is the last word before something is taken for free.
-const LAST_LOOK: Duration = Duration::from_secs(20);
-/// The longest wait before something that failed is tried again.
+/// Allocations of what was given before it was known: it counts as handed on.
+const HANDED_ON: u32 = 2;
+/// The first and the longest wait before something that failed is tried again.
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The units of one plugin that pods have or may have.
@@ -49,7 +44,7 @@ pub(crate) struct Tenancy {
     tenants: Mutex<Tenants>,
     /// Counts what is done to any of them: a unit that is clean and is handed out again never has a version that it had.
     versions: AtomicU64,
-    pub(crate) turns: Turns<UnitId>,
+    pub(crate) turns: KeyedLock<UnitId>,
     memory: Memory,
     /// Told when there is another time to do something.
     news: Notify,
@@ -77,10 +72,6 @@ pub(crate) struct Tenant {
     version: u64,
     /// Allocations of it since it was clean: more than one where a container hands it on to the next.
     answers: u32,
-    /// Which process of the source of holders has seen somebody have it since then, if any.
-    seen_by: Option<u64>,
-    /// Looks in a row that saw nobody have it.
-    absent: u32,
     /// Whether pods have it: that is found out. Others say themselves that they are done with it.
     pods: bool,
     /// Whether it is made of something else than when it was handed out: then nobody knows what to release.
@@ -92,7 +83,7 @@ struct Trouble {
     what: Failed,
     reason: Arc<str>,
     again: Instant,
-    backoff: ExponentialBackoff,
+    backoff: Backoff,
 }
 
 /// What failed.
@@ -113,12 +104,28 @@ pub(crate) struct Due {
     version: u64,
 }
 
+/// A unit that consumers have or may have who never say when they are done with it; also one that no plugin lists any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The resource that it was offered as.
+    pub(crate) resource: String,
+    /// Its id, without replicas' numbers.
+    pub(crate) id: String,
+    /// When it was given last; when that became known, if it was before.
+    pub(crate) since: Instant,
+    /// Whether it can be given back at all now: not where a component would have to release what nobody can name, nor where that failed
+    /// and has its own time.
+    pub(crate) may_end: bool,
+    /// The plugin that looks after it, if one does, and what it was when this was read.
+    pub(crate) version: Option<(Place, u64)>,
+}
+
 impl Tenancy {
     pub(crate) fn new(memory: Memory) -> Self {
         Self {
             tenants: Mutex::default(),
             versions: AtomicU64::new(0),
-            turns: Turns::default(),
+            turns: KeyedLock::default(),
             memory,
             news: Notify::new(),
         }
@@ -146,7 +153,7 @@ impl Tenancy {
                     tenants.troubles.insert(unit.id.clone(), trouble);
                 }
                 let tenant = Tenant {
-                    answers: ABSENT,
+                    answers: HANDED_ON,
                     pods: self.memory.is_with_pods(resource, &unit.id),
                     elsewhere: !same,
                     ..Tenant::new(resource, pool, unit, self.version())
@@ -193,17 +200,21 @@ impl Tenancy {
         }
     }
 
-    /// Takes note of units that a look shows with a pod and nobody knew to be handed out: the memory was lost, or the look that
-    /// took them for free did not see everybody.
-    /// Returns them.
-    fn adopt(&self, resource: &ResourceName, snapshot: &Snapshot, holders: &Holders) -> Vec<Arc<UnitRecord>> {
+    /// Takes note of units that somebody is seen to have and nobody knew to be handed out: the memory was lost, or the look that took
+    /// them for free did not see everybody. Returns them.
+    fn adopt(
+        &self,
+        resource: &ResourceName,
+        snapshot: &Snapshot,
+        is_seen: &dyn Fn(&str, &str) -> bool,
+    ) -> Vec<Arc<UnitRecord>> {
         let (mut tenants, mut adopted) = (self.lock(), Vec::new());
         for unit in &snapshot.pool.units {
-            if tenants.all.contains_key(&unit.id) || !is_seen(resource, unit.id.as_str(), holders) {
+            if tenants.all.contains_key(&unit.id) || !is_seen(resource.as_str(), unit.id.as_str()) {
                 continue;
             }
             let tenant = Tenant {
-                answers: ABSENT,
+                answers: HANDED_ON,
                 pods: true,
                 ..Tenant::new(resource, &snapshot.pool, unit, self.version())
             };
@@ -282,11 +293,14 @@ impl Tenancy {
             };
             tenant.version = self.version();
             let before = tenants.troubles.remove(id).filter(|trouble| trouble.what == what);
-            let mut backoff = before.map_or_else(backoff, |trouble| trouble.backoff);
+            let mut backoff = before.map_or_else(
+                || Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
+                |trouble| trouble.backoff,
+            );
             let trouble = Trouble {
                 what,
                 reason: Arc::clone(reason),
-                again: Instant::now() + backoff.next().unwrap_or(LONGEST_BACKOFF),
+                again: Instant::now() + backoff.pause(),
                 backoff,
             };
             tenants.troubles.insert(id.clone(), trouble);
@@ -318,44 +332,27 @@ impl Tenancy {
         tenants.troubles.iter().map(of).collect()
     }
 
-    /// Counts another look. Returns what has been seen with nobody often enough, and was not handed out within `grace`.
-    /// With `lifecycle`, not what is made of something else by now.
-    fn count(&self, holders: &Holders, grace: Duration, lifecycle: bool) -> Vec<Due> {
-        let mut tenants = self.lock();
-        let Tenants { all, troubles, .. } = &mut *tenants;
-        let mut due = Vec::new();
-        for (id, tenant) in all.iter_mut() {
-            // A look that began before shows the pod before.
-            if holders.begun > tenant.since && tenant.is_seen(id, holders) {
-                tenant.seen_by = Some(holders.process);
-            }
-            if !tenant.pods || !tenant.is_free(id, holders) || tenant.since.elapsed() < grace {
-                tenant.absent = 0;
-                continue;
-            }
-            tenant.absent += 1;
-            // What failed has its own time.
-            if tenant.absent >= ABSENT
-                && !(tenant.elsewhere && lifecycle)
-                && troubles.get(id).is_none_or(|trouble| trouble.what == Failed::Start)
-            {
-                due.push(Due {
-                    id: id.clone(),
-                    version: tenant.version,
-                });
-            }
-        }
-        due
+    /// What pods have or may have. With `lifecycle`, what is made of something else by now does not end: nobody knows what to release.
+    fn held(&self, place: Place, lifecycle: bool) -> Vec<Held> {
+        let tenants = self.lock();
+        let held = |(id, tenant): (&UnitId, &Tenant)| Held {
+            resource: tenant.resource.to_string(),
+            id: id.to_string(),
+            since: tenant.since,
+            may_end: !(tenant.elsewhere && lifecycle)
+                && tenants
+                    .troubles
+                    .get(id)
+                    .is_none_or(|trouble| trouble.what == Failed::Start),
+            version: Some((place, tenant.version)),
+        };
+        tenants.all.iter().filter(|(_, tenant)| tenant.pods).map(held).collect()
     }
 
-    /// The unit, if nothing was done to it meanwhile and this later look sees it with nobody, too.
-    fn still_free(&self, due: &Due, holders: &Holders) -> Option<Tenant> {
+    /// The unit, if nothing was done to it meanwhile.
+    fn still(&self, id: &UnitId, version: u64) -> Option<Tenant> {
         let tenants = self.lock();
-        let tenant = tenants
-            .all
-            .get(&due.id)
-            .filter(|tenant| tenant.version == due.version)?;
-        (tenant.since < holders.begun && tenant.is_free(&due.id, holders)).then(|| tenant.clone())
+        tenants.all.get(id).filter(|tenant| tenant.version == version).cloned()
     }
 
     /// What failed, belongs to nobody, and may be tried again now; and when the next such time is.
@@ -378,13 +375,9 @@ impl Tenancy {
 
     /// The unit and what failed, if nothing was done to it meanwhile.
     fn still_troubled(&self, due: &Due) -> Option<(Tenant, Failed)> {
-        let tenants = self.lock();
-        let tenant = tenants
-            .all
-            .get(&due.id)
-            .filter(|tenant| tenant.version == due.version)?;
-        let what = tenants.troubles.get(&due.id)?.what;
-        (what != Failed::Start).then(|| (tenant.clone(), what))
+        let tenant = self.still(&due.id, due.version)?;
+        let what = self.lock().troubles.get(&due.id)?.what;
+        (what != Failed::Start).then_some((tenant, what))
     }
 
     fn lock(&self) -> MutexGuard<'_, Tenants> {
@@ -411,26 +404,9 @@ impl Tenant {
             since: Instant::now(),
             version,
             answers: 1,
-            seen_by: None,
-            absent: 0,
             pods: false,
             elsewhere: false,
         }
-    }
-
-    fn is_seen(&self, id: &UnitId, holders: &Holders) -> bool {
-        is_seen(&self.resource, id.as_str(), holders)
-    }
-
-    /// Whether nobody has it by this look. One that was never seen with anybody may be with somebody whom the look does not
-    /// show: then only the source's own records can say that it is free.
-    fn is_free(&self, id: &UnitId, holders: &Holders) -> bool {
-        is_free(
-            &self.resource,
-            id.as_str(),
-            holders,
-            self.seen_by == Some(holders.process),
-        )
     }
 }
 
@@ -441,14 +417,7 @@ impl Trouble {
             what,
             reason,
             again: Instant::now(),
-            backoff: backoff(),
+            backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
         }
     }
-}
-
-fn backoff() -> ExponentialBackoff {
-    let builder = ExponentialBuilder::new()
-        .with_min_delay(Duration::from_secs(1))
-        .with_max_delay(LONGEST_BACKOFF);
-    builder.with_jitter().without_max_times().build()
 }

@@ -2,26 +2,34 @@
 
 mod layout;
 mod parts;
+mod unavailable;
 
 pub(crate) use layout::Layout;
 pub(crate) use parts::{MOST_PART_NODES, MOST_PARTS, Part, Role};
+pub(crate) use unavailable::Lost;
+pub use unavailable::{Cause, Causes};
 
 use devgate_node::{DeviceNode, DevicePath};
 use devgate_policy::NodeGrant;
 use devgate_types::{NodeKind, ResourceName, UnitId};
-use std::collections::{BTreeSet, HashMap};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 /// One unit that passed the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct UnitRecord {
-    pub(crate) id: UnitId,
-    pub(crate) backing: Vec<DevicePath>,
-    pub(crate) nodes: Vec<GrantedNode>,
+pub struct UnitRecord {
+    /// Its id.
+    pub id: UnitId,
+    /// What it is made of.
+    pub backing: Vec<DevicePath>,
+    /// Its own nodes.
+    pub nodes: Vec<GrantedNode>,
     /// The places of the hardware that is its alone, with what its nodes reach besides.
     pub(crate) pieces: Vec<DevicePath>,
-    pub(crate) properties: Vec<(String, String)>,
+    /// What the component says of it, unescaped.
+    pub properties: Vec<(String, String)>,
     /// The values that stand for it, and may stand for no other.
     pub(crate) values: Vec<String>,
     pub(crate) numa_nodes: BTreeSet<u32>,
@@ -57,18 +65,6 @@ impl PoolRecord {
     }
 }
 
-/// What an allocation looks its ids up in.
-#[derive(Default)]
-pub(crate) struct Snapshot {
-    pub(crate) pool: PoolRecord,
-    /// Each unit's place in the pool, and why it may not be handed out, if so.
-    pub(crate) units: HashMap<UnitId, (usize, Option<Arc<str>>)>,
-    /// Where the units are.
-    pub(crate) layout: Arc<Layout>,
-    /// The units that the component does not list any more: they are in the pool for as long as pods hold them.
-    pub(crate) unlisted: BTreeSet<UnitId>,
-}
-
 /// A node that may be given to containers, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedNode {
@@ -94,7 +90,7 @@ impl GrantedNode {
 }
 
 /// A pool or a unit that the gate did not let through. The others are not affected.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rejection {
     /// `resource vendor.com/gpu` or `id GPU-1 of vendor.com/gpu`, escaped.
     pub what: String,

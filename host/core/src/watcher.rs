@@ -12,8 +12,9 @@ pub(crate) use wake::{Asked, Wake};
 
 use crate::claims::Place;
 use devgate_node::{DeviceAction, LogSource, Node, NodeEvent, Told, Watch};
+use devgate_types::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
 /// Wakes plugins. Cheap to clone; the last one ends it.
 #[derive(Clone)]
@@ -49,40 +50,46 @@ impl Watcher {
 
     /// Wakes a plugin from now on for what it is interested in now.
     pub(crate) fn register(&self, place: Place, interest: Interest) {
-        locked(&self.0.interests).insert(place, Arc::new(interest));
+        self.0.interests.lock().insert(place, Arc::new(interest));
         self.0.listen();
     }
 
     /// Wakes a plugin no more.
     pub(crate) fn forget(&self, place: Place) {
-        locked(&self.0.interests).remove(&place);
+        self.0.interests.lock().remove(&place);
     }
 }
 
 impl Inner {
     /// Listens to all that somebody is interested in.
     fn listen(self: &Arc<Self>) {
-        let mut watching = locked(&self.watching);
+        let mut watching = self.watching.lock();
         let (mut directories, mut kernel_log, mut has_none) = (BTreeMap::new(), false, false);
-        let interests: Vec<_> = locked(&self.interests).values().map(Arc::clone).collect();
+        let interests: Vec<_> = self.interests.lock().values().map(Arc::clone).collect();
         for interest in &interests {
-            for (directory, told) in interest.directories() {
+            for (directory, told) in &interest.directories {
                 let most = directories.entry(directory.clone()).or_insert(*told);
                 *most = (*told).max(*most);
             }
-            kernel_log |= interest.wants_kernel_log();
-            has_none |= interest.has_no_lines();
+            kernel_log |= interest.captures.wants_lines();
+            has_none |= interest.captures.is_new();
         }
         // Whoever comes later wants the lines from the start as well: they are told again, and those who know them pass over them.
         if watching.watch.is_none() || has_none {
             watching.number += 1;
             let (inner, number) = (Arc::downgrade(self), watching.number);
-            interests.iter().for_each(|interest| interest.begin(number));
-            let watch = self
-                .node
-                .watch(kernel_log, Arc::new(move |event| tell(&inner, number, &event)));
+            interests.iter().for_each(|interest| interest.captures.begin(number));
+            let tell = move |event| {
+                if let Some(inner) = inner.upgrade() {
+                    inner.tell(number, &event);
+                }
+            };
+            let watch = self.node.watch(kernel_log, Arc::new(tell));
             if let Some(why) = watch.no_device_events().filter(|_| watching.watch.is_none()) {
-                say_no_events(why);
+                tracing::warn!(
+                    family = "host",
+                    "events: the kernel does not tell when devices come and go: {why}; they are seen at the next look"
+                );
             }
             // Not before the first call of a plugin that waits for this.
             self.tell(number, &NodeEvent::Log(watch.log().clone()));
@@ -104,7 +111,7 @@ impl Inner {
             self.say_log(source);
         }
         // What a plugin does when it is woken, it does elsewhere; nothing here waits for it.
-        let interests: Vec<_> = locked(&self.interests).values().map(Arc::clone).collect();
+        let interests: Vec<_> = self.interests.lock().values().map(Arc::clone).collect();
         for interest in &interests {
             interest.tell(watch, event);
         }
@@ -112,7 +119,7 @@ impl Inner {
 
     /// Says once where lines come from, or that there are none.
     fn say_log(&self, source: &LogSource) {
-        let mut said = locked(&self.said);
+        let mut said = self.said.lock();
         if *source == LogSource::NotAsked || said.as_ref() == Some(source) {
             return;
         }
@@ -127,29 +134,12 @@ impl Inner {
     }
 }
 
-fn tell(inner: &Weak<Inner>, watch: u64, event: &NodeEvent) {
-    if let Some(inner) = inner.upgrade() {
-        inner.tell(watch, event);
-    }
-}
-
-fn say_no_events(why: &str) {
-    tracing::warn!(
-        family = "host",
-        "events: the kernel does not tell when devices come and go: {why}; they are seen at the next look"
-    );
-}
-
 /// Whether hardware may be gone after this, so that it is looked at before anybody is asked about it.
 fn takes_away(action: DeviceAction) -> bool {
     matches!(
         action,
         DeviceAction::Remove | DeviceAction::Unbind | DeviceAction::Offline
     )
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The audit log: who got what, what was refused and what was written, as JSON lines in a file of bounded size.
+//! The audit log: who got what, what was refused and what was written, as JSON lines in a file that is only added to.
 //!
-//! Whoever makes an event never waits for the disk: lines go through a queue to a thread of their own. What does not fit
-//! is left out, and counted in the next line that does.
+//! What makes an event never waits for the disk: lines go through a queue to a thread of their own. What does not fit is left out, and
+//! counted in the next line that does. The admin's logrotate moves the file away and sends SIGHUP, at which it is opened anew.
 
 mod file;
 mod line;
@@ -11,13 +11,17 @@ mod pods;
 pub(crate) use pods::Pods;
 
 use crate::exit;
-use file::Rotating;
-use line::Kind;
-use pace::Paces;
+use anyhow::Context as _;
+use file::AppendOnly;
+use line::{Kind, Line};
+use pace::Pace;
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
@@ -34,28 +38,27 @@ pub(crate) struct Audit {
 
 struct Shared {
     queue: SyncSender<Message>,
-    paces: Mutex<Paces>,
+    /// As many as the policy has plugins, times the kinds of events that the host knows.
+    paces: Mutex<HashMap<Kind, Pace>>,
 }
 
 enum Message {
     Line(String),
+    Reopen,
     Flush(SyncSender<()>),
 }
 
 impl Audit {
     /// Opens or makes the file.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
-        let file = Rotating::open(path);
-        let file = file.map_err(|error| {
-            exit::with_code(
-                exit::NODE,
-                format!("--audit-log {}: cannot be written: {error}", path.display()),
-            )
+        let file = AppendOnly::open(path).map_err(|error| {
+            let text = format!("--audit-log {}: cannot be written: {error}", path.display());
+            exit::with_code(exit::NODE, text)
         })?;
-        let (queue, lines) = sync_channel(QUEUE);
+        let (queue, messages) = sync_channel(QUEUE);
         std::thread::Builder::new()
             .name("devgate-audit".into())
-            .spawn(move || write(file, &lines))?;
+            .spawn(move || write(file, &messages))?;
         let shared = Shared {
             queue,
             paces: Mutex::default(),
@@ -63,6 +66,21 @@ impl Audit {
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// Opens the file anew at each SIGHUP from now on.
+    pub(crate) fn reopen_at_hangup(&self, runtime: &Runtime) -> anyhow::Result<()> {
+        let _inside = runtime.enter();
+        let mut hangup = signal(SignalKind::hangup()).context("listen for SIGHUP")?;
+        let shared = Arc::clone(&self.shared);
+        runtime.spawn(async move {
+            while hangup.recv().await.is_some() {
+                let shared = Arc::clone(&shared);
+                // Waits for room in the queue: a file that was moved away must not grow on.
+                let _ = tokio::task::spawn_blocking(move || shared.queue.send(Message::Reopen)).await;
+            }
+        });
+        Ok(())
     }
 
     /// What takes events.
@@ -84,23 +102,25 @@ impl Audit {
     }
 }
 
-fn write(mut file: Rotating, lines: &Receiver<Message>) {
+fn write(mut file: AppendOnly, messages: &Receiver<Message>) {
     let mut failing = false;
-    for message in lines {
-        match message {
-            Message::Line(line) => {
-                let written = file.line(&line);
-                if let (Err(error), false) = (&written, failing) {
-                    tracing::error!(
-                        family = "host",
-                        "audit log {}: not written: {error}",
-                        file.path().display()
-                    );
-                }
-                failing = written.is_err();
+    for message in messages {
+        let written = match message {
+            Message::Line(line) => file.line(&line),
+            Message::Reopen => file.reopen(),
+            Message::Flush(done) => {
+                let _ = done.try_send(());
+                continue;
             }
-            Message::Flush(done) => drop(done.try_send(())),
+        };
+        if let (Err(error), false) = (&written, failing) {
+            tracing::error!(
+                family = "host",
+                "audit log {}: not written: {error}",
+                file.path().display()
+            );
         }
+        failing = written.is_err();
     }
 }
 
@@ -109,37 +129,33 @@ pub(crate) struct AuditLayer(Arc<Shared>);
 
 impl<S: Subscriber> Layer<S> for AuditLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let metadata = event.metadata();
-        if metadata.target() != TARGET && metadata.fields().field("family").is_none() {
-            return;
-        }
-        let kind = Kind::of(event);
-        if metadata.target() == TARGET || kind.refused {
-            self.0.take(event, &kind);
+        let is_audit = event.metadata().target() == TARGET;
+        if is_audit || event.metadata().fields().field("family").is_some() {
+            let line = Line::of(event);
+            if is_audit || line.kind().refused {
+                self.0.write(line);
+            }
         }
     }
 }
 
 impl Shared {
-    fn take(&self, event: &Event<'_>, kind: &Kind) {
-        self.write(kind, |left_out| line::of(event, left_out));
-    }
-
-    /// Writes a line of this kind, which is told how many were left out before it. Whether it is on its way; where not, it is counted.
-    fn write(&self, kind: &Kind, line: impl FnOnce(u64) -> String) -> bool {
-        let Some(left_out) = self.paces().line(kind, Instant::now()) else {
+    /// Queues a line. Whether it is on its way; where it is not, the next one of its kind counts it.
+    fn write(&self, line: Line) -> bool {
+        let kind = line.kind();
+        let Some(left_out) = self.pace(&kind, |pace| pace.line(Instant::now())) else {
             return false;
         };
-        let line = Message::Line(line(left_out));
-        let queued = self.queue.try_send(line);
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = &queued {
-            self.paces().leave_out(kind, left_out + 1);
+        let queued = self.queue.try_send(Message::Line(line.text(left_out))).is_ok();
+        if !queued {
+            self.pace(&kind, |pace| pace.leave_out(left_out + 1));
         }
-        queued.is_ok()
+        queued
     }
 
-    fn paces(&self) -> MutexGuard<'_, Paces> {
-        self.paces.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pace<T>(&self, kind: &Kind, with: impl FnOnce(&mut Pace) -> T) -> T {
+        let mut paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
+        with(paces.entry(kind.clone()).or_insert_with(|| Pace::of(kind)))
     }
 }
 
@@ -199,15 +215,16 @@ mod tests {
     /// lines that the log has.
     #[test]
     fn a_line_has_one_pace() {
-        let mut paces = Paces::default();
-        let kind = |paced| Kind {
-            refused: true,
-            paced,
-            ..Kind::default()
+        let pace = |paced| {
+            Pace::of(&Kind {
+                refused: true,
+                paced,
+                ..Kind::default()
+            })
         };
         let now = Instant::now();
-        let mut written = |kind: &Kind| (0..1_000).filter(|_| paces.line(kind, now) == Some(0)).count();
-        assert_eq!((written(&kind(true)), written(&kind(false))), (1_000, 100));
+        let written = |mut pace: Pace| (0..1_000).filter(|_| pace.line(now) == Some(0)).count();
+        assert_eq!((written(pace(true)), written(pace(false))), (1_000, 100));
 
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("audit.log");

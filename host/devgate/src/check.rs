@@ -119,7 +119,7 @@ fn kernel_log(node: &Node, plugin: &PluginPolicy, findings: &mut Vec<Finding>) -
     if plugin.kernel_log.is_empty() {
         return None;
     }
-    let source = node.log_source();
+    let source = node.events().log_source();
     if let LogSource::Off { why } = &source {
         let message = format!("kernel-log is granted, and no line will come: {why}");
         findings.push(Finding::warning("kernel-log-off", Some(&plugin.origin), message));
@@ -136,18 +136,13 @@ impl Report {
             let findings = plugins.iter().flat_map(|plugin| &plugin.findings);
             findings.filter(|finding| finding.severity == severity).count()
         };
-        let (errors, warnings, dangers) = (
-            count(Severity::Error),
-            count(Severity::Warning),
-            count(Severity::Danger),
-        );
         Self {
             node: devgate_types::escape(&args.place.node_root.to_string_lossy(), 1024),
             recorded: node.is_recorded(),
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            dangers: count(Severity::Danger),
             plugins,
-            errors,
-            warnings,
-            dangers,
         }
     }
 }

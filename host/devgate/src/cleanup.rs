@@ -1,16 +1,15 @@
 //! `devgate cleanup`: removes what devgate has left on a node.
 
-mod in_use;
-
 use crate::cli::{CleanupArgs, Output};
 use crate::exit::Coded;
 use crate::output::columns;
-use crate::{exit, output};
+use crate::{exit, in_use, output};
 use devgate_core::leftovers::{Broom, Fate, Leftover, StateDir};
 use devgate_core::{Hold, NotAlone};
 use devgate_device_plugin::front_end;
 use devgate_types::escape;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -35,8 +34,9 @@ pub(crate) fn cleanup(args: &CleanupArgs) -> anyhow::Result<u8> {
             other => return Err(other.into()),
         },
     };
+    let dry_run = args.dry_run;
     let cleaned = Cleaned {
-        dry_run: args.dry_run,
+        dry_run,
         refused,
         found,
     };
@@ -63,11 +63,7 @@ fn row(found: &Leftover) -> [String; 3] {
     };
     let path = escape(&found.path.display().to_string(), 512);
     let why = found.why.as_ref().map(|why| format!(": {}", escape(why, 512)));
-    [
-        fate.to_owned(),
-        found.what.to_owned(),
-        path + why.as_deref().unwrap_or_default(),
-    ]
+    [fate.into(), found.what.into(), path + &why.unwrap_or_default()]
 }
 
 /// It is meant to be there: a host runs, pods have what it gave them, or a directory is somebody else's.
@@ -84,8 +80,9 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     let dir = args.state_dir.display();
     // All that could refuse it comes before anything is removed.
     let has_socket = is_left_behind(&args.status_socket).await?;
-    let sockets = front_end::left_behind(&args.kubelet_dir).await.map_err(|error| {
-        let dir = args.kubelet_dir.display();
+    let kubelet_dir = &args.kubelet.kubelet_dir;
+    let sockets = front_end::left_behind(kubelet_dir).await.map_err(|error| {
+        let dir = kubelet_dir.display();
         unseen(format!(
             "directory {dir}: cannot be read: {error}; be root, or name another one with --kubelet-dir"
         ))
@@ -97,13 +94,12 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
             "socket {alive}: a devgate serves the kubelet there; end it first"
         )));
     }
-    let look =
-        || StateDir::look(&args.state_dir).map_err(|why| refuse(format!("state directory {dir}: {why} (--state-dir)")));
+    let look = || StateDir::look(&args.state_dir).map_err(|why| exit::of_state_dir(exit::FOUND, &args.state_dir, why));
     let state = if args.state { look()? } else { None };
     // What is to be removed keeps hosts out until it is; a directory that is not even looked at is not written to.
     let _hold = Hold::of_cleanup(&args.state_dir, state.is_some() && !args.dry_run).map_err(|why| match why {
         NotAlone::Used => refuse(format!("state directory {dir}: {why}")),
-        NotAlone::NoFile(_) => unseen(format!("state directory {dir}: {why}; remove that (--state-dir)")),
+        NotAlone::NoFile(_) => exit::of_state_dir(exit::NODE, &args.state_dir, format!("{why}; remove that")),
         NotAlone::Unknown(_) => unseen(format!(
             "state directory {dir}: {why}; be root, or name another one with --state-dir"
         )),
@@ -111,7 +107,7 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     if let Some(state) = &state
         && !args.even_if_in_use
     {
-        in_use::look(args, state).await?;
+        not_in_use(args, state).await?;
     }
     let mut broom = Broom::new(args.dry_run);
     for socket in &sockets.dead {
@@ -126,6 +122,28 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
         broom.state(&state);
     }
     Ok(broom.found())
+}
+
+/// Fails where a pod has what the state says was given.
+async fn not_in_use(args: &CleanupArgs, state: &StateDir) -> anyhow::Result<()> {
+    // Unknown: it may be any.
+    let given = state.given();
+    if given.as_ref().is_some_and(BTreeSet::is_empty) {
+        return Ok(());
+    }
+    let is_ours = |resource: &str, _: &str| given.as_ref().is_none_or(|given| given.contains(resource));
+    let used = in_use::by_pods(&args.kubelet.pod_resources(), is_ours).await;
+    let Some(used) = used.map_err(refuse)? else {
+        return Ok(());
+    };
+    let what = if given.is_some() {
+        "; end the pods that have devices of devgate first, or say --even-if-in-use: a devgate that comes back may then give to \
+         others what those pods have"
+    } else {
+        ", and what is kept of what devgate handed out cannot be understood, so that it may be devgate's; start devgate once, which asks \
+         the kubelet and writes down what is its own, or, if no pod has a device of devgate, say --even-if-in-use"
+    };
+    Err(refuse(format!("{used}{what}")))
 }
 
 /// Whether a host that has ended left its status socket there.
@@ -144,12 +162,9 @@ async fn is_left_behind(path: &Path) -> anyhow::Result<bool> {
     }
     match UnixStream::connect(path).await {
         Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => Ok(true),
-        Ok(_) => Err(refuse(format!(
-            "status socket {shown}: a devgate runs here; end it first"
-        ))),
+        Ok(_) => Err("a devgate runs here; end it first".to_owned()),
         // Such as one that is too busy to answer.
-        Err(error) => Err(refuse(format!(
-            "status socket {shown}: it cannot be seen whether a devgate runs here: {error}"
-        ))),
+        Err(error) => Err(format!("it cannot be seen whether a devgate runs here: {error}")),
     }
+    .map_err(|why| refuse(format!("status socket {shown}: {why}")))
 }

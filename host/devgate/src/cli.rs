@@ -14,6 +14,7 @@ pub use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
 use crate::exit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use devgate_device_plugin::PodResourcesConfig;
 use std::path::PathBuf;
 
 const ABOUT: &str = "One host for all device plugins of a Kubernetes node";
@@ -117,13 +118,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) components: Option<PathBuf>,
 
-    /// The kubelet's directory of device plugins, with kubelet.sock in it
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/device-plugins")]
-    pub(crate) kubelet_dir: PathBuf,
-
-    /// The kubelet's directory with the socket that tells which pods have which devices
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/pod-resources")]
-    pub(crate) pod_resources_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) kubelet: KubeletArgs,
 
     /// How often to ask it, in milliseconds; what was handed out counts as given for three times as long, whoever is seen to
     /// have it. For tests
@@ -161,6 +157,25 @@ pub struct RunArgs {
     pub(crate) log: LogArgs,
 }
 
+/// Where the kubelet of the node is.
+#[derive(Debug, Clone, Args)]
+pub struct KubeletArgs {
+    /// The kubelet's directory of device plugins, with its socket, theirs, and its record of what pods have
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/device-plugins")]
+    pub(crate) kubelet_dir: PathBuf,
+
+    /// The kubelet's directory with the socket that tells which pods have which devices
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/pod-resources")]
+    pub(crate) pod_resources_dir: PathBuf,
+}
+
+impl KubeletArgs {
+    /// How to ask it which pods have which devices.
+    pub(crate) fn pod_resources(&self) -> PodResourcesConfig {
+        PodResourcesConfig::new(self.pod_resources_dir.clone(), self.kubelet_dir.clone())
+    }
+}
+
 /// How to log.
 #[derive(Debug, Clone, Args)]
 pub struct LogArgs {
@@ -172,7 +187,7 @@ pub struct LogArgs {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Auto)]
     pub(crate) log_format: LogFormat,
 
-    /// A file for who got what, what was refused and what was written, as JSON lines; at most 8 MiB, with as much in FILE.1
+    /// A file for who got what, what was refused and what was written, as JSON lines; opened anew at SIGHUP, as logrotate wants it
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_log: Option<PathBuf>,
 

@@ -4,7 +4,7 @@ use crate::cli::RegistryArgs;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt};
 use devgate_core::LoadFailure;
-use devgate_oci::{Error, Kept, MOST_SIGNATURE, PublicKey, Store, Wanted};
+use devgate_oci::{Error, MOST_SIGNATURE, PublicKey, Store, Wanted};
 use devgate_policy::{ComponentSource, PluginPolicy, Policy};
 use devgate_types::ByteSize;
 use rustix::fs::OFlags;
@@ -81,15 +81,8 @@ impl Components {
         let ComponentSource::Oci(reference) = &policy.component else {
             return true;
         };
-        let keys = self.keys(policy).ok().flatten();
-        if keys.is_none() && policy.cosign_keys.is_some() {
-            return false;
-        }
-        let wanted = Wanted {
-            most: policy.limits.component_size,
-            keys: keys.as_deref(),
-        };
-        matches!(self.store.kept(reference, wanted), Kept::Good(_))
+        let Ok(keys) = self.keys(policy) else { return false };
+        self.store.kept(reference, wanted(policy, keys.as_deref())).is_some()
     }
 
     /// What a policy names stays in the cache, and so does what the one before it named where that is still in force.
@@ -108,13 +101,8 @@ impl Components {
         let keys = self.keys(policy)?;
         match &policy.component {
             ComponentSource::Oci(reference) => {
-                let wanted = Wanted {
-                    most: policy.limits.component_size,
-                    keys: keys.as_deref(),
-                };
-                self.store
-                    .get(reference, wanted)
-                    .map_err(|error| failure(policy, error))
+                let read = self.store.get(reference, wanted(policy, keys.as_deref()));
+                read.map_err(|error| failure(policy, error))
             }
             ComponentSource::File { path, .. } => {
                 let bytes = self.file(policy, path)?;
@@ -130,16 +118,16 @@ impl Components {
         let most = policy.limits.component_size.0.saturating_add(1);
         read(self.dir(policy), path, most).map_err(|why| {
             let file = self.dir(policy).join(path);
-            let why = match why {
-                NotRead::NoDirectory(dir) => {
-                    format!("there is no directory {dir} (--components DIR; without it, the policy's own)")
-                }
-                NotRead::NoFile => {
-                    "there is no such file (component.file, in --components DIR or beside the policy)".to_owned()
-                }
-                NotRead::Other(why) => why,
+            let help = match why {
+                NotRead::NoDirectory(_) => " (--components DIR; without it, the policy's own)",
+                NotRead::NoFile => " (component.file, in --components DIR or beside the policy)",
+                NotRead::Other(_) => "",
             };
-            LoadFailure::Host(format!("plugin {}: component {}: {why}", policy.name, file.display()))
+            LoadFailure::Host(format!(
+                "plugin {}: component {}: {why}{help}",
+                policy.name,
+                file.display()
+            ))
         })
     }
 
@@ -167,10 +155,8 @@ impl Components {
             return Ok(None);
         };
         let failed = |file: &str, why: &str| {
-            LoadFailure::Host(format!(
-                "plugin {}: key {file}: {why} (signature.cosign-key)",
-                policy.name
-            ))
+            let text = format!("plugin {}: key {file}: {why} (signature.cosign-key)", policy.name);
+            LoadFailure::Host(text)
         };
         let mut keys = Vec::new();
         for file in files {
@@ -192,6 +178,11 @@ impl Components {
     }
 }
 
+fn wanted<'a>(policy: &PluginPolicy, keys: Option<&'a [PublicKey]>) -> Wanted<'a> {
+    let most = policy.limits.component_size;
+    Wanted { most, keys }
+}
+
 /// The directory of the policy file that names a plugin.
 fn beside(policy: &PluginPolicy) -> &Path {
     Path::new(&*policy.origin.file).parent().unwrap_or(Path::new(""))
@@ -206,9 +197,13 @@ fn failure(policy: &PluginPolicy, error: Error) -> LoadFailure {
 }
 
 /// Why a file was not read.
+#[derive(thiserror::Error, Debug)]
 enum NotRead {
+    #[error("there is no directory {0}")]
     NoDirectory(String),
+    #[error("there is no such file")]
     NoFile,
+    #[error("{0}")]
     Other(String),
 }
 

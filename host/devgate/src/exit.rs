@@ -1,5 +1,7 @@
 //! Exit codes: one for each kind of thing that somebody has to do about it. `devgate --help` lists them.
 
+use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// All went well.
@@ -46,6 +48,11 @@ pub fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
         message: message.into(),
     }
     .into()
+}
+
+/// The same about the state directory.
+pub(crate) fn of_state_dir(code: u8, dir: &Path, why: impl Display) -> anyhow::Error {
+    with_code(code, format!("state directory {}: {why} (--state-dir)", dir.display()))
 }
 
 /// Says on standard error what went wrong, with every cause, and goes on.

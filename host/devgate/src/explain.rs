@@ -8,20 +8,20 @@ mod unit;
 
 pub use find::named;
 
-use crate::cli::{ExplainArgs, Output, PlaceArgs};
+use crate::cli::{ExplainArgs, Output};
 use crate::components::Components;
-use crate::loader::SandboxLoader;
 use crate::node::OpenNode;
-use crate::progress::Telling;
+use crate::status::ask;
+use crate::survey::survey;
+use crate::watching::Report;
 use crate::{exit, output, policy};
 use anyhow::Context;
 use devgate_core::Surveyed;
 use devgate_node::Node;
-use devgate_policy::Policy;
-use devgate_sandbox::{Allocation, Engine};
+use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::escape;
 use serde::Serialize;
-use std::sync::Arc;
+use std::path::Path;
 
 /// What is shown; its names are those of the JSON form.
 #[derive(Debug, Serialize)]
@@ -52,11 +52,13 @@ struct World {
     policy: Policy,
     node: Node,
     surveyed: Vec<Surveyed>,
+    /// What the host says that runs here, if one does.
+    running: Option<Report>,
 }
 
 /// Runs the command.
 pub(crate) fn explain(args: &ExplainArgs, open: OpenNode) -> anyhow::Result<u8> {
-    let world = World::look(&args.place, open)?;
+    let world = World::look(args, open)?;
     let explanation = world.explain(&args.what)?;
     match args.output {
         Output::Text => output::print(&text::of_explanation(&explanation))?,
@@ -66,43 +68,64 @@ pub(crate) fn explain(args: &ExplainArgs, open: OpenNode) -> anyhow::Result<u8> 
 }
 
 impl World {
-    fn look(args: &PlaceArgs, open: OpenNode) -> anyhow::Result<Self> {
+    fn look(args: &ExplainArgs, open: OpenNode) -> anyhow::Result<Self> {
+        let running = args.running().and_then(|socket| ask_running(&socket));
+        let args = &args.place;
         let policy = policy::read(&args.policy)?;
         let node = open(&args.node_root)?;
         // Each component is called a few times: slots to use again would cost more than they save.
-        let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
         let components = Components::looking(args.components().as_ref(), &args.registry, args.pull);
-        let loader = Telling(Arc::new(SandboxLoader::new(engine, components)));
-        let surveyed = devgate_core::survey(&policy, &node, &loader);
-        Ok(Self { policy, node, surveyed })
+        Ok(Self {
+            surveyed: survey(components, &policy, &node)?,
+            policy,
+            node,
+            running,
+        })
+    }
+
+    /// The plugins in the policy's order, each with what it would do here.
+    fn plugins(&self) -> impl Iterator<Item = (&PluginPolicy, &Surveyed)> {
+        self.policy.plugins.values().zip(&self.surveyed)
     }
 
     fn explain(&self, what: &str) -> anyhow::Result<Explanation> {
         let found = find::find(self, what);
+        let devices = found.devices.iter().map(|device| {
+            let facts = device::device_facts(self, device);
+            facts.with_context(|| device.name().to_owned())
+        });
+        let units = unit::units(self, &found);
         let mut explanation = Explanation {
             what: escape(what, 256),
-            offered: false,
+            offered: units.iter().any(|unit| unit.unhealthy.is_none()),
             summary: String::new(),
             node: found.node.as_deref().map(|path| device::node_facts(self, path)),
-            devices: Vec::new(),
+            devices: devices.collect::<anyhow::Result<_>>()?,
             plugins: unit::plugins(self, &found),
-            units: unit::units(self, &found),
+            units,
             rejected: unit::rejected(self, &found),
             left_out: unit::left_out(self, &found),
             said: Vec::new(),
         };
-        for device in &found.devices {
-            let facts = device::device_facts(self, device);
-            explanation
-                .devices
-                .push(facts.with_context(|| device.name().to_owned())?);
-        }
         explanation.keep_what_concerns(&found);
         explanation.said = unit::said(self, &explanation);
-        explanation.offered = explanation.units.iter().any(|unit| unit.unhealthy.is_none());
         explanation.summary = summary::of(&explanation, &found);
         Ok(explanation)
     }
+}
+
+/// What the host behind a socket says. Without one there is nothing that it would remember.
+fn ask_running(socket: &Path) -> Option<Report> {
+    if !socket.exists() {
+        return None;
+    }
+    let ask = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?
+            .block_on(ask::ask(socket))
+    };
+    ask().inspect_err(exit::say).ok()
 }
 
 impl Explanation {

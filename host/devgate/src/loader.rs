@@ -3,8 +3,8 @@
 use crate::components::Components;
 use crate::reload::stamps;
 use devgate_core::{LoadFailure, Loader};
-use devgate_policy::{ComponentSource, Grant, PluginPolicy};
-use devgate_sandbox::{Engine, ImportGrant, LoadRequest, Refusal};
+use devgate_policy::{ComponentSource, PluginPolicy};
+use devgate_sandbox::{Engine, LoadRequest, Refusal};
 use devgate_types::component::Component;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Loader for SandboxLoader {
             bytes: &bytes,
             sha256,
             limits: policy.limits.clone(),
-            grants: &|interface| import_grant(policy.grants(interface)),
+            grants: &|interface| policy.grants(interface),
         };
         let loaded = devgate_sandbox::load(&self.engine, request).map_err(|error| {
             let text = format!("{error}\n  {what}: {}", self.components.shown(policy));
@@ -64,15 +64,5 @@ impl Loader for SandboxLoader {
         let mut hasher = DefaultHasher::new();
         stamps(self.components.files(policy)).hash(&mut hasher);
         hasher.finish()
-    }
-}
-
-/// The policy's answer in the sandbox's words.
-pub fn import_grant(grant: Grant) -> ImportGrant {
-    match grant {
-        Grant::Always => ImportGrant::Always,
-        Grant::Granted => ImportGrant::Granted,
-        Grant::NotGranted { key } => ImportGrant::NotGranted { key },
-        Grant::Unknown => ImportGrant::Unknown,
     }
 }

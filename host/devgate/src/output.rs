@@ -39,6 +39,11 @@ pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// How many there are beyond those that are shown, if any.
+pub(crate) fn beyond(all: usize, shown: usize) -> Option<usize> {
+    all.checked_sub(shown).filter(|more| *more > 0)
+}
+
 /// Rows with their columns beneath each other, two spaces apart, `indent` spaces in. The last column is as long as it is.
 pub fn columns<const N: usize>(indent: usize, rows: &[[String; N]]) -> String {
     let mut widths = [0; N];

@@ -2,6 +2,7 @@
 
 use crate::exit;
 use devgate_policy::{Policy, PolicyFile};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,49 +13,44 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Reads and parses the policy from files and directories. What is wrong is told of all of them, those that can be read.
 pub fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
     let (mut texts, mut unread) = (Vec::new(), Vec::new());
-    for path in paths {
-        match files(path) {
-            Ok(files) => {
-                for file in files {
-                    match read_file(&file) {
-                        Ok(text) => texts.push((file.display().to_string(), text)),
-                        Err(error) => unread.push(error.to_string()),
-                    }
-                }
+    for found in paths.iter().map(|path| files(path)) {
+        let read = |file: PathBuf| Ok((file.display().to_string(), read_file(&file)?));
+        let read: Vec<anyhow::Result<_>> = match found {
+            Ok(files) => files.into_iter().map(read).collect(),
+            Err(error) => vec![Err(error)],
+        };
+        for read in read {
+            match read {
+                Ok(text) => texts.push(text),
+                Err(error) => unread.push(error.to_string()),
             }
-            Err(error) => unread.push(error.to_string()),
         }
     }
     let files: Vec<_> = texts.iter().map(|(name, text)| PolicyFile { name, text }).collect();
-    let wrong = |lines: Vec<String>| exit::with_code(exit::POLICY, lines.join("\n"));
     match devgate_policy::parse(&files) {
-        Ok(policy) if unread.is_empty() => Ok(policy),
-        Ok(_) => Err(wrong(unread)),
+        Ok(policy) if unread.is_empty() => return Ok(policy),
         // Without any file there is nothing else to say of it.
-        Err(_) if files.is_empty() && !unread.is_empty() => Err(wrong(unread)),
-        Err(errors) => {
-            unread.push(errors.to_string());
-            Err(wrong(unread))
-        }
+        Err(errors) if unread.is_empty() || !files.is_empty() => unread.push(errors.to_string()),
+        _ => {}
     }
+    Err(exit::with_code(exit::POLICY, unread.join("\n")))
 }
 
 /// The file itself, or the YAML files of a directory in the order of their names.
 pub fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let wrong = |why: String| exit::with_code(exit::POLICY, format!("policy {}: {why}", path.display()));
-    let metadata = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?;
+    let wrong = |why: &dyn Display| wrong(path, why);
+    let metadata = std::fs::metadata(path).map_err(|e| wrong(&e))?;
     if metadata.is_file() {
         return Ok(vec![path.to_owned()]);
     }
     if !metadata.is_dir() {
-        return Err(wrong("is neither a file nor a directory".into()));
+        return Err(wrong(&"is neither a file nor a directory"));
     }
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(|e| wrong(e.to_string()))? {
-        let file = entry.map_err(|e| wrong(e.to_string()))?.path();
-        let hidden = file
-            .file_name()
-            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    for entry in std::fs::read_dir(path).map_err(|e| wrong(&e))? {
+        let file = entry.map_err(|e| wrong(&e))?.path();
+        let name = file.file_name().unwrap_or_default();
+        let hidden = name.as_encoded_bytes().starts_with(b".");
         let yaml = file.extension().is_some_and(|ext| ext == "yaml" || ext == "yml");
         // A ConfigMap's volume holds the real files in hidden directories and links to them: hence is_file, which follows.
         if yaml && !hidden && file.is_file() {
@@ -63,20 +59,25 @@ pub fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     files.sort();
     if files.is_empty() {
-        return Err(wrong("the directory has no .yaml or .yml file".into()));
+        return Err(wrong(&"the directory has no .yaml or .yml file"));
     }
     Ok(files)
 }
 
 fn read_file(path: &Path) -> anyhow::Result<String> {
-    let wrong = |why: String| exit::with_code(exit::POLICY, format!("policy {}: {why}", path.display()));
+    let wrong = |why: &dyn Display| wrong(path, why);
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|e| wrong(e.to_string()))?;
-    file.take(MOST_BYTES + 1)
+    let file = File::open(path).map_err(|e| wrong(&e))?;
+    let read = file
+        .take(MOST_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|e| wrong(e.to_string()))?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_BYTES {
-        return Err(wrong("is larger than 1MiB".into()));
+        .map_err(|e| wrong(&e))?;
+    if u64::try_from(read).unwrap_or(u64::MAX) > MOST_BYTES {
+        return Err(wrong(&"is larger than 1MiB"));
     }
-    String::from_utf8(bytes).map_err(|_| wrong("is not UTF-8 text".into()))
+    String::from_utf8(bytes).map_err(|_| wrong(&"is not UTF-8 text"))
+}
+
+fn wrong(path: &Path, why: &dyn Display) -> anyhow::Error {
+    exit::with_code(exit::POLICY, format!("policy {}: {why}", path.display()))
 }

@@ -12,7 +12,7 @@ use crate::status::ask;
 use crate::{exit, output, policy};
 use asked::Asked;
 use devgate_core::status::When;
-use devgate_core::{Plugins, Reloaded};
+use devgate_core::{Fewer, Plugins, Reloaded};
 use devgate_policy::Policy;
 use std::time::Duration;
 use tokio::signal::unix::Signal;
@@ -131,12 +131,14 @@ impl Reloader {
         let Ok((stamps, read)) = read else {
             return Err(self.refuse("host fault: reading it panicked".to_owned()));
         };
+        if let Ok(policy) = &read {
+            // What it names is watched from now on, whether or not it can be put in force yet.
+            self.files = Files::of(&self.args, policy, &self.components);
+        }
+        self.seen = self.files.look_again(stamps);
+        self.tried.clone_from(&self.seen);
         let result = match read {
             Ok(policy) => {
-                // What it names is watched from now on, whether or not it can be put in force yet.
-                self.files = Files::of(&self.args, &policy, &self.components);
-                let stamps = self.files.look_again(stamps);
-                (self.seen, self.tried) = (stamps.clone(), stamps);
                 self.keep(Some(&policy)).await;
                 let reloaded = plugins.reload(&policy, forced).await;
                 if reloaded.is_ok() {
@@ -145,11 +147,7 @@ impl Reloader {
                 self.keep(None).await;
                 reloaded.map_err(|error| error.to_string())
             }
-            Err(error) => {
-                let stamps = self.files.look_again(stamps);
-                (self.seen, self.tried) = (stamps.clone(), stamps);
-                Err(format!("{error:#}"))
-            }
+            Err(error) => Err(format!("{error:#}")),
         };
         match result {
             Ok(reloaded) => Ok(self.done(&reloaded, quiet)),
@@ -166,15 +164,14 @@ impl Reloader {
 
     fn done(&mut self, reloaded: &Reloaded, quiet: bool) -> String {
         self.again = None;
-        let recovered = self.in_force.borrow().refused.is_some();
+        let (recovered, mut text) = (self.in_force.borrow().refused.is_some(), said(reloaded));
         if reloaded.is_nothing() && !recovered {
-            let said = said(reloaded);
             if quiet {
-                tracing::debug!("policy: {said}");
+                tracing::debug!("policy: {text}");
             } else {
-                tracing::info!("policy: {said}");
+                tracing::info!("policy: {text}");
             }
-            return said;
+            return text;
         }
         self.in_force.send_modify(|in_force| {
             in_force.refused = None;
@@ -188,20 +185,16 @@ impl Reloader {
             changed = reloaded.changed.len(),
             gone = reloaded.gone.len(),
             reordered = reloaded.reordered,
-            "policy: {}",
-            said(reloaded)
+            "policy: {text}"
         );
-        let mut text = said(reloaded);
         for fewer in reloaded.fewer.iter().take(SHOWN) {
-            tracing::warn!(
-                resource = fewer.resource,
-                before = fewer.before,
-                now = fewer.now,
-                "policy: {fewer}"
-            );
+            let Fewer {
+                resource, before, now, ..
+            } = fewer;
+            tracing::warn!(resource, before, now, "policy: {fewer}");
             text += &format!("\n  {fewer}");
         }
-        if let Some(more @ 1..) = reloaded.fewer.len().checked_sub(SHOWN) {
+        if let Some(more) = output::beyond(reloaded.fewer.len(), SHOWN) {
             tracing::warn!(more, "policy: {more} more resources have fewer devices");
             text += &format!("\n  and {more} more resources have fewer devices");
         }
@@ -210,20 +203,22 @@ impl Reloader {
 
     fn refuse(&mut self, why: String) -> NotReloaded {
         self.again = Some(Instant::now() + AGAIN);
-        let before = self.in_force.borrow().refused.clone();
-        if before.is_some_and(|before| before.why == why) {
+        let is_news = self.in_force.send_if_modified(|in_force| {
+            let is_news = in_force.refused.as_ref().is_none_or(|before| before.why != why);
+            if is_news {
+                let (why, since) = (why.clone(), When::now());
+                in_force.refused = Some(Refused { why, since });
+            }
+            is_news
+        });
+        if is_news {
+            tracing::error!(
+                family = "refused",
+                "policy: not reloaded, what was in force goes on: {why}"
+            );
+        } else {
             tracing::debug!(family = "refused", "policy: not reloaded: {why}");
-            return NotReloaded::Refused(why);
         }
-        let refused = Refused {
-            why: why.clone(),
-            since: When::now(),
-        };
-        self.in_force.send_modify(|in_force| in_force.refused = Some(refused));
-        tracing::error!(
-            family = "refused",
-            "policy: not reloaded, what was in force goes on: {why}"
-        );
         NotReloaded::Refused(why)
     }
 }

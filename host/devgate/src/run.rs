@@ -13,8 +13,9 @@ use devgate_core::status::When;
 use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Surroundings};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
-use devgate_policy::Policy;
-use devgate_sandbox::{Allocation, Engine};
+use devgate_policy::{PluginPolicy, Policy};
+use devgate_sandbox::Engine;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -52,6 +53,9 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
     let seen = Files::of_policy(args).look();
     let policy = policy::read(&args.policy)?;
     let audit = logging::start(&args.log)?;
+    if let Some(audit) = &audit {
+        audit.reopen_at_hangup(&runtime)?;
+    }
     let node = open(&args.node_root)?;
     let _hold = hold(args, &runtime, &stop)?;
     if stop.is_cancelled() {
@@ -60,19 +64,24 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
     let memory = Memory::open(&args.state_dir)
         .map(|memory| memory.telling_in(&args.device_info_dir))
         .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
-    if policy.plugins.values().any(|plugin| plugin.containers.device_info()) && unmounted(&args.device_info_dir, "/") {
-        let dir = args.device_info_dir.display();
-        tracing::warn!(
-            "device-info: {dir} is in the root file system: where the host runs in a container, mount the node's directory there, or \
-             nobody reads the files (--device-info-dir)"
-        );
-    }
-    if policy.plugins.values().any(|plugin| !plugin.labels.is_empty()) && unmounted(&args.nfd_dir, "/") {
-        let dir = args.nfd_dir.display();
-        tracing::warn!(
-            "labels: {dir} is in the root file system: where the host runs in a container, mount the node's directory there, or nobody \
-             reads the file (--nfd-dir)"
-        );
+    let tells_multus = |plugin: &PluginPolicy| plugin.containers.device_info;
+    let labels = |plugin: &PluginPolicy| !plugin.labels.is_empty();
+    for (key, is_used, dir, option) in [
+        (
+            "device-info",
+            policy.plugins.values().any(tells_multus),
+            &args.device_info_dir,
+            "device-info-dir",
+        ),
+        ("labels", policy.plugins.values().any(labels), &args.nfd_dir, "nfd-dir"),
+    ] {
+        if is_used && unmounted(dir, "/") {
+            tracing::warn!(
+                "{key}: {} is in the root file system: where the host runs in a container, mount the node's directory there, or nobody \
+                 reads what is written (--{option})",
+                dir.display()
+            );
+        }
     }
     let pods = audit.as_ref().filter(|_| args.log.audit_pods).map(Audit::pods);
     let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, pods, (stop, hangup)));
@@ -98,9 +107,7 @@ fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> anyhow::
             let telling = service::wait(why.clone());
             let since = When::now();
             let waiting = watching::wait(args.watch.clone(), Watching::Waits { since, why: why.into() });
-            runtime.spawn(async move {
-                tokio::join!(telling, waiting);
-            })
+            runtime.spawn(async { tokio::join!(telling, waiting) })
         });
         !stop.is_cancelled()
     });
@@ -113,10 +120,10 @@ fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> anyhow::
         }
     }
     hold.or_else(|error| match error {
-        NotAlone::NoFile(_) => Err(exit::with_code(
-            exit::NODE,
-            format!("state directory {shown}: {error}; remove that (--state-dir)"),
-        )),
+        NotAlone::NoFile(_) => {
+            let why = format!("{error}; remove that");
+            Err(exit::of_state_dir(exit::NODE, &args.state_dir, why))
+        }
         // Where nothing can be kept there, nothing is given, and that is said next.
         _ => {
             tracing::warn!(family = "host", "state directory {shown}: {error}");
@@ -147,8 +154,7 @@ async fn serve(
     (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
     let ports = Ports::open(&args.watch).await?;
-    let engine =
-        Engine::new(Allocation::default(), Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
+    let engine = Engine::new(Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
     let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull));
     let components = Components::new(args.components.clone(), Arc::clone(&store));
     let (tidied, named) = (components.clone(), policy.clone());
@@ -158,7 +164,7 @@ async fn serve(
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         plugins = names.len(),
-        kubelet_dir = %args.kubelet_dir.display(),
+        kubelet_dir = %args.kubelet.kubelet_dir.display(),
         node_root = %args.node_root.display(),
         "devgate serves {}",
         names.join(", "),
@@ -173,7 +179,7 @@ async fn serve(
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
     let mut reloader = Reloader::new(args, policy, components, seen, hangup);
-    let config = FrontEndConfig::new(args.kubelet_dir.clone());
+    let config = FrontEndConfig::new(args.kubelet.kubelet_dir.clone());
     let watching = Watching::Serves(Arc::new(Serving {
         plugins: plugins.watch(),
         front_end: config.watch.clone(),
@@ -253,7 +259,7 @@ fn follow_pods(args: &RunArgs) -> HoldersFeed {
     let every = Duration::from_millis(args.pod_resources_every.into());
     let config = PodResourcesConfig {
         every,
-        ..PodResourcesConfig::new(args.pod_resources_dir.clone(), args.kubelet_dir.clone())
+        ..args.kubelet.pod_resources()
     };
     let (source, feed) = devgate_core::holders();
     tokio::spawn(pod_resources::follow(config, source));
@@ -262,17 +268,18 @@ fn follow_pods(args: &RunArgs) -> HoldersFeed {
 
 /// A token that the first SIGTERM or SIGINT cancels. The second one ends the process at once.
 fn stop_on_signal() -> anyhow::Result<CancellationToken> {
-    let mut signals = Signals::listen().context("listen for signals")?;
+    let listen = || Ok::<_, io::Error>((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?));
+    let mut signals = listen().context("listen for signals")?;
     let stop = CancellationToken::new();
     let cancel = stop.clone();
     tokio::spawn(async move {
-        let name = signals.next().await;
+        let name = next(&mut signals).await;
         cancel.cancel();
         tracing::info!(signal = name, "{name}: stopping; allocations under way are finished");
         // Some tools send a signal to the process and to its group: only one that comes later is a second thought.
         tokio::time::sleep(SECOND_THOUGHT).await;
-        if let Ok(mut signals) = Signals::listen() {
-            let name = signals.next().await;
+        if let Ok(mut signals) = listen() {
+            let name = next(&mut signals).await;
             tracing::warn!(signal = name, "{name} again: stopping at once");
             std::process::exit(exit::FAILED.into());
         }
@@ -280,25 +287,11 @@ fn stop_on_signal() -> anyhow::Result<CancellationToken> {
     Ok(stop)
 }
 
-/// The two signals that end a run.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
+/// Which of the two signals that end a run comes next.
+async fn next((terminate, interrupt): &mut (Signal, Signal)) -> &'static str {
+    tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
     }
 }
 

@@ -35,7 +35,8 @@ pub(crate) async fn tell(watching: Watching, stop: CancellationToken) {
     let mut told = Told::default();
     let mut next = vec![Said::Ready];
     loop {
-        next.extend(told.news(&watching, watchdog.is_some()));
+        let hangs = watchdog.map_or_else(Vec::new, |_| watching.hangs());
+        next.extend(told.compare(watching.report().summary, &hangs, watchdog.is_some()));
         send(next).await;
         tokio::select! {
             () = stop.cancelled() => break,
@@ -68,11 +69,6 @@ struct Told {
 }
 
 impl Told {
-    fn news(&mut self, watching: &Watching, watched: bool) -> Vec<Said> {
-        let hangs = if watched { watching.hangs() } else { Vec::new() };
-        self.compare(watching.report().summary, &hangs, watched)
-    }
-
     fn compare(&mut self, status: String, hangs: &[String], watched: bool) -> Vec<Said> {
         let mut said = Vec::new();
         // As for /healthz: what hangs is healed by a restart, and by nothing else.

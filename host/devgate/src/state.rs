@@ -1,10 +1,9 @@
 //! `devgate state`: what is recorded of what was handed out, and what an admin decides about it.
 
-use crate::cli::{Output, StateAction, StateArgs};
-use crate::{exit, output};
+use crate::cli::{KubeletArgs, Output, StateAction, StateArgs};
+use crate::{exit, in_use, output};
 use anyhow::Result;
 use devgate_core::{Hold, Listed, NotAlone, NotForgotten, Recorded};
-use devgate_device_plugin::{PodResourcesConfig, pod_resources};
 use devgate_types::escape;
 use serde::Serialize;
 use std::path::Path;
@@ -34,13 +33,11 @@ pub(crate) fn state(args: &StateArgs) -> Result<u8> {
         StateAction::Forget {
             id,
             even_if_in_use,
-            pod_resources_dir,
-            kubelet_dir,
+            kubelet,
         } => {
             let _alone = alone(&args.state_dir)?;
             if !even_if_in_use {
-                let config = PodResourcesConfig::new(pod_resources_dir.clone(), kubelet_dir.clone());
-                refuse(&args.state_dir, *id, &config)?;
+                refuse(&args.state_dir, *id, kubelet)?;
             }
             forget(&args.state_dir, *id)
         }
@@ -68,21 +65,13 @@ fn text(list: &List) -> String {
         let since = listed
             .since
             .and_then(|s| UNIX_EPOCH.checked_add(Duration::from_secs(s)));
-        let since = since.map_or_else(
-            || "-".to_owned(),
-            |at| humantime::format_rfc3339_seconds(at).to_string(),
-        );
-        let units: Vec<_> = listed
-            .units
-            .iter()
-            .map(|unit| escape(unit, SHOWN).to_string())
-            .collect();
+        let since = since.map(|at| humantime::format_rfc3339_seconds(at).to_string());
         [
             listed.id.to_string(),
-            since,
-            escape(&listed.consumer, SHOWN).to_string(),
-            escape(&listed.resource, SHOWN).to_string(),
-            units.join(" "),
+            since.unwrap_or_else(|| "-".to_owned()),
+            escape(&listed.consumer, SHOWN),
+            escape(&listed.resource, SHOWN),
+            units(listed),
         ]
     };
     let mut text = String::new();
@@ -98,66 +87,37 @@ fn text(list: &List) -> String {
 }
 
 /// Fails where a pod has it, or that cannot be seen.
-fn refuse(dir: &Path, id: u64, config: &PodResourcesConfig) -> Result<()> {
+fn refuse(dir: &Path, id: u64, kubelet: &KubeletArgs) -> Result<()> {
     let refused = |why: String| exit::with_code(exit::FOUND, format!("allocation {id}: {why}; nothing was forgotten"));
-    let Some(listed) = read(dir)?.allocations().find(|listed| listed.id == id) else {
-        return Err(refused(
-            "there is none; `devgate state list` shows those that there are".to_owned(),
-        ));
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let shown = runtime.block_on(pod_resources::in_use(config)).map_err(|why| {
-        refused(format!(
-            "it cannot be seen whether a pod has it: {why}; try again, or, if none does, say --even-if-in-use"
-        ))
-    })?;
+    let none = "there is none; `devgate state list` shows those that there are";
+    let listed = read(dir)?.allocations().find(|listed| listed.id == id);
+    let listed = listed.ok_or_else(|| refused(none.to_owned()))?;
     // One of several replicas has its number behind the unit's id.
-    let is_unit = |id: &str| {
-        listed.units.iter().any(|unit| {
-            id == unit
-                || id
-                    .strip_prefix(unit.as_str())
-                    .is_some_and(|rest| rest.starts_with("::"))
-        })
+    let is_of = |id: &str, unit: &str| {
+        let rest = id.strip_prefix(unit);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     };
-    let used = shown
-        .iter()
-        .find(|((resource, id), _)| resource.as_ref() == listed.resource && is_unit(id));
-    match used {
+    let is_ours =
+        |resource: &str, id: &str| resource == listed.resource && listed.units.iter().any(|unit| is_of(id, unit));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match runtime
+        .block_on(in_use::by_pods(&kubelet.pod_resources(), is_ours))
+        .map_err(refused)?
+    {
         None => Ok(()),
-        Some(((_, unit), holders)) => {
-            let by = holders.first().map_or_else(String::new, |holder| {
-                format!(
-                    " by pod {}/{}",
-                    escape(&holder.namespace, SHOWN),
-                    escape(&holder.pod, SHOWN)
-                )
-            });
-            let unit = escape(unit, SHOWN);
-            Err(refused(format!(
-                "device {unit} is in use{by}; end that pod first, or say --even-if-in-use"
-            )))
-        }
+        Some(used) => Err(refused(format!("{used}; end that pod first, or say --even-if-in-use"))),
     }
 }
 
 fn forget(dir: &Path, id: u64) -> Result<u8> {
     let listed = devgate_core::forget(dir, id).map_err(|why| match why {
-        NotForgotten::Failed(_) => exit::with_code(
-            exit::NODE,
-            format!("state directory {}: {why} (--state-dir)", dir.display()),
-        ),
+        NotForgotten::Failed(_) => exit::of_state_dir(exit::NODE, dir, why),
         _ => exit::with_code(exit::FOUND, format!("{why}; nothing was forgotten")),
     })?;
-    let units: Vec<_> = listed
-        .units
-        .iter()
-        .map(|unit| escape(unit, SHOWN).to_string())
-        .collect();
     output::print(&format!(
         "forgotten: allocation {id} of {}: {} of {}\n",
         escape(&listed.consumer, SHOWN),
-        units.join(" "),
+        units(&listed),
         escape(&listed.resource, SHOWN)
     ))?;
     Ok(exit::OK)
@@ -165,12 +125,7 @@ fn forget(dir: &Path, id: u64) -> Result<u8> {
 
 fn accept(dir: &Path) -> Result<u8> {
     let _alone = alone(dir)?;
-    let accepted = devgate_core::accept(dir).map_err(|why| {
-        exit::with_code(
-            exit::NODE,
-            format!("state directory {}: {why} (--state-dir)", dir.display()),
-        )
-    })?;
+    let accepted = devgate_core::accept(dir).map_err(|why| exit::of_state_dir(exit::NODE, dir, why))?;
     output::print(&match accepted {
         Some(why) => format!(
             "accepted: what is recorded is all that was handed out; before: {}\n",
@@ -182,24 +137,20 @@ fn accept(dir: &Path) -> Result<u8> {
 }
 
 fn read(dir: &Path) -> Result<Recorded> {
-    Recorded::read(dir).map_err(|why| {
-        exit::with_code(
-            exit::NODE,
-            format!(
-                "state directory {}: {why}; be root, or name another one with --state-dir",
-                dir.display()
-            ),
-        )
-    })
+    let help = "be root, or name another one with --state-dir";
+    Recorded::read(dir)
+        .map_err(|why| exit::with_code(exit::NODE, format!("state directory {}: {why}; {help}", dir.display())))
 }
 
 /// Keeps hosts out until it is dropped.
 fn alone(dir: &Path) -> Result<Option<Hold>> {
     Hold::of_cleanup(dir, false).map_err(|why| {
-        let code = match why {
-            NotAlone::Used => exit::FOUND,
-            NotAlone::NoFile(_) | NotAlone::Unknown(_) => exit::NODE,
-        };
-        exit::with_code(code, format!("state directory {}: {why} (--state-dir)", dir.display()))
+        let is_used = matches!(why, NotAlone::Used);
+        exit::of_state_dir(if is_used { exit::FOUND } else { exit::NODE }, dir, why)
     })
+}
+
+fn units(listed: &Listed) -> String {
+    let units: Vec<_> = listed.units.iter().map(|unit| escape(unit, SHOWN)).collect();
+    units.join(" ")
 }

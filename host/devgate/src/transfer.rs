@@ -43,11 +43,8 @@ pub fn coded(error: Error) -> anyhow::Error {
 
 /// Runs `devgate pull`.
 pub fn pull(args: &PullArgs) -> anyhow::Result<u8> {
-    let keys = args
-        .cosign_key
-        .iter()
-        .map(|file| key(file))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let keys = args.cosign_key.iter().map(|file| key(file));
+    let keys: Vec<_> = keys.collect::<anyhow::Result<_>>()?;
     let keys = (!keys.is_empty()).then_some(keys);
     let (pinned, bytes) = get(&args.reference, &args.registry, keys.as_deref())?;
     let out = args.out.clone().unwrap_or_else(|| file_name(&args.reference));

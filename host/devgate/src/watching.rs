@@ -18,7 +18,7 @@ use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
 use devgate_oci::{Counts, Store};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Looks at a host. Cheap to clone.
 #[derive(Clone)]
@@ -118,12 +118,10 @@ impl Watching {
 impl Serving {
     fn report(&self) -> Report {
         let holders = self.holders.newest();
-        let plugins = self.plugins.status().into_iter();
-        let plugins = plugins.map(|plugin| match &holders {
-            Some(holders) => plugin.with_holders(holders),
-            None => plugin,
-        });
-        let plugins: Vec<_> = plugins.collect();
+        let mut plugins = self.plugins.status();
+        if let Some(holders) = &holders {
+            plugins = plugins.into_iter().map(|plugin| plugin.with_holders(holders)).collect();
+        }
         Report {
             policy: self.reloads.in_force().with(&plugins),
             closed: self.memory.trouble().map(|why| why.to_string()),
@@ -139,12 +137,11 @@ impl Serving {
     }
 
     fn hangs(&self) -> Vec<String> {
-        let seconds = |late: Duration| late.as_secs();
         let plugins = self.plugins.late().into_iter();
-        let plugins = plugins.map(|(name, late)| format!("plugin {name}: is {}s late", seconds(late)));
-        let front_end = self.front_end.late().into_iter();
-        plugins
-            .chain(front_end.map(|late| format!("front end: is {}s late", seconds(late))))
+        let plugins = plugins.map(|(name, late)| (format!("plugin {name}"), late));
+        let front_end = self.front_end.late().map(|late| ("front end".to_owned(), late));
+        let all = plugins.chain(front_end);
+        all.map(|(what, late)| format!("{what}: is {}s late", late.as_secs()))
             .collect()
     }
 }
@@ -201,9 +198,8 @@ impl Report {
 
     /// Where a resource is with the kubelet.
     pub(crate) fn registration(&self, resource: &str) -> Option<&RegistrationStatus> {
-        self.kubelet
-            .iter()
-            .find(|registration| registration.resource == resource)
+        let mut all = self.kubelet.iter();
+        all.find(|registration| registration.resource == resource)
     }
 }
 

@@ -17,24 +17,20 @@ mod lists;
 mod presence;
 mod register;
 mod registration;
-mod repeats;
 mod service;
 mod siblings;
 mod socket;
 mod watched;
 
-use std::collections::BTreeMap;
-use std::future::{Future as _, poll_fn};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use devgate_core::offer::{Offer, Offers};
-use devgate_types::ResourceName;
+use devgate_types::{Again, Bucket, LogThrottle, ResourceName};
 use tokio::sync::watch;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use devgate_kubelet::api;
@@ -43,9 +39,16 @@ use directory::Sight;
 use listing::Listing;
 pub(crate) use register::cause;
 use registration::Registration;
-pub(crate) use repeats::Repeats;
 pub use socket::{LeftBehind, left_behind};
 pub use watched::{FrontEndWatch, Hidden, Phase, RegistrationStatus};
+
+/// When a failure that lasts is logged again.
+pub(crate) const AGAIN: Again = Again::Growing(Duration::from_secs(60), Duration::from_secs(3_600));
+
+/// For the failures of one thing, of which the last is remembered.
+pub(crate) fn failures() -> LogThrottle {
+    LogThrottle::new(1, Bucket::new(64, Duration::from_secs(1)))
+}
 
 /// Where the kubelet is and how patient to be with it. The defaults are for production; tests shorten the times.
 #[derive(Debug, Clone)]
@@ -158,7 +161,7 @@ pub async fn serve(
         return Err(FrontEndError::PathTooLong(config.kubelet_dir));
     }
     socket::sweep(&config.kubelet_dir).await;
-    let (out, sight) = watch::channel(Sight::of(&config.kubelet_dir));
+    let (out, sight) = watch::channel(directory::look(&config.kubelet_dir));
     let mut looked = sight.clone();
     let directory = directory::watch(config.kubelet_dir.clone(), config.poll, config.inotify, out);
     tokio::pin!(directory);
@@ -166,7 +169,8 @@ pub async fn serve(
         config: Arc::new(config),
         sight,
         live: BTreeMap::new(),
-        closing: BTreeMap::new(),
+        tasks: JoinSet::new(),
+        owners: HashMap::new(),
     };
     let mut more_offers = true;
     let result = loop {
@@ -199,78 +203,38 @@ struct Resources {
     config: Arc<FrontEndConfig>,
     sight: watch::Receiver<Sight>,
     live: BTreeMap<ResourceName, Served>,
-    closing: BTreeMap<ResourceName, Task>,
+    tasks: JoinSet<()>,
+    /// Whose the tasks are, those that are closing among them; each token is cancelled when its task has ended.
+    owners: HashMap<task::Id, (ResourceName, CancellationToken)>,
 }
 
 struct Served {
     offer: watch::Sender<Arc<dyn Offer>>,
     shutdown: CancellationToken,
-    task: Task,
-}
-
-/// A task that ends when nobody holds it any more. Nothing, once its end has been seen.
-struct Task(Option<JoinHandle<()>>);
-
-impl Task {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), JoinError>> {
-        let Some(handle) = self.0.as_mut() else {
-            return Poll::Pending;
-        };
-        let end = Pin::new(handle).poll(cx);
-        if end.is_ready() {
-            self.0 = None;
-        }
-        end
-    }
-}
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        if let Some(handle) = &self.0 {
-            handle.abort();
-        }
-    }
-}
-
-fn task_ended(resource: &ResourceName, end: Result<(), JoinError>) -> FrontEndError {
-    let why = match end {
-        Ok(()) => "without a reason".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    FrontEndError::TaskEnded {
-        resource: resource.clone(),
-        why,
-    }
+    task: task::Id,
 }
 
 impl Resources {
     /// Serves what is new, replaces what was reloaded under the same name, closes what is gone.
     fn follow(&mut self, offers: &[Arc<dyn Offer>]) {
-        let gone: Vec<ResourceName> = self
-            .live
-            .keys()
-            .filter(|name| !offers.iter().any(|offer| offer.resource() == *name))
-            .cloned()
-            .collect();
-        for name in gone {
-            if let Some(served) = self.live.remove(&name) {
+        self.live.retain(|name, served| {
+            let is_offered = offers.iter().any(|offer| offer.resource() == name);
+            if !is_offered {
                 tracing::info!(resource = %name, "resource {name}: no longer offered");
                 served.shutdown.cancel();
-                self.config.watch.ends(&name);
-                self.closing.insert(name, served.task);
+                self.config.watch.ends(name);
             }
-        }
+            is_offered
+        });
         for offer in offers {
             match self.live.get(offer.resource()) {
-                Some(served) => {
-                    served.offer.send_if_modified(|old| {
-                        let new = !Arc::ptr_eq(old, offer);
-                        if new {
-                            *old = Arc::clone(offer);
-                        }
-                        new
-                    });
-                }
+                Some(served) => drop(served.offer.send_if_modified(|old| {
+                    let new = !Arc::ptr_eq(old, offer);
+                    if new {
+                        *old = Arc::clone(offer);
+                    }
+                    new
+                })),
                 None => self.begin(offer),
             }
         }
@@ -278,7 +242,7 @@ impl Resources {
 
     fn begin(&mut self, offer: &Arc<dyn Offer>) {
         let resource = offer.resource().clone();
-        let shutdown = CancellationToken::new();
+        let (shutdown, ended) = (CancellationToken::new(), CancellationToken::new());
         let (sender, current) = watch::channel(Arc::clone(offer));
         let listing = Listing::new(
             resource.clone(),
@@ -286,19 +250,22 @@ impl Resources {
             self.config.coalesce,
             self.config.watch.clone(),
         );
-        let registration = Registration {
-            config: Arc::clone(&self.config),
-            resource: resource.clone(),
-            offer: current,
-            list: listing.subscribe(),
-            sight: self.sight.clone(),
-            shutdown: shutdown.clone(),
-        };
-        let mut previous = self.closing.remove(&resource);
-        let task = tokio::spawn(async move {
+        let registration = Registration::new(
+            Arc::clone(&self.config),
+            resource.clone(),
+            current,
+            listing.subscribe(),
+            self.sight.clone(),
+            shutdown.clone(),
+        );
+        let closing = self.owners.values().filter(|(name, _)| *name == resource);
+        let closing: Vec<_> = closing.map(|(_, ended)| ended.clone()).collect();
+        let guard = ended.clone().drop_guard();
+        let task = self.tasks.spawn(async move {
+            let _guard = guard;
             // Offered again while its last stream is still closing: never two at once.
-            if let Some(previous) = previous.as_mut().and_then(|task| task.0.as_mut()) {
-                let _ = previous.await;
+            for previous in closing {
+                previous.cancelled().await;
             }
             let listing = async {
                 listing.run().await;
@@ -309,51 +276,39 @@ impl Resources {
                 () = listing => {}
             }
         });
-        self.live.insert(
-            resource,
-            Served {
-                offer: sender,
-                shutdown,
-                task: Task(Some(task)),
-            },
-        );
+        self.owners.insert(task.id(), (resource.clone(), ended));
+        let served = Served {
+            offer: sender,
+            shutdown,
+            task: task.id(),
+        };
+        self.live.insert(resource, served);
     }
 
     /// Waits until the task of a resource ends that is offered, which only a bug makes happen, or until one that is no longer
     /// offered fails while it closes.
     async fn ended(&mut self) -> FrontEndError {
-        poll_fn(|cx| {
-            let live = self.live.iter_mut().map(|(name, served)| (name, &mut served.task));
-            for (name, task) in live {
-                if let Poll::Ready(end) = task.poll(cx) {
-                    return Poll::Ready(task_ended(name, end));
-                }
+        while let Some(end) = self.tasks.join_next_with_id().await {
+            let (task, failed) = match end {
+                Ok((task, ())) => (task, None),
+                Err(error) => (error.id(), Some(error.to_string())),
+            };
+            let Some((resource, _)) = self.owners.remove(&task) else {
+                continue;
+            };
+            let is_live = self.live.get(&resource).is_some_and(|served| served.task == task);
+            if let Some(why) = failed.or_else(|| is_live.then(|| "without a reason".to_owned())) {
+                return FrontEndError::TaskEnded { resource, why };
             }
-            let mut failed = None;
-            self.closing.retain(|name, task| match task.poll(cx) {
-                Poll::Pending => true,
-                Poll::Ready(Ok(())) => false,
-                Poll::Ready(end) => {
-                    failed.get_or_insert_with(|| task_ended(name, end));
-                    false
-                }
-            });
-            failed.map_or(Poll::Pending, Poll::Ready)
-        })
-        .await
+        }
+        std::future::pending().await
     }
 
-    async fn close(self) {
+    async fn close(mut self) {
         for served in self.live.values() {
             served.shutdown.cancel();
         }
-        let live = self.live.into_values().map(|served| served.task);
-        for mut task in live.chain(self.closing.into_values()) {
-            // One that has ended already, and whose end was seen, is not asked again.
-            if let Some(handle) = task.0.as_mut() {
-                let _ = handle.await;
-            }
-        }
+        while self.tasks.join_next().await.is_some() {}
     }
 }
 

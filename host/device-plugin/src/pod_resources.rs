@@ -21,12 +21,11 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use backon::{BackoffBuilder as _, ExponentialBuilder};
-use devgate_core::{Holder, Holders, HoldersSource, Offered};
+use devgate_core::{Backoff, Holder, Holders, HoldersSource, Offered};
 use devgate_types::{ResourceName, escape};
 use tonic::transport::Channel;
 
-use crate::front_end::{FileId, Repeats, cause};
+use crate::front_end::{AGAIN, FileId, cause, failures};
 use devgate_kubelet::api::pods::pod_resources_lister_client::PodResourcesListerClient;
 use devgate_kubelet::api::pods::{ListPodResourcesRequest, ListPodResourcesResponse, MESSAGE_LIMIT, SOCKET};
 use devgate_kubelet::transport;
@@ -78,7 +77,7 @@ impl PodResourcesConfig {
 /// and no device is taken for free.
 pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
     let mut asker = Asker::new(&config);
-    let mut troubles = Repeats::default();
+    let mut troubles = failures();
     let (mut failing, mut poll, mut warned) = (None, 0, false);
     if let Some(records) = asker.record.first(&config.socket()).await {
         source.tell_records(records);
@@ -107,11 +106,11 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
             }
             Err(why) => {
                 let why = why.to_string();
-                let backoff = failing.get_or_insert_with(|| backoff(&config));
+                let backoff = failing.get_or_insert_with(|| Backoff::new(config.every, config.longest));
                 if answered.elapsed() < config.patience {
                     // A kubelet that restarts; what is offered to it says so.
                     tracing::debug!("pod resources: {why}");
-                } else if let Some(more) = troubles.say(&why) {
+                } else if let Some(more) = troubles.line(&why, AGAIN, Instant::now()) {
                     warned = true;
                     tracing::warn!(
                         family = "host",
@@ -120,7 +119,7 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
                         config.dir.display()
                     );
                 }
-                backoff.next().unwrap_or(config.longest)
+                backoff.pause()
             }
         };
         if failing.is_some() {
@@ -140,13 +139,6 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
 fn jitter(every: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish() % 201;
     every.mul_f64(0.9 + 0.001 * f64::from(u8::try_from(random).unwrap_or(0)))
-}
-
-fn backoff(config: &PodResourcesConfig) -> backon::ExponentialBackoff {
-    let builder = ExponentialBuilder::new()
-        .with_min_delay(config.every)
-        .with_max_delay(config.longest);
-    builder.with_jitter().without_max_times().build()
 }
 
 /// A connection that lasts as long as the kubelet's socket.

@@ -2,15 +2,20 @@
 //! somebody else, left open.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use devgate_types::Mutex;
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Ends the oldest of something when there is one more than there may be. Clones count together.
+use crate::gauge::{Count, Counted, Gauge};
+
+/// Counts what there is of something, and ends the oldest when there is one more than there may be. Clones count together.
 #[derive(Debug, Clone)]
 pub struct Latest {
     most: usize,
     open: Arc<Mutex<VecDeque<CancellationToken>>>,
+    gauge: Gauge,
 }
 
 /// The place of one among the latest, until it is dropped.
@@ -18,6 +23,7 @@ pub struct Latest {
 pub struct Place {
     ended: CancellationToken,
     _leaves: DropGuard,
+    _counted: Counted,
 }
 
 impl Place {
@@ -36,14 +42,21 @@ impl Latest {
         Self {
             most,
             open: Arc::default(),
+            gauge: Gauge::default(),
         }
+    }
+
+    /// How many there are, and word of the changes.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<Count> {
+        self.gauge.subscribe()
     }
 
     /// One more, which ends with `all` at the latest. `what` is for the log.
     #[must_use]
     pub fn enter(&self, all: &CancellationToken, what: &str) -> Place {
         let ended = all.child_token();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.retain(|other| !other.is_cancelled());
         while open.len() >= self.most
             && let Some(oldest) = open.pop_front()
@@ -55,6 +68,7 @@ impl Latest {
         drop(open);
         Place {
             _leaves: ended.clone().drop_guard(),
+            _counted: self.gauge.count(),
             ended,
         }
     }

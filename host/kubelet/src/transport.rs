@@ -12,12 +12,13 @@ use hyper_util::rt::TokioIo;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::watch;
 use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 use tonic::transport::{Channel, Endpoint, Uri};
 
-use crate::gauge::{Counted, Gauge};
+use crate::gauge::Count;
 use crate::latest::{Latest, Place};
 
 /// The longest path that fits into a unix socket's address on Linux (`sun_path` less its closing zero byte).
@@ -42,8 +43,7 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
 pub struct Incoming {
     listener: UnixListener,
     cut: CancellationToken,
-    open: Gauge,
-    latest: Option<Latest>,
+    open: Latest,
     pause: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
@@ -53,8 +53,7 @@ impl Incoming {
         Self {
             listener,
             cut,
-            open: Gauge::default(),
-            latest: None,
+            open: Latest::new(usize::MAX),
             pause: None,
         }
     }
@@ -62,13 +61,13 @@ impl Incoming {
     /// The same with so many connections at a time: one more ends the oldest.
     #[must_use]
     pub fn at_most(self, connections: usize) -> Self {
-        let latest = Some(Latest::new(connections));
-        Self { latest, ..self }
+        let open = Latest::new(connections);
+        Self { open, ..self }
     }
 
-    /// Counts the connections.
-    pub fn open(&self) -> &Gauge {
-        &self.open
+    /// How many connections there are, and word of the changes.
+    pub fn subscribe(&self) -> watch::Receiver<Count> {
+        self.open.subscribe()
     }
 }
 
@@ -83,12 +82,9 @@ impl Stream for Incoming {
             }
             match ready!(self.listener.poll_accept(cx)) {
                 Ok((stream, _)) => {
-                    let latest = self.latest.as_ref();
-                    let place = latest.map(|latest| latest.enter(&self.cut, "connections to a socket"));
-                    let cut = place.as_ref().map_or(&self.cut, Place::ended);
-                    let mut connection = Connection::new(stream, cut);
-                    connection.counted = Some(self.open.count());
-                    connection.place = place;
+                    let place = self.open.enter(&self.cut, "connections to a socket");
+                    let mut connection = Connection::new(stream, place.ended());
+                    connection.place = Some(place);
                     return Poll::Ready(Some(Ok(connection)));
                 }
                 Err(error) => {
@@ -105,16 +101,16 @@ impl Stream for Incoming {
 pub struct Connection {
     stream: UnixStream,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
-    counted: Option<Counted>,
     place: Option<Place>,
 }
 
 impl Connection {
-    fn new(stream: UnixStream, cut: &CancellationToken) -> Self {
+    /// A connection that is there already.
+    #[must_use]
+    pub fn new(stream: UnixStream, cut: &CancellationToken) -> Self {
         Self {
             stream,
             cut: Box::pin(cut.clone().cancelled_owned()),
-            counted: None,
             place: None,
         }
     }
@@ -183,78 +179,6 @@ pub async fn connect(path: PathBuf, timeout: Duration) -> Result<Channel, tonic:
         .await
 }
 
-/// Why nobody was reached.
-#[derive(Debug, thiserror::Error)]
-pub enum DialError {
-    /// There is no connection.
-    #[error("{error}: {cause:?}", error = .0, cause = std::error::Error::source(.0))]
-    Connect(#[from] tonic::transport::Error),
-    /// There was no word on it in time: grpc-go's text.
-    #[error("context deadline exceeded")]
-    Late,
-}
-
-/// As [`connect`], but ready only when the peer has sent its first bytes (HTTP/2's SETTINGS), as grpc-go's blocking dial
-/// is: a socket that nobody accepts on is not enough. The connection ends when `cut` is cancelled.
-///
-/// # Errors
-/// When there is no connection, or no word on it, within `timeout`.
-pub async fn dial(path: PathBuf, timeout: Duration, cut: &CancellationToken) -> Result<Channel, DialError> {
-    let heard = CancellationToken::new();
-    let connector = {
-        let (heard, cut) = (heard.clone(), cut.clone());
-        tower::service_fn(move |_: Uri| {
-            let (path, heard, cut) = (path.clone(), heard.clone(), cut.clone());
-            async move {
-                let stream = Connection::new(UnixStream::connect(&path).await?, &cut);
-                Ok::<_, io::Error>(TokioIo::new(Listening { stream, heard }))
-            }
-        })
-    };
-    let connecting = async {
-        let channel = Endpoint::from_static("http://localhost")
-            .connect_with_connector(connector)
-            .await;
-        let channel = channel?;
-        heard.cancelled().await;
-        Ok(channel)
-    };
-    tokio::time::timeout(timeout, connecting)
-        .await
-        .unwrap_or(Err(DialError::Late))
-}
-
-/// A client's connection that tells when it is first heard from.
-struct Listening {
-    stream: Connection,
-    heard: CancellationToken,
-}
-
-impl AsyncRead for Listening {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        if buf.filled().len() > before {
-            self.heard.cancel();
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Listening {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,17 +191,6 @@ mod tests {
         let _listener = bind(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(bind(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-    }
-
-    #[tokio::test]
-    async fn a_socket_that_nobody_accepts_on_is_not_dialled() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.sock");
-        let _listener = bind(&path).unwrap();
-        assert!(connect(path.clone(), Duration::from_secs(5)).await.is_ok());
-        let never = CancellationToken::new();
-        let error = dial(path, Duration::from_millis(50), &never).await.unwrap_err();
-        assert_eq!(error.to_string(), "context deadline exceeded");
     }
 
     #[tokio::test]

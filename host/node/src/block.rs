@@ -2,6 +2,7 @@
 
 mod nvme;
 
+use crate::error::found;
 use crate::node::Node;
 use crate::nodes::parse_number;
 use crate::tree::{Kind, Readers};
@@ -30,10 +31,7 @@ impl Node {
             return Ok(Some(reason));
         }
         // A disk is in use when a part of it is, and a part when the whole disk is; two parts are apart.
-        let is_block = |device: &DevicePath| {
-            self.subsystem(device)
-                .is_ok_and(|s| s.is_some_and(|s| s.name == "block"))
-        };
+        let is_block = |device: &DevicePath| self.is_of(device, "block").is_ok_and(|is| is);
         let related = if self.devtype(&device).as_deref() == Some("partition") {
             self.parent(&device).into_iter().collect()
         } else {
@@ -109,14 +107,8 @@ impl Users {
         if let Some((_, user)) = self.looped.iter().find(|(behind, _)| Some(*behind) == number) {
             return Ok(Some(format!("{name} is attached to {}", escape(user, SHOWN))));
         }
-        match node.entries(device, "holders") {
-            Ok(holders) => {
-                if let Some(holder) = holders.first() {
-                    return Ok(Some(format!("{name} is held by {}", escape(holder, SHOWN))));
-                }
-            }
-            Err(ReadError::NotFound) => {}
-            Err(error) => return Err(error),
+        if let Some(holder) = found(node.entries(device, "holders"))?.and_then(|holders| holders.into_iter().next()) {
+            return Ok(Some(format!("{name} is held by {}", escape(&holder, SHOWN))));
         }
         Ok(backing_file(node, device)?.map(|file| format!("{name} is a loop device of {}", escape(&file, SHOWN))))
     }
@@ -173,24 +165,20 @@ fn mount_of(node: &Node, line: &[u8]) -> Vec<(NodeNumber, String)> {
 
 /// Devices that are swapped to. `/proc/swaps` is the same in every container.
 fn swap(node: &Node) -> Result<BTreeSet<NodeNumber>, ReadError> {
-    let bytes = match proc_file(node, "proc/swaps") {
-        Ok(bytes) => bytes,
-        // A kernel without swap.
-        Err(ReadError::NotFound) => return Ok(BTreeSet::new()),
-        Err(error) => return Err(error),
-    };
+    // A kernel without swap has no such file.
+    let bytes = found(proc_file(node, "proc/swaps"))?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let mut found = BTreeSet::new();
+    let mut swapped = BTreeSet::new();
     for path in text.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
         let path = unescape(path);
-        found.extend(node.node_behind(&path));
+        swapped.extend(node.node_behind(&path));
         // The path is as whoever ran swapon saw it; the kernel's own name may be all that still leads there.
         if let Some(name) = path.strip_prefix("/dev/") {
             let device = node.device("block", &name.replace('/', "!"));
-            found.extend(device.ok().and_then(|device| node.number_of(&device).ok()?));
+            swapped.extend(device.ok().and_then(|device| node.number_of(&device).ok()?));
         }
     }
-    Ok(found)
+    Ok(swapped)
 }
 
 /// File systems that name the devices that they are on in sysfs, which no mount namespace hides.

@@ -2,6 +2,7 @@
 
 use crate::ReadError;
 use crate::device::DevicePath;
+use crate::error::found;
 use crate::node::Node;
 use crate::path::above;
 use crate::tree::Readers;
@@ -35,15 +36,15 @@ impl Node {
     /// # Errors
     /// Where that cannot be told.
     pub fn acts_on(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
-        let mut found = BTreeSet::from([device.clone()]);
+        let mut reached = BTreeSet::from([device.clone()]);
         if let Some((_, members)) = self.iommu_group(device)? {
-            found.extend(members);
+            reached.extend(members);
         }
-        if matches!(self.subsystem(device)?, Some(subsystem) if subsystem.name == "pci") {
-            found.extend(self.virtual_functions(device)?);
-            found.extend(self.reset_with(device)?);
+        if self.is_of(device, "pci")? {
+            reached.extend(self.virtual_functions(device)?);
+            reached.extend(self.reset_with(device)?);
         }
-        Ok(found.into_iter().collect())
+        Ok(reached.into_iter().collect())
     }
 
     fn virtual_functions(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
@@ -60,11 +61,7 @@ impl Node {
     /// The functions that may be reset with this one: none where each way to do it is its own, all that are behind the same
     /// bridge where one is not. Directly at a root, where no bus can be reset, those of the same slot.
     fn reset_with(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
-        let has = |name: &str| match self.tree().stat(&device.join(name)?) {
-            Ok(_) => Ok(true),
-            Err(ReadError::NotFound) => Ok(false),
-            Err(error) => Err(error),
-        };
+        let has = |name: &str| found(self.tree().stat(&device.join(name)?)).map(|kind| kind.is_some());
         // A virtual function has a reset of its own (PCI Express, 9.2: "must support Function Level Reset").
         if !has("reset")? || has("physfn")? || self.resets_alone(device)? {
             return Ok(Vec::new());
@@ -81,14 +78,9 @@ impl Node {
 
     fn resets_alone(&self, device: &DevicePath) -> Result<bool, ReadError> {
         let read = self.tree().read(&device.join("reset_method")?, 0, 256, Readers::Host);
-        match read {
-            Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                Ok(text.split_whitespace().all(|way| OWN_RESETS.contains(&way)))
-            }
-            // Kernels before 5.15 do not say.
-            Err(ReadError::NotFound) => Ok(false),
-            Err(error) => Err(error),
-        }
+        // Kernels before 5.15 do not say.
+        let Some(bytes) = found(read)? else { return Ok(false) };
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.split_whitespace().all(|way| OWN_RESETS.contains(&way)))
     }
 }

@@ -2,10 +2,10 @@
 
 mod relatives;
 
-use crate::ReadError;
 use crate::node::Node;
 use crate::path::{MOST_PATH_BYTES, above, base, follow, is_name, problem};
 use crate::tree::{Kind, MOST_READ_BYTES, Readers};
+use crate::{ReadError, error};
 use std::fmt;
 use std::sync::Arc;
 
@@ -97,16 +97,9 @@ impl Node {
     pub fn devices(&self, subsystem: &str) -> Result<Vec<DevicePath>, ReadError> {
         let mut found = Vec::new();
         for directory in subsystem_directories(subsystem)? {
-            let links = match self.tree().links(&directory) {
-                Ok(links) => links,
-                Err(ReadError::NotFound) => continue,
-                Err(error) => return Err(error),
-            };
-            found.extend(
-                links
-                    .iter()
-                    .filter_map(|(_, target)| DevicePath::at(&follow(&directory, target)?)),
-            );
+            let links = error::found(self.tree().links(&directory))?.unwrap_or_default();
+            let device = |(_, target): &(String, String)| DevicePath::at(&follow(&directory, target)?);
+            found.extend(links.iter().filter_map(device));
         }
         // A name can be a bus and a class at once (`nd`), with devices in both.
         found.sort_unstable();
@@ -119,13 +112,11 @@ impl Node {
     /// # Errors
     /// Where neither list can be read.
     pub fn subsystems(&self) -> Result<Vec<String>, ReadError> {
-        let list = |directory| match self.tree().list(directory) {
-            Ok(names) => Ok(names.into_iter().map(|(name, _)| name).collect()),
-            Err(ReadError::NotFound) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        };
-        let mut subsystems: Vec<String> = list("sys/bus")?;
-        subsystems.extend(list("sys/class")?);
+        let mut subsystems = Vec::new();
+        for directory in ["sys/bus", "sys/class"] {
+            let entries = error::found(self.tree().list(directory))?.unwrap_or_default();
+            subsystems.extend(entries.into_iter().map(|(name, _)| name));
+        }
         subsystems.sort();
         subsystems.dedup();
         Ok(subsystems)
@@ -170,14 +161,18 @@ impl Node {
     /// # Errors
     /// [`ReadError::Gone`] where the device is not there any more.
     pub fn subsystem(&self, device: &DevicePath) -> Result<Option<Subsystem>, ReadError> {
-        match self.tree().link(&format!("{}/subsystem", device.directory())) {
-            Ok(target) => Ok(follow(device.directory(), &target).and_then(|path| as_subsystem(&path))),
-            Err(ReadError::NotFound) => match self.absent(device) {
-                ReadError::NotFound => Ok(None),
-                gone => Err(gone),
-            },
-            Err(error) => Err(error),
-        }
+        let target = self.tree().link(&format!("{}/subsystem", device.directory()));
+        let target = error::found(target.map_err(|error| self.explain(device, error)))?;
+        let path = target.and_then(|target| follow(device.directory(), &target));
+        Ok(path.and_then(|path| as_subsystem(&path)))
+    }
+
+    /// Whether a device is part of the bus or class of this name.
+    ///
+    /// # Errors
+    /// As [`Self::subsystem`].
+    pub fn is_of(&self, device: &DevicePath, subsystem: &str) -> Result<bool, ReadError> {
+        Ok(self.subsystem(device)?.is_some_and(|found| found.name == subsystem))
     }
 
     /// What kind of device it is within its subsystem, such as `usb_interface` or `partition`.
@@ -221,22 +216,8 @@ impl Node {
     /// for a path that is not plain, a link, a directory or anything else that is not a regular file; else what
     /// happened when it was read.
     pub fn attribute(&self, device: &DevicePath, path: &str, most: usize) -> Result<Vec<u8>, ReadError> {
-        self.whole(device, path, most, Readers::World)
-    }
-
-    /// [`Self::attribute`] for one that only root may read. Reading one can do more than read: for those that a policy
-    /// names.
-    ///
-    /// # Errors
-    /// As [`Self::attribute`].
-    pub fn root_attribute(&self, device: &DevicePath, path: &str, most: usize) -> Result<Vec<u8>, ReadError> {
-        self.whole(device, path, most, Readers::Host)
-    }
-
-    fn whole(&self, device: &DevicePath, path: &str, most: usize, readers: Readers) -> Result<Vec<u8>, ReadError> {
         let most = most.min(MOST_READ_BYTES - 1);
-        let read = self.tree().read(&device.join(path)?, 0, most + 1, readers);
-        within(read.map_err(|error| self.explain(device, error))?, most)
+        within(self.attribute_at(device, path, 0, most + 1)?, most)
     }
 
     /// At most `length` bytes (and never more than 16 MiB) of an attribute from `offset`; fewer only at its end.
@@ -266,13 +247,7 @@ impl Node {
             device.join(path)?
         };
         let listed = self.tree().list(&path).map_err(|error| self.explain(device, error))?;
-        let mut names: Vec<_> = listed
-            .into_iter()
-            .map(|(name, _)| name)
-            .filter(|n| !n.starts_with('.'))
-            .collect();
-        names.sort_unstable();
-        Ok(names)
+        Ok(shown(listed))
     }
 
     /// The base name of what one of the device's links points to.
@@ -343,8 +318,16 @@ impl Node {
     }
 }
 
+/// The names among entries, sorted, without those that start with a dot.
+pub(crate) fn shown(entries: Vec<(String, Kind)>) -> Vec<String> {
+    let names = entries.into_iter().map(|(name, _)| name);
+    let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
+    names.sort_unstable();
+    names
+}
+
 /// What was read, if it is no longer than wanted.
-fn within(bytes: Vec<u8>, most: usize) -> Result<Vec<u8>, ReadError> {
+pub(crate) fn within(bytes: Vec<u8>, most: usize) -> Result<Vec<u8>, ReadError> {
     if bytes.len() > most {
         Err(ReadError::TooLarge { most })
     } else {

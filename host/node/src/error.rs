@@ -70,7 +70,7 @@ impl From<rustix::io::Errno> for ReadError {
             // A file where the path needs a directory: nothing of that name can exist below it.
             Errno::NOENT | Errno::NOTDIR => Self::NotFound,
             // With RESOLVE_NO_SYMLINKS and O_NOFOLLOW there is no other cause.
-            Errno::LOOP => Self::Invalid("a link, or one on the way"),
+            Errno::LOOP => crate::tree::IS_LINK,
             Errno::XDEV => Self::Invalid("path leaves the node's root"),
             Errno::ACCESS | Errno::PERM => Self::Denied("the kernel does not let the host read it"),
             _ => Self::Io {
@@ -81,40 +81,27 @@ impl From<rustix::io::Errno> for ReadError {
     }
 }
 
-/// The name that `errno(3)` gives an error.
-fn name_of(errno: rustix::io::Errno) -> Cow<'static, str> {
-    use rustix::io::Errno;
-    Cow::Borrowed(match errno {
-        Errno::AGAIN => "EAGAIN",
-        Errno::BADMSG => "EBADMSG",
-        Errno::BUSY => "EBUSY",
-        Errno::CANCELED => "ECANCELED",
-        Errno::FAULT => "EFAULT",
-        Errno::HOSTDOWN => "EHOSTDOWN",
-        Errno::INTR => "EINTR",
-        Errno::INVAL => "EINVAL",
-        Errno::IO => "EIO",
-        Errno::ISDIR => "EISDIR",
-        Errno::MFILE => "EMFILE",
-        Errno::NETDOWN => "ENETDOWN",
-        Errno::NFILE => "ENFILE",
-        Errno::NODATA => "ENODATA",
-        Errno::NODEV => "ENODEV",
-        Errno::NOMEM => "ENOMEM",
-        Errno::NOSPC => "ENOSPC",
-        Errno::NOSYS => "ENOSYS",
-        Errno::NXIO => "ENXIO",
-        Errno::OPNOTSUPP => "EOPNOTSUPP",
-        Errno::OVERFLOW => "EOVERFLOW",
-        Errno::PROTO => "EPROTO",
-        Errno::RANGE => "ERANGE",
-        Errno::REMOTEIO => "EREMOTEIO",
-        Errno::ROFS => "EROFS",
-        Errno::SHUTDOWN => "ESHUTDOWN",
-        Errno::STALE => "ESTALE",
-        Errno::TIMEDOUT => "ETIMEDOUT",
-        other => return Cow::Owned(format!("E{}", other.raw_os_error())),
-    })
+/// Writes a table of the names that `errno(3)` gives errors.
+macro_rules! names {
+    ($($name:ident)*) => {
+        fn name_of(errno: rustix::io::Errno) -> Cow<'static, str> {
+            match errno {
+                $(rustix::io::Errno::$name => Cow::Borrowed(concat!("E", stringify!($name))),)*
+                other => Cow::Owned(format!("E{}", other.raw_os_error())),
+            }
+        }
+    };
+}
+names!(AGAIN BADMSG BUSY CANCELED FAULT HOSTDOWN INTR INVAL IO ISDIR MFILE NETDOWN NFILE NODATA NODEV NOMEM NOSPC NOSYS
+    NXIO OPNOTSUPP OVERFLOW PROTO RANGE REMOTEIO ROFS SHUTDOWN STALE TIMEDOUT);
+
+/// What was found; `None` if there is no such thing.
+pub(crate) fn found<T>(result: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(ReadError::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Why a live node could not be opened.
@@ -129,17 +116,11 @@ pub enum NodeError {
         source: io::Error,
     },
     /// The root is a regular file: no live node, and perhaps a recorded one.
-    #[error("node root {} is a file, not a directory", escape(&path.to_string_lossy(), 256))]
-    IsFile {
-        /// As given.
-        path: PathBuf,
-    },
+    #[error("node root {} is a file, not a directory", escape(&.0.to_string_lossy(), 256))]
+    IsFile(PathBuf),
     /// The root is neither a directory nor a regular file.
-    #[error("node root {} must be a directory or a recording", escape(&path.to_string_lossy(), 256))]
-    NotARoot {
-        /// As given.
-        path: PathBuf,
-    },
+    #[error("node root {} must be a directory or a recording", escape(&.0.to_string_lossy(), 256))]
+    NotARoot(PathBuf),
 }
 
 /// How what is at a path differs from a node that was there before.
@@ -173,9 +154,7 @@ mod tests {
 
     #[test]
     fn a_root_in_a_message_cannot_act_on_a_terminal() {
-        let error = NodeError::NotARoot {
-            path: PathBuf::from("/a\u{1b}[2J"),
-        };
+        let error = NodeError::NotARoot(PathBuf::from("/a\u{1b}[2J"));
         assert_eq!(
             error.to_string(),
             "node root /a\\u{1b}[2J must be a directory or a recording"

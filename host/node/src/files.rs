@@ -1,8 +1,9 @@
 //! Files outside the device tree, such as `/proc/driver/acme/version`, by their absolute paths.
 
 use crate::ReadError;
+use crate::device::{shown, within};
 use crate::node::Node;
-use crate::path::problem;
+use crate::path::below_root;
 use crate::tree::{Kind, MOST_READ_BYTES, NOT_FOR_ALL, Readers};
 
 impl Node {
@@ -13,12 +14,7 @@ impl Node {
     /// As [`Self::attribute`]; [`ReadError::Denied`] also where not everybody can reach it.
     pub fn file(&self, path: &str, most: usize) -> Result<Vec<u8>, ReadError> {
         let most = most.min(MOST_READ_BYTES - 1);
-        let bytes = self.file_at(path, 0, most + 1)?;
-        if bytes.len() > most {
-            Err(ReadError::TooLarge { most })
-        } else {
-            Ok(bytes)
-        }
+        within(self.file_at(path, 0, most + 1)?, most)
     }
 
     /// At most `length` bytes (and never more than 16 MiB) of a file from `offset`; fewer only at its end.
@@ -26,7 +22,7 @@ impl Node {
     /// # Errors
     /// As [`Self::file`].
     pub fn file_at(&self, path: &str, offset: u64, length: usize) -> Result<Vec<u8>, ReadError> {
-        let relative = relative(path)?;
+        let relative = below_root(path)?;
         self.all_may_reach(relative)?;
         self.tree().read(relative, offset, length, Readers::World)
     }
@@ -36,19 +32,12 @@ impl Node {
     /// # Errors
     /// As [`Self::file`]; [`ReadError::TooLarge`] beyond 262,144 entries.
     pub fn file_entries(&self, path: &str) -> Result<Vec<String>, ReadError> {
-        let relative = relative(path)?;
+        let relative = below_root(path)?;
         self.all_may_reach(relative)?;
         if !self.tree().look(relative)?.all_may_read() {
             return Err(NOT_FOR_ALL);
         }
-        let listed = self.tree().list(relative)?;
-        let mut names: Vec<_> = listed
-            .into_iter()
-            .map(|(name, _)| name)
-            .filter(|n| !n.starts_with('.'))
-            .collect();
-        names.sort_unstable();
-        Ok(names)
+        Ok(shown(self.tree().list(relative)?))
     }
 
     /// Whether everybody can go down to what a path names: a file that everybody may read in a directory that is root's
@@ -63,16 +52,5 @@ impl Node {
             }
         }
         Ok(())
-    }
-}
-
-/// A plain absolute path below the node's root.
-fn relative(path: &str) -> Result<&str, ReadError> {
-    let relative = path
-        .strip_prefix('/')
-        .ok_or(ReadError::Invalid("path must be absolute"))?;
-    match problem(relative) {
-        Some(problem) => Err(ReadError::Invalid(problem)),
-        None => Ok(relative),
     }
 }

@@ -8,7 +8,7 @@ mod klog;
 mod record;
 
 pub(crate) use klog::Klog;
-pub(crate) use record::{Record, kmsg_record};
+pub(crate) use record::{Record, kmsg_record, plain};
 
 /// One record of the kernel's log that the kernel itself wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -45,4 +45,4 @@ pub use node::Node;
 pub use nodes::{DeviceNode, parse_number};
 pub use tree::Tree;
 pub use vfio::GroupNode;
-pub use watch::{EventSource, Listener, LogError, LogSource, Sink, Told, Unread, Watch};
+pub use watch::{EventSource, LogSource, Sink, Told, Unread, Watch};

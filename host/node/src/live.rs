@@ -10,7 +10,6 @@ use crate::tree::{
     Readers, Tree,
 };
 use devgate_types::{NodeKind, NodeNumber};
-use open::Root;
 use rustix::buffer::spare_capacity;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{FileType, FsWord, Mode, OFlags, RawDir, Stat, fstat, fstatfs, major, minor, readlinkat, statat};
@@ -20,47 +19,29 @@ use std::mem::MaybeUninit;
 /// What `statfs(2)` says of the kernel's device tree.
 const SYSFS_MAGIC: FsWord = 0x6265_6572;
 
-/// A directory, and everything beneath it.
+/// A directory, outside of which nothing is opened.
 pub(crate) struct Live {
-    root: Root,
+    directory: OwnedFd,
+    openat2: bool,
 }
 
 impl Live {
-    /// Everything beneath `directory`.
-    pub(crate) fn new(directory: OwnedFd) -> Self {
-        Self {
-            root: Root::new(directory),
-        }
-    }
-
-    /// The same without `openat2`, as on a kernel before 5.6 or behind a seccomp filter that does not know it.
-    pub(crate) fn stepwise(directory: OwnedFd) -> Self {
-        Self {
-            root: Root::stepwise(directory),
-        }
-    }
-
-    /// Opens what is at a path, itself if it is a link.
-    pub(crate) fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        self.root.open(path, flags)
-    }
-
-    /// Opens a device for reading without ever waiting for it.
+    /// Opens for reading without ever waiting: without O_NONBLOCK, a FIFO that somebody put there would hold the thread.
     pub(crate) fn open_to_read(&self, path: &str) -> Result<OwnedFd, Errno> {
-        self.root.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
+        self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
     }
 
     /// Whether the device tree is the running kernel's own: what that kernel tells is about it then.
     pub(crate) fn is_this_kernel(&self) -> bool {
         let is_sysfs = |path: &&str| {
-            let opened = self.root.open(path, OFlags::PATH | OFlags::DIRECTORY);
+            let opened = self.open(path, OFlags::PATH | OFlags::DIRECTORY);
             opened.and_then(fstatfs).is_ok_and(|stat| stat.f_type == SYSFS_MAGIC)
         };
         ["sys/devices", "sys/class"].iter().any(is_sysfs)
     }
 
     fn directory(&self, path: &str) -> Result<OwnedFd, ReadError> {
-        Ok(self.root.open(path, OFlags::RDONLY | OFlags::DIRECTORY)?)
+        Ok(self.open(path, OFlags::RDONLY | OFlags::DIRECTORY)?)
     }
 
     /// Calls `visit` with each entry's name and type until it fails.
@@ -90,10 +71,7 @@ impl Live {
 
 impl Tree for Live {
     fn read(&self, path: &str, offset: u64, length: usize, readers: Readers) -> Result<Vec<u8>, ReadError> {
-        // Without O_NONBLOCK, a FIFO that somebody put there would hold the thread until a writer came.
-        let file = self
-            .root
-            .open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let file = self.open_to_read(path)?;
         let stat = fstat(&file)?;
         match kind(&stat) {
             Kind::File => {}
@@ -131,7 +109,7 @@ impl Tree for Live {
 
     fn link(&self, path: &str) -> Result<String, ReadError> {
         // With O_PATH and O_NOFOLLOW this opens the link itself, and still none on the way.
-        let link = self.root.open(path, OFlags::PATH)?;
+        let link = self.open(path, OFlags::PATH)?;
         match readlinkat(&link, "", Vec::new()) {
             Ok(text) => text
                 .into_string()
@@ -158,7 +136,7 @@ impl Tree for Live {
     }
 
     fn look(&self, path: &str) -> Result<Look, ReadError> {
-        let at = self.root.open(path, OFlags::PATH)?;
+        let at = self.open(path, OFlags::PATH)?;
         let stat = fstat(&at)?;
         Ok(Look {
             kind: kind(&stat),
@@ -170,7 +148,7 @@ impl Tree for Live {
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReadError> {
         // Neither O_CREAT nor O_TRUNC: what is not there stays away, and a file that is none of the kernel's loses nothing.
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = self.root.open(path, flags).map_err(|errno| match errno {
+        let file = self.open(path, flags).map_err(|errno| match errno {
             Errno::ACCESS | Errno::PERM => NOT_WRITABLE,
             // A FIFO without a reader.
             Errno::NXIO => IS_NO_FILE,

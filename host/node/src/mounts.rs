@@ -25,18 +25,12 @@ pub enum MountProblem {
     /// The path is not plain and absolute.
     #[error("{0}")]
     Path(&'static str),
-    /// Nothing is there.
-    #[error("{} is not there", escape(at, SHOWN))]
-    Missing {
-        /// The first part of the path that is missing.
-        at: String,
-    },
+    /// Nothing is there; with the first part of the path that is missing.
+    #[error("{} is not there", escape(.0, SHOWN))]
+    Missing(String),
     /// A link on the way, or at the end: who may change it chooses what is mounted.
-    #[error("{} is a link", escape(at, SHOWN))]
-    Link {
-        /// Where.
-        at: String,
-    },
+    #[error("{} is a link", escape(.0, SHOWN))]
+    Link(String),
     /// Not root's.
     #[error("{} belongs to user {uid}, not to root", escape(at, SHOWN))]
     Owner {
@@ -96,7 +90,7 @@ impl Node {
         for end in ends.chain([relative.len()]).filter(|end| *end > 0) {
             let at = relative.get(..end).unwrap_or_default();
             if kind != Kind::Directory {
-                return Err(MountProblem::Missing { at: format!("/{at}") });
+                return Err(MountProblem::Missing(format!("/{at}")));
             }
             kind = self.roots_alone(at)?;
         }
@@ -112,12 +106,12 @@ impl Node {
         let at = format!("/{relative}");
         let look = match self.tree().look(relative) {
             Ok(look) => look,
-            Err(ReadError::NotFound) => return Err(MountProblem::Missing { at }),
+            Err(ReadError::NotFound) => return Err(MountProblem::Missing(at)),
             Err(error) => return Err(MountProblem::Unreadable { at, error }),
         };
         let what = match look.kind {
             Kind::File | Kind::Directory => None,
-            Kind::Link => return Err(MountProblem::Link { at }),
+            Kind::Link => return Err(MountProblem::Link(at)),
             Kind::Node(_) => Some("a device node"),
             Kind::Socket => Some("a socket"),
             Kind::Other => Some("something else"),

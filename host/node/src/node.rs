@@ -63,7 +63,9 @@ impl Node {
         &*self.tree
     }
 
-    pub(crate) fn events(&self) -> &Arc<dyn EventSource> {
+    /// What tells of it.
+    #[must_use]
+    pub fn events(&self) -> &Arc<dyn EventSource> {
         &self.events
     }
 }
@@ -79,7 +81,7 @@ fn directory(root: &Path) -> Result<OwnedFd, NodeError> {
     let opened = openat(CWD, root, flags, Mode::empty()).map_err(failed)?;
     match FileType::from_raw_mode(fstat(&opened).map_err(failed)?.st_mode) {
         FileType::Directory => Ok(opened),
-        FileType::RegularFile => Err(NodeError::IsFile { path: root.to_owned() }),
-        _ => Err(NodeError::NotARoot { path: root.to_owned() }),
+        FileType::RegularFile => Err(NodeError::IsFile(root.to_owned())),
+        _ => Err(NodeError::NotARoot(root.to_owned())),
     }
 }

@@ -1,5 +1,7 @@
 //! Device nodes: which one the kernel says belongs to a device, and whether a path still is what it was.
 
+use crate::error::found;
+use crate::kernel_log::plain;
 use crate::node::Node;
 use crate::path::{follow, problem};
 use crate::tree::Kind;
@@ -52,14 +54,13 @@ impl Node {
     /// # Errors
     /// Where the kernel's own word for it cannot be read or understood.
     pub fn number_of(&self, device: &DevicePath) -> Result<Option<NodeNumber>, ReadError> {
-        let bytes = match self.attribute(device, "dev", 32) {
-            Ok(bytes) => bytes,
-            Err(ReadError::NotFound) => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(bytes) = found(self.attribute(device, "dev", 32))? else {
+            return Ok(None);
         };
-        let subsystem = self.subsystem(device)?;
-        let is_block = subsystem.is_some_and(|subsystem| subsystem.name == "block");
-        let kind = if is_block { NodeKind::Block } else { NodeKind::Character };
+        let kind = match self.is_of(device, "block")? {
+            true => NodeKind::Block,
+            false => NodeKind::Character,
+        };
         let numbers = std::str::from_utf8(&bytes)
             .ok()
             .and_then(|text| parse_number(text.trim()));
@@ -141,15 +142,11 @@ impl Node {
     }
 }
 
-/// `10:229` as numbers. Plain digits only: `u32` alone would take a sign.
+/// `10:229` as numbers.
 #[must_use]
 pub fn parse_number(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once(':')?;
-    let number = |digits: &str| {
-        let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        plain.then(|| digits.parse().ok()).flatten()
-    };
-    Some((number(major)?, number(minor)?))
+    Some((plain(major)?, plain(minor)?))
 }
 
 #[cfg(test)]

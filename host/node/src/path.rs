@@ -1,6 +1,8 @@
 //! Paths as the node's trees know them: relative to the root, without any component that means something else than a
 //! name.
 
+use crate::ReadError;
+
 /// The longest path that is looked at, in bytes: the kernel's `PATH_MAX` with its NUL.
 pub const MOST_PATH_BYTES: usize = 4096;
 /// The longest component, in bytes: the kernel's `NAME_MAX`.
@@ -22,6 +24,17 @@ pub fn problem(path: &str) -> Option<&'static str> {
         return Some("path must be relative");
     }
     path.split('/').find_map(name_problem)
+}
+
+/// A plain absolute path as one below the root.
+///
+/// # Errors
+/// [`ReadError::Invalid`] with what is wrong.
+pub(crate) fn below_root(path: &str) -> Result<&str, ReadError> {
+    let below = path
+        .strip_prefix('/')
+        .ok_or(ReadError::Invalid("path must be absolute"))?;
+    problem(below).map_or(Ok(below), |problem| Err(ReadError::Invalid(problem)))
 }
 
 /// What is wrong with one component, if anything.

@@ -8,6 +8,7 @@
 //! What the table does not name is no more than its own place: the ports of an adapter (`ttyUSB0`, `ttyUSB1`), partitions,
 //! NVMe's namespaces, interfaces of a USB device, and all that is virtual.
 
+use crate::error::found;
 use crate::node::Node;
 use crate::path::above;
 use crate::{DevicePath, ReadError};
@@ -135,10 +136,6 @@ impl Node {
         Ok((topmost, None))
     }
 
-    fn is_of(&self, device: &DevicePath, class: &str) -> Result<bool, ReadError> {
-        Ok(self.subsystem(device)?.is_some_and(|subsystem| subsystem.name == class))
-    }
-
     fn infiniband(&self, device: &DevicePath, class: &str) -> Result<Option<DevicePath>, ReadError> {
         let (_, parent) = self.out_of(device, class)?;
         let Some(parent) = parent else { return Ok(None) };
@@ -153,11 +150,8 @@ impl Node {
 
     /// An attribute's text, if there is such an attribute.
     fn word(&self, device: &DevicePath, attribute: &str) -> Result<Option<String>, ReadError> {
-        match self.attribute(device, attribute, 256) {
-            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
-            Err(ReadError::NotFound) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let bytes = found(self.attribute(device, attribute, 256))?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ReadError;
 use crate::node::Node;
-use crate::path::problem;
+use crate::path::{below_root, problem};
 use crate::tree::Kind;
 
 /// The most links that one path may lead through; the kernel's own limit.
@@ -20,12 +20,7 @@ impl Node {
     /// [`ReadError::NotFound`] where it leads to nothing, [`ReadError::Invalid`] for a path that is not plain and absolute
     /// or has too many links.
     pub fn resolve(&self, path: &str) -> Result<String, ReadError> {
-        let relative = path
-            .strip_prefix('/')
-            .ok_or(ReadError::Invalid("path must be absolute"))?;
-        if let Some(problem) = problem(relative) {
-            return Err(ReadError::Invalid(problem));
-        }
+        let relative = below_root(path)?;
         // Most paths have no link on them.
         if matches!(self.tree().look(relative), Ok(look) if look.kind != Kind::Link) {
             return Ok(path.to_owned());

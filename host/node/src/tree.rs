@@ -13,46 +13,26 @@ pub const MOST_READ_BYTES: usize = 16 << 20;
 
 /// A file system, asked by paths relative to its root that [`crate::path::problem`] finds nothing wrong with.
 ///
-/// No link is followed, neither on the way nor at the end: a path through one is [`ReadError::Invalid`]. Errors are those that
-/// the constants of this module name, wherever one of them fits, so that no caller can tell two sources apart.
+/// No link is followed, neither on the way nor at the end: a path through one is [`ReadError::Invalid`]. Each function fails where
+/// nothing is there or something of another kind, with the error that a constant of this module names, wherever one of them fits,
+/// so that no caller can tell two sources apart.
 pub trait Tree: Send + Sync {
     /// At most `length` bytes of a regular file from `offset`; fewer only at its end. Refuses anything else than a
     /// regular file, without blocking on it.
-    ///
-    /// # Errors
-    /// Where it is not there, no regular file, or not for `readers`.
     fn read(&self, path: &str, offset: u64, length: usize, readers: Readers) -> Result<Vec<u8>, ReadError>;
     /// The entries of a directory, in any order; without `.`, `..` and names that are not UTF-8. The empty path is the
     /// root.
-    ///
-    /// # Errors
-    /// Where that is not there, or is something else.
     fn list(&self, path: &str) -> Result<Vec<(String, Kind)>, ReadError>;
     /// The text of a link.
-    ///
-    /// # Errors
-    /// Where that is not there, or is something else.
     fn link(&self, path: &str) -> Result<String, ReadError>;
     /// Names and texts of all links in a directory, in any order.
-    ///
-    /// # Errors
-    /// Where that is not there, or is something else.
     fn links(&self, path: &str) -> Result<Vec<(String, String)>, ReadError>;
     /// What something is and who may do what with it. The empty path is the root.
-    ///
-    /// # Errors
-    /// Where that is not there, or is something else.
     fn look(&self, path: &str) -> Result<Look, ReadError>;
     /// Writes to a regular file that is there, at once and as a whole: one write, whatever the kernel says.
-    ///
-    /// # Errors
-    /// Where that is not there, or is something else.
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReadError>;
 
     /// What something is.
-    ///
-    /// # Errors
-    /// As [`Tree::look`].
     fn stat(&self, path: &str) -> Result<Kind, ReadError> {
         Ok(self.look(path)?.kind)
     }

@@ -1,5 +1,6 @@
 //! Devices that are bound to vfio, and what their iommu group ties together.
 
+use crate::error::found;
 use crate::node::Node;
 use crate::{DeviceNode, DevicePath, ReadError};
 use devgate_types::NodeKind;
@@ -39,10 +40,11 @@ impl Node {
         let Ok(group) = self.link(device, "iommu_group") else {
             return Ok(None);
         };
+        // A kernel that makes no group nodes, or none of the other kind, is no error.
         for name in [group.clone(), format!("noiommu-{group}")] {
             match self.device("vfio", &name) {
                 Ok(device) => {
-                    let node = present(self.own_node(&device))?;
+                    let node = found(self.own_node(&device))?.flatten();
                     return Ok(node.map(|node| GroupNode {
                         group,
                         name,
@@ -55,10 +57,8 @@ impl Node {
             }
         }
         // A recording may have the node and not the class.
-        let node = match self.node_at(&format!("/dev/vfio/{group}")) {
-            Ok(node) => node,
-            Err(ReadError::NotFound) => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(node) = found(self.node_at(&format!("/dev/vfio/{group}")))? else {
+            return Ok(None);
         };
         if node.number.kind != NodeKind::Character {
             return Err(ReadError::NotANode);
@@ -114,22 +114,11 @@ impl Node {
     /// # Errors
     /// [`ReadError::Gone`] where the device went.
     pub fn iommu_group(&self, device: &DevicePath) -> Result<Option<(String, Vec<DevicePath>)>, ReadError> {
-        let group = match self.link(device, "iommu_group") {
-            Ok(group) => group,
-            Err(ReadError::NotFound) => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(group) = found(self.link(device, "iommu_group"))? else {
+            return Ok(None);
         };
         let mut members: BTreeSet<_> = self.group_members(&group)?.into_iter().collect();
         members.insert(device.clone());
         Ok(Some((group, members.into_iter().collect())))
-    }
-}
-
-/// A node that the kernel names and that is there: a kernel that makes no group nodes, or none of the other kind, is
-/// no error.
-fn present(node: Result<Option<DeviceNode>, ReadError>) -> Result<Option<DeviceNode>, ReadError> {
-    match node {
-        Err(ReadError::NotFound) => Ok(None),
-        node => node,
     }
 }

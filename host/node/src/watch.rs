@@ -5,12 +5,14 @@ mod live;
 mod log;
 mod paths;
 
-pub use log::{LogError, LogSource, Unread};
+pub use log::{LogSource, Unread};
 
 use crate::KernelLine;
 use crate::events::NodeEvent;
 use crate::node::Node;
-use std::collections::{BTreeMap, BTreeSet};
+use paths::PathWatch;
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Where events go. Called on a thread that must go on at once, and never after the [`Watch`] is dropped and has been for a
@@ -27,18 +29,7 @@ pub trait EventSource: Send + Sync {
     ///
     /// # Errors
     /// Where there is no source that can be read, or it fails.
-    fn log_lines(&self) -> Result<Vec<KernelLine>, LogError>;
-}
-
-/// One who listens, until it is dropped.
-pub trait Listener: Send + Sync {
-    /// As [`Watch::no_device_events`].
-    fn no_device_events(&self) -> Option<&str> {
-        None
-    }
-
-    /// As [`Watch::listen_in`]; nothing where the source tells of all paths by itself.
-    fn listen_in(&self, _wanted: BTreeMap<String, Told>) {}
+    fn log_lines(&self) -> Result<Vec<KernelLine>, Unread>;
 }
 
 /// What is told of a directory.
@@ -52,8 +43,11 @@ pub enum Told {
 
 /// Events of one node, until this is dropped.
 pub struct Watch {
-    listener: Box<dyn Listener>,
     log: LogSource,
+    no_device_events: Option<String>,
+    paths: Option<PathWatch>,
+    /// Whoever tells ends when this is dropped.
+    _teller: Box<dyn Any + Send + Sync>,
 }
 
 impl Node {
@@ -65,36 +59,24 @@ impl Node {
     pub fn watch(&self, kernel_log: bool, sink: Sink) -> Watch {
         Arc::clone(self.events()).watch(kernel_log, sink)
     }
-
-    /// Where the kernel's log would come from, if it were asked for.
-    #[must_use]
-    pub fn log_source(&self) -> LogSource {
-        self.events().log_source()
-    }
-
-    /// All that there still is of the kernel's log, oldest first.
-    ///
-    /// # Errors
-    /// Where there is no source that can be read, or it fails.
-    pub fn log_lines(&self) -> Result<Vec<KernelLine>, LogError> {
-        self.events().log_lines()
-    }
 }
 
 impl Watch {
-    /// What a listener is told of, and where the kernel's log comes from.
+    /// Of a source that tells of all devices and paths by itself, until `teller` is dropped.
     #[must_use]
-    pub fn new(listener: impl Listener + 'static, log: LogSource) -> Self {
+    pub fn new(teller: impl Any + Send + Sync, log: LogSource) -> Self {
         Self {
-            listener: Box::new(listener),
             log,
+            no_device_events: None,
+            paths: None,
+            _teller: Box::new(teller),
         }
     }
 
     /// Why the kernel does not tell of devices here, if so; then only the poll sees them come and go.
     #[must_use]
     pub fn no_device_events(&self) -> Option<&str> {
-        self.listener.no_device_events()
+        self.no_device_events.as_deref()
     }
 
     /// Where the kernel's log comes from.
@@ -103,17 +85,13 @@ impl Watch {
         &self.log
     }
 
-    /// Tells also of what is made, written, changed or removed in these directories, as [`Watch::listen_in`].
-    pub fn directories(&self, directories: &BTreeSet<String>) {
-        let wanted = directories.iter().map(|directory| (directory.clone(), Told::Contents));
-        self.listen_in(wanted.collect());
-    }
-
     /// Tells also of what happens in these directories (absolute paths, at most 256; one that is not there, or not any more: in
     /// the nearest one above it that is), and no more of those that were named before. Returns at once, whatever it takes to
     /// open them; a directory's own path is told when it is watched from then on. Where the file system does not tell, as under
     /// `/proc` and `/sys`, nothing comes.
     pub fn listen_in(&self, wanted: BTreeMap<String, Told>) {
-        self.listener.listen_in(wanted);
+        if let Some(paths) = &self.paths {
+            paths.set(wanted);
+        }
     }
 }

@@ -9,7 +9,6 @@
 )]
 
 use devgate_node::{DeviceAction, LogSource, Node, NodeEvent, Told, Watch};
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -131,13 +130,13 @@ fn what_happens_in_a_directory_is_told_by_its_path_below_the_root() {
     let (watch, events) = watch(&node, false);
     assert_eq!(watch.no_device_events(), Some("the node's /sys is not this kernel's"));
     let at = |path: &str| root.path().join(path);
-    let wanted = |paths: &[&str]| paths.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+    let wanted = |paths: &[&str]| paths.iter().map(|path| ((*path).to_owned(), Told::Contents)).collect();
     let told = |path: &str| {
         let path = path.to_owned();
         until(&events, move |event| *event == NodeEvent::Path(path.clone())).expect("told");
     };
     std::fs::create_dir(at("opt")).unwrap();
-    watch.directories(&wanted(&["/opt/vendor/etc", "/../opt", "relative", "/nowhere"]));
+    watch.listen_in(wanted(&["/opt/vendor/etc", "/../opt", "relative", "/nowhere"]));
     told("/opt");
     // It is not there yet: what is made on the way to it is told, and it is watched as soon as it is there.
     std::fs::create_dir_all(at("opt/vendor/etc")).unwrap();
@@ -151,14 +150,14 @@ fn what_happens_in_a_directory_is_told_by_its_path_below_the_root() {
     told("/opt/vendor/etc/old");
     std::fs::remove_dir(at("opt/vendor/etc")).unwrap();
     told("/opt/vendor/etc");
-    watch.directories(&wanted(&["/"]));
+    watch.listen_in(wanted(&["/"]));
     told("/");
     std::fs::write(at("top"), "1").unwrap();
     told("/top");
     // A link leads nowhere, whatever is behind it.
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path(), at("opt/link")).unwrap();
-    watch.directories(&wanted(&["/opt/link/x"]));
+    watch.listen_in(wanted(&["/opt/link/x"]));
     told("/opt");
     std::fs::write(outside.path().join("x"), "1").unwrap();
     std::fs::write(at("opt/last"), "1").unwrap();
@@ -231,7 +230,8 @@ fn a_directory_that_is_moved_away_is_not_watched_any_more() {
         let path = NodeEvent::Path(path.to_owned());
         until(&events, move |event| *event == path).expect("told")
     };
-    watch.directories(&BTreeSet::from(["/etc".to_owned(), "/".to_owned()]));
+    let wanted = ["/etc", "/"].map(|path| (path.to_owned(), Told::Contents));
+    watch.listen_in(wanted.into());
     told("/etc");
     for n in 0..3 {
         std::fs::create_dir(at("next")).unwrap();
@@ -274,7 +274,7 @@ fn a_tree_of_files_has_no_log_but_its_own() {
     std::fs::create_dir(root.path().join("dev")).unwrap();
     std::fs::write(PathBuf::from(root.path()).join("dev/kmsg"), "6,1,2,-;made up\n").unwrap();
     let node = Node::open(root.path()).unwrap();
-    let source = node.log_source().to_string();
+    let source = node.events().log_source().to_string();
     let expected = "off: /dev/kmsg cannot be read (it is another file), and the node's /sys is not this kernel's";
     assert_eq!(source, expected);
 }

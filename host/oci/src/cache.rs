@@ -70,15 +70,9 @@ impl Cache {
 
     /// What is kept of an artifact; nothing where it is not here. Its bytes are checked by whoever uses it.
     pub(crate) fn read(&self, digest: Digest, most: ByteSize) -> io::Result<Option<Entry>> {
-        match self.is_own() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            result => result?,
-        }
         let at = self.path(digest);
-        match fs::symlink_metadata(&at) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-            Ok(_) => {}
+        if found(self.is_own())?.is_none() || found(fs::symlink_metadata(&at))?.is_none() {
+            return Ok(None);
         }
         let mut entry = Entry::default();
         for n in 0..MOST_MANIFESTS {
@@ -108,10 +102,7 @@ impl Cache {
     }
 
     fn write_new(&self, new: &Path, digest: Digest, entry: &Entry) -> io::Result<()> {
-        match fs::remove_dir_all(new) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        found(fs::remove_dir_all(new))?;
         fs::DirBuilder::new().mode(0o700).create(new)?;
         for (n, bytes) in entry.manifests.iter().enumerate() {
             write_file(&new.join(manifest(n)), bytes)?;
@@ -137,34 +128,29 @@ impl Cache {
     pub(crate) fn remove(&self, digest: Digest) -> io::Result<()> {
         let at = self.path(digest);
         // A link is removed and not followed.
-        let removed = match fs::symlink_metadata(&at) {
-            Ok(look) if look.is_dir() => fs::remove_dir_all(&at),
-            Ok(_) => fs::remove_file(&at),
-            Err(error) => Err(error),
-        };
-        match removed {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        }
+        let removed = fs::symlink_metadata(&at).and_then(|look| match look.is_dir() {
+            true => fs::remove_dir_all(&at),
+            false => fs::remove_file(&at),
+        });
+        found(removed).map(|_| ())
     }
 
     /// Throws away what is too much, the oldest first and none of what is to be kept. Returns the bytes that are left.
     pub(crate) fn tidy(&self, keep: &BTreeSet<Digest>) -> io::Result<u64> {
-        match self.is_own() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            result => result?,
+        if found(self.is_own())?.is_none() {
+            return Ok(0);
         }
-        let mut found = Vec::new();
+        let mut all = Vec::new();
         for (name, written, path) in self.entries()? {
             if name.ends_with(NEW) && written.elapsed().is_ok_and(|age| age > ABANDONED) {
                 let _ = fs::remove_dir_all(path);
             } else if let Some(digest) = Digest::from_hex(&name) {
-                found.push((written, digest, taken(&path)));
+                all.push((written, digest, taken(&path)));
             }
         }
-        found.sort_unstable_by_key(|(written, digest, _)| (*written, *digest));
-        let (mut size, mut count) = (found.iter().map(|(.., size)| size).sum::<u64>(), found.len());
-        for (_, digest, taken) in found {
+        all.sort_unstable_by_key(|(written, digest, _)| (*written, *digest));
+        let (mut size, mut count) = (all.iter().map(|(.., size)| size).sum::<u64>(), all.len());
+        for (_, digest, taken) in all {
             if size <= self.most.0 && count <= MOST_ENTRIES {
                 break;
             }
@@ -179,10 +165,8 @@ impl Cache {
 
     /// The bytes of everything that is kept.
     pub(crate) fn size(&self) -> io::Result<u64> {
-        match self.entries() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-            entries => Ok(entries?.iter().map(|(.., path)| taken(path)).sum()),
-        }
+        let entries = found(self.entries())?.unwrap_or_default();
+        Ok(entries.iter().map(|(.., path)| taken(path)).sum())
     }
 
     /// Whether an artifact can be kept without throwing another one away.
@@ -193,15 +177,23 @@ impl Cache {
 
     /// What is in the directory: name, when it was written, path. What goes meanwhile, by another's hand, is passed over.
     fn entries(&self) -> io::Result<Vec<(String, SystemTime, PathBuf)>> {
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         for entry in fs::read_dir(&self.dir)? {
             let entry = entry?;
             let Ok(look) = entry.metadata() else { continue };
             let name = entry.file_name().to_string_lossy().into_owned();
             let written = look.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            found.push((name, written, entry.path()));
+            entries.push((name, written, entry.path()));
         }
-        Ok(found)
+        Ok(entries)
+    }
+}
+
+/// What there is; `None` where nothing is.
+fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
     }
 }
 

@@ -1,12 +1,11 @@
 //! Who one is at a registry: `config.json`, as docker, podman and Kubernetes' pull secrets have it.
 
-use crate::error::{Error, FileError};
+use crate::error::{Error, FileError, read_file};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use devgate_types::Repository;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 /// The largest file that is read.
@@ -68,16 +67,8 @@ pub(crate) fn of(file: Option<&Path>, repository: &Repository) -> Result<Credent
         return Ok(Credentials::Nobody);
     };
     let failed = |why: FileError| Error::Host(format!("{}: {why} (--registry-config)", file.display()));
-    let opened = std::fs::File::open(file).map_err(|e| failed(e.into()))?;
-    if !opened.metadata().is_ok_and(|at| at.is_file()) {
-        return Err(failed(FileError::NotRegular));
-    }
-    let mut bytes = Vec::new();
-    opened
-        .take(MOST)
-        .read_to_end(&mut bytes)
-        .map_err(|e| failed(e.into()))?;
-    read(&bytes, repository).map_err(failed)
+    let found = read_file(file, MOST).and_then(|bytes| read(&bytes, repository));
+    found.map_err(failed)
 }
 
 fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError> {

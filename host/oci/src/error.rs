@@ -1,5 +1,8 @@
 //! What can be wrong with getting a component, in the families of the host's errors.
 
+use std::io::Read;
+use std::path::Path;
+
 /// Why there is no component. Complete text, the artifact named first.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -25,6 +28,17 @@ pub(crate) enum FileError {
     Helper { registry: String, key: &'static str },
     #[error("has an \"auth\" of {0} that is not base64 of USER:PASSWORD")]
     NotAuth(String),
+}
+
+/// The bytes of a file that an admin names; what is more than `most` is cut.
+pub(crate) fn read_file(file: &Path, most: u64) -> Result<Vec<u8>, FileError> {
+    let opened = std::fs::File::open(file)?;
+    if !opened.metadata().is_ok_and(|at| at.is_file()) {
+        return Err(FileError::NotRegular);
+    }
+    let mut bytes = Vec::new();
+    opened.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// What ends one attempt.

@@ -11,7 +11,7 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
-use serde::Deserialize;
+use serde_json::Value;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,9 +29,9 @@ const REDIRECTS: usize = 5;
 const MOST_ERROR: u64 = 16 * 1024;
 const MOST_TOKEN: u64 = 64 * 1024;
 
-/// How registries are spoken to.
+/// All registries, and how they are spoken to.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
+pub struct Registries {
     /// A `config.json` with credentials, read anew each time.
     pub config: Option<PathBuf>,
     /// Files with certificate authorities besides the system's.
@@ -40,25 +40,13 @@ pub struct Settings {
     pub plain_loopback: bool,
 }
 
-/// All registries.
-#[derive(Debug, Clone, Default)]
-pub struct Registries {
-    pub(crate) settings: Settings,
-}
-
 impl Registries {
-    /// Nothing is read or asked yet.
-    #[must_use]
-    pub fn new(settings: Settings) -> Self {
-        Self { settings }
-    }
-
     /// Begins to speak about a repository, with leave to push where that is meant. Nothing is asked yet.
     ///
     /// # Errors
     /// When its registry is no host, or credentials or authorities cannot be read.
     pub fn session(&self, repository: &Repository, push: bool) -> Result<Session, Error> {
-        let plain = self.settings.plain_loopback;
+        let plain = self.plain_loopback;
         let redirects = reqwest::redirect::Policy::custom(move |attempt| {
             if attempt.previous().len() > REDIRECTS {
                 attempt.error("too many redirects")
@@ -81,7 +69,7 @@ impl Registries {
             _ => scheme("https"),
         };
         let base = base.map_err(|_| Error::Host(format!("{registry}: is no host")))?;
-        let tls = tls::config(&self.settings.authorities, base.scheme() == "https")?;
+        let tls = tls::config(&self.authorities, base.scheme() == "https")?;
         let client = |redirects| {
             let builder = Client::builder()
                 .tls_backend_preconfigured(tls.clone())
@@ -104,7 +92,7 @@ impl Registries {
             direct: client(reqwest::redirect::Policy::none())?,
             base,
             plain,
-            credentials: credentials::of(self.settings.config.as_deref(), repository)?,
+            credentials: credentials::of(self.config.as_deref(), repository)?,
             repository: repository.clone(),
             scope: if push { "pull,push" } else { "pull" },
             authorization: None,
@@ -264,7 +252,7 @@ impl Session {
             .get(RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.parse().ok());
         let repository = &self.repository;
-        let said = said(response).await;
+        let said = self.said(response).await;
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let who = match &self.credentials {
@@ -281,18 +269,12 @@ impl Session {
                 Err(self.host(&format!("its registry refuses {what} {who}{said}")).into())
             }
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
-                let wait = Duration::from_secs(after.unwrap_or(1));
-                Err(Failure::Passing(
-                    format!("{repository}: its registry has had too many requests ({status}){said}"),
-                    wait,
-                ))
+                let text = format!("{repository}: its registry has had too many requests ({status}){said}");
+                Err(Failure::Passing(text, Duration::from_secs(after.unwrap_or(1))))
             }
             status if status.is_server_error() => {
-                let wait = Duration::from_secs(after.unwrap_or(0));
-                Err(Failure::Passing(
-                    format!("{repository}: its registry answered {status}{said}"),
-                    wait,
-                ))
+                let text = format!("{repository}: its registry answered {status}{said}");
+                Err(Failure::Passing(text, Duration::from_secs(after.unwrap_or(0))))
             }
             status => Err(self.host(&format!("its registry answered {status}{said}")).into()),
         }
@@ -355,7 +337,7 @@ impl Session {
             Failure::Passing(text, Duration::ZERO)
         })?;
         if answer.status() == StatusCode::BAD_REQUEST {
-            let said = said(answer).await;
+            let said = self.said(answer).await;
             return Err(self.host(&format!("its registry gives no token{said}")).into());
         }
         let answer = self.judge(answer).await?;
@@ -363,6 +345,17 @@ impl Session {
         let token =
             authorize::token(&bytes).ok_or_else(|| self.host("its registry gave a token that cannot be read"))?;
         Ok(token)
+    }
+
+    /// What a registry says of an error: ` (UNAUTHORIZED: authentication required)`.
+    async fn said(&self, response: Response) -> String {
+        let bytes = self.body(response, MOST_ERROR, |_| {}).await.unwrap_or_default();
+        let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let text = |at| Some(said.pointer(at)?.as_str().unwrap_or_default());
+        let (code, message) = (text("/errors/0/code"), text("/errors/0/message").unwrap_or_default());
+        code.map_or_else(String::new, |code| {
+            format!(" ({}: {})", escape(code, 40), escape(message, 160))
+        })
     }
 
     /// A body of at most `most` bytes.
@@ -406,32 +399,6 @@ fn network(error: reqwest::Error) -> String {
     text
 }
 
-/// What a registry says of an error: ` (UNAUTHORIZED: authentication required)`.
-async fn said(mut response: Response) -> String {
-    #[derive(Deserialize)]
-    struct Said {
-        errors: Vec<One>,
-    }
-    #[derive(Deserialize)]
-    struct One {
-        code: String,
-        #[serde(default)]
-        message: String,
-    }
-    let mut bytes = Vec::new();
-    while let Ok(Some(chunk)) = response.chunk().await {
-        if bytes.len() + chunk.len() > usize::try_from(MOST_ERROR).unwrap_or(0) {
-            break;
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    let said: Option<Said> = serde_json::from_slice(&bytes).ok();
-    let Some(one) = said.and_then(|said| said.errors.into_iter().next()) else {
-        return String::new();
-    };
-    format!(" ({}: {})", escape(&one.code, 40), escape(&one.message, 160))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -461,10 +428,10 @@ mod tests {
     #[test]
     fn an_address_that_a_registry_gives_is_its_own_or_https() {
         let repository: devgate_types::Reference = "registry.example.com/a".parse().unwrap();
-        let registries = Registries::new(Settings {
+        let registries = Registries {
             plain_loopback: true,
-            ..Settings::default()
-        });
+            ..Registries::default()
+        };
         // A machine without certificate authorities says so; that is another test's.
         let Ok(session) = registries.session(&repository.repository, true) else {
             return;

@@ -25,12 +25,12 @@ mod store;
 mod tls;
 
 pub use error::Error;
-pub use http::{Registries, Replied, Session, Settings};
+pub use http::{Registries, Replied, Session};
 pub use manifest::{Descriptor, Manifest, NotUsable, Packed};
 pub use progress::Progress;
 pub use pull::wait;
 pub use signature::{InvalidKey, MOST_SIGNATURE, PublicKey, check_file};
-pub use store::{Counts, Kept, Store, StoreSettings, Wanted};
+pub use store::{Counts, Store, StoreSettings, Wanted};
 
 #[cfg(test)]
 mod tests;

@@ -71,11 +71,8 @@ impl Registries {
             match follow(&entry.manifests, reference.digest, most).map_err(refused)? {
                 Next::Layer { digest, size, .. } => break (digest, size),
                 Next::Manifest(digest) => {
-                    let manifest = match session.manifest(&digest.to_string()).await {
-                        Ok(Some(manifest)) => Ok(manifest),
-                        Ok(None) => Err(missing(reference)),
-                        Err(error) => Err(error),
-                    };
+                    let manifest = session.manifest(&digest.to_string()).await;
+                    let manifest = manifest.and_then(|manifest| manifest.ok_or_else(|| missing(reference)));
                     entry.manifests.push(match manifest {
                         Ok(manifest) => manifest,
                         Err(_) if is_no_manifest(session.answered) && session.has_file(digest).await => {

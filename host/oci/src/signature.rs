@@ -12,6 +12,7 @@ use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey, VerificationAlgorithm,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use spki::der::asn1::{SequenceRef, UintRef};
 use spki::der::{Decode, DecodePem, SliceReader};
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoOwned};
@@ -172,30 +173,19 @@ impl Signed {
                 // Only what the key has signed is worth reading.
                 let mut keys = keys.iter();
                 keys.find(|key| key.has_signed(payload.as_bytes(), &signature))?;
-                let payload: Payload = serde_json::from_str(payload).ok()?;
-                let is_consent = payload.critical.r#type == "cosign container image signature";
-                is_consent.then(|| vec![payload.critical.image.digest])
+                let payload: Value = serde_json::from_str(payload).ok()?;
+                let digest = text(&payload, "/critical/image/docker-manifest-digest")?;
+                let is_consent = text(&payload, "/critical/type")? == "cosign container image signature";
+                is_consent.then(|| vec![digest.to_owned()])
             }
             Self::Bundle { bundle } => bundle::artifact(bundle, keys),
         }
     }
 }
 
-#[derive(Deserialize)]
-struct Payload {
-    critical: Critical,
-}
-
-#[derive(Deserialize)]
-struct Critical {
-    image: Image,
-    r#type: String,
-}
-
-#[derive(Deserialize)]
-struct Image {
-    #[serde(rename = "docker-manifest-digest")]
-    digest: String,
+/// The string at a place of a document (RFC 6901).
+fn text<'a>(document: &'a Value, at: &str) -> Option<&'a str> {
+    document.pointer(at)?.as_str()
 }
 
 /// Whether one of the keys has signed this very artifact.

@@ -3,16 +3,15 @@
 use crate::cache::Cache;
 use crate::entry::Entry;
 use crate::error::Error;
-use crate::http::{Registries, Settings};
+use crate::http::Registries;
 use crate::progress::Progress;
 use crate::pull::wait;
 use crate::signature::{self, PublicKey};
-use devgate_types::{ByteSize, Digest, PinnedReference};
+use devgate_types::{ByteSize, Digest, Mutex, PinnedReference};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// How a store works.
 #[derive(Debug, Clone)]
@@ -24,7 +23,7 @@ pub struct StoreSettings {
     /// Whether what is not kept is pulled.
     pub pull: bool,
     /// How registries are spoken to.
-    pub registries: Settings,
+    pub registries: Registries,
 }
 
 /// What a component must be besides what its digest says.
@@ -34,15 +33,6 @@ pub struct Wanted<'a> {
     pub most: ByteSize,
     /// The keys of which one must have signed it; nothing where no signature is asked for.
     pub keys: Option<&'a [PublicKey]>,
-}
-
-/// What a look into the cache found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
-    /// It is there, and is what it should be.
-    Good(Vec<u8>),
-    /// It is not there, or is not what it should be.
-    Missing,
 }
 
 /// How pulls ended since the host started, and what is kept.
@@ -67,10 +57,7 @@ pub struct Store {
     pull: bool,
     keep: Mutex<Keep>,
     pulls: Mutex<BTreeMap<Digest, Arc<Pull>>>,
-    good: AtomicU64,
-    refused: AtomicU64,
-    failed: AtomicU64,
-    kept: AtomicU64,
+    counts: Mutex<Counts>,
 }
 
 #[derive(Debug, Default)]
@@ -89,24 +76,17 @@ struct Pull {
     progress: Progress,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Store {
     /// Nothing is read, made or asked yet.
     #[must_use]
     pub fn new(settings: StoreSettings) -> Self {
         Self {
             cache: Cache::new(settings.cache, settings.most),
-            registries: Registries::new(settings.registries),
+            registries: settings.registries,
             pull: settings.pull,
             keep: Mutex::default(),
             pulls: Mutex::default(),
-            good: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            kept: AtomicU64::new(0),
+            counts: Mutex::default(),
         }
     }
 
@@ -124,7 +104,7 @@ impl Store {
 
     /// From now on, these and what is used from now on are never thrown away. Throws away what is too much.
     pub fn keep(&self, named: BTreeSet<Digest>) {
-        *lock(&self.keep) = Keep {
+        *self.keep.lock() = Keep {
             named: Some(named),
             used: BTreeSet::new(),
         };
@@ -133,7 +113,7 @@ impl Store {
 
     fn tidy(&self) {
         let keep = {
-            let keep = lock(&self.keep);
+            let keep = self.keep.lock();
             let named = keep.named.as_ref();
             named.map(|named| named.union(&keep.used).copied().collect())
         };
@@ -142,30 +122,23 @@ impl Store {
             None => self.cache.size(),
         };
         match tidied {
-            Ok(bytes) => self.kept.store(bytes, Ordering::Relaxed),
-            Err(error) => {
-                let dir = self.cache.dir().display();
-                tracing::warn!(family = "host", "cache {dir}: {error} (--cache-dir)");
-            }
+            Ok(bytes) => self.counts.lock().kept = bytes,
+            Err(error) => self.warn(&format!("{error} (--cache-dir)")),
         }
     }
 
     /// How pulls ended so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Counts {
-            good: read(&self.good),
-            refused: read(&self.refused),
-            failed: read(&self.failed),
-            kept: read(&self.kept),
-        }
+        *self.counts.lock()
     }
 
     /// What is being pulled of an artifact: `pulling 3.1 of 18.3 MB from registry.example.com/vendor/gpu`.
     #[must_use]
     pub fn progress(&self, digest: Digest) -> Option<String> {
-        let pull = lock(&self.pulls)
+        let pull = self
+            .pulls
+            .lock()
             .get(&digest)
             .cloned()
             .filter(|pull| pull.progress.is_begun())?;
@@ -176,15 +149,12 @@ impl Store {
         })
     }
 
-    /// What the cache has of an artifact; asks nobody.
+    /// The component that the cache has and that is what it should be; asks nobody.
     #[must_use]
-    pub fn kept(&self, reference: &PinnedReference, wanted: Wanted<'_>) -> Kept {
-        let entry = self.cache.read(reference.digest, wanted.most);
-        let Ok(Some(entry)) = entry else { return Kept::Missing };
-        match entry.component(reference.digest, wanted.most) {
-            Ok(bytes) if signed(&entry, reference, wanted).is_ok() => Kept::Good(bytes),
-            _ => Kept::Missing,
-        }
+    pub fn kept(&self, reference: &PinnedReference, wanted: Wanted<'_>) -> Option<Vec<u8>> {
+        let entry = self.cache.read(reference.digest, wanted.most).ok()??;
+        let bytes = entry.component(reference.digest, wanted.most).ok()?;
+        signed(&entry, reference, wanted).is_ok().then_some(bytes)
     }
 
     /// A component, from the cache or from its registry.
@@ -192,7 +162,7 @@ impl Store {
     /// # Errors
     /// When it is not what the reference and the keys say, or cannot be had.
     pub fn get(&self, reference: &PinnedReference, wanted: Wanted<'_>) -> Result<Vec<u8>, Error> {
-        let pull = Arc::clone(lock(&self.pulls).entry(reference.digest).or_insert_with(|| {
+        let pull = Arc::clone(self.pulls.lock().entry(reference.digest).or_insert_with(|| {
             Arc::new(Pull {
                 turn: Mutex::default(),
                 from: reference.repository.to_string(),
@@ -200,17 +170,17 @@ impl Store {
             })
         }));
         let result = {
-            let _turn = lock(&pull.turn);
+            let _turn = pull.turn.lock();
             self.get_alone(reference, wanted, &pull.progress)
         };
-        let mut pulls = lock(&self.pulls);
+        let mut pulls = self.pulls.lock();
         // The map has it, this call has it, and whoever waits for his turn.
         if Arc::strong_count(&pull) <= 2 {
             pulls.remove(&reference.digest);
         }
         drop(pulls);
         if result.is_ok() {
-            lock(&self.keep).used.insert(reference.digest);
+            self.keep.lock().used.insert(reference.digest);
         }
         result
     }
@@ -221,29 +191,23 @@ impl Store {
         wanted: Wanted<'_>,
         progress: &Progress,
     ) -> Result<Vec<u8>, Error> {
-        let dir = self.cache.dir().display();
-        let entry = match self.cache.read(reference.digest, wanted.most) {
-            Ok(entry) => entry,
-            Err(error) => {
-                tracing::warn!(family = "host", "cache {dir}: {error}; it is not used (--cache-dir)");
-                None
-            }
-        };
-        if let Some(entry) = entry {
+        let entry = self.cache.read(reference.digest, wanted.most);
+        let entry = entry.inspect_err(|error| self.warn(&format!("{error}; it is not used (--cache-dir)")));
+        if let Ok(Some(entry)) = entry {
             match entry.component(reference.digest, wanted.most) {
                 Ok(bytes) => return self.still_signed(reference, wanted, entry, bytes),
                 Err(why) => {
-                    tracing::warn!(family = "host", "cache {dir}: {reference} {why}; it is thrown away");
+                    self.warn(&format!("{reference} {why}; it is thrown away"));
                     if let Err(error) = self.cache.remove(reference.digest) {
-                        tracing::warn!(family = "host", "cache {dir}: {error}");
+                        self.warn(&error.to_string());
                     }
                 }
             }
         }
         if !self.pull {
-            return Err(Error::Host(format!(
-                "{reference}: is not in the cache {dir}, and nothing is pulled here (--pull does)"
-            )));
+            let dir = self.cache.dir().display();
+            let why = format!("{reference}: is not in the cache {dir}, and nothing is pulled here (--pull does)");
+            return Err(Error::Host(why));
         }
         progress.start();
         let pulled = wait(self.registries.pull(reference, wanted.most, wanted.keys, progress));
@@ -285,19 +249,23 @@ impl Store {
     }
 
     fn count<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        let count = match &result {
-            Ok(_) => &self.good,
-            Err(Error::Refused(_)) => &self.refused,
-            Err(Error::Host(_)) => &self.failed,
-        };
-        count.fetch_add(1, Ordering::Relaxed);
+        let mut counts = self.counts.lock();
+        *match &result {
+            Ok(_) => &mut counts.good,
+            Err(Error::Refused(_)) => &mut counts.refused,
+            Err(Error::Host(_)) => &mut counts.failed,
+        } += 1;
         result
+    }
+
+    fn warn(&self, what: &str) {
+        tracing::warn!(family = "host", "cache {}: {what}", self.cache.dir().display());
     }
 
     /// Keeps what was pulled. Where the disk does not take it, it runs all the same.
     fn remember(&self, reference: &PinnedReference, entry: &Entry) {
         let knows = {
-            let mut keep = lock(&self.keep);
+            let mut keep = self.keep.lock();
             keep.used.insert(reference.digest);
             keep.named.is_some()
         };
@@ -307,11 +275,9 @@ impl Store {
             return;
         }
         if let Err(error) = self.cache.write(reference.digest, entry) {
-            let dir = self.cache.dir().display();
-            tracing::warn!(
-                family = "host",
-                "cache {dir}: {reference} cannot be kept: {error}; it is used, and must be pulled again after a restart (--cache-dir)"
-            );
+            self.warn(&format!(
+                "{reference} cannot be kept: {error}; it is used, and must be pulled again after a restart (--cache-dir)"
+            ));
         }
         self.tidy();
     }

@@ -6,7 +6,7 @@ mod keeping;
 mod signing;
 
 use crate::manifest::{CONFIG, Descriptor, LAYER, MANIFEST};
-use crate::{Error, Settings, Store, StoreSettings, Wanted, digest};
+use crate::{Error, Registries, Store, StoreSettings, Wanted, digest};
 use devgate_types::{ByteSize, PinnedReference, Reference};
 use fake::{Answer, Fake};
 use std::path::Path;
@@ -61,7 +61,7 @@ fn store_with(dir: &Path, pull: bool, config: Option<&Path>) -> Store {
         cache: dir.join("components"),
         most: ByteSize::mib(1),
         pull,
-        registries: Settings {
+        registries: Registries {
             config: config.map(Path::to_owned),
             authorities: Vec::new(),
             plain_loopback: true,

@@ -1,10 +1,9 @@
 //! Whom a registry's certificate must come from: the system's authorities, and those that are named.
 
-use crate::error::{Error, FileError, chain};
+use crate::error::{Error, FileError, chain, read_file};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,12 +42,7 @@ pub(crate) fn config(files: &[PathBuf], needed: bool) -> Result<ClientConfig, Er
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
-    let opened = std::fs::File::open(file)?;
-    if !opened.metadata().is_ok_and(|at| at.is_file()) {
-        return Err(FileError::NotRegular);
-    }
-    let mut bytes = Vec::new();
-    opened.take(MOST).read_to_end(&mut bytes)?;
+    let bytes = read_file(file, MOST)?;
     Ok(CertificateDer::pem_slice_iter(&bytes).flatten().collect())
 }
 

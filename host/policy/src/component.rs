@@ -1,7 +1,7 @@
 //! Where a plugin's component comes from.
 
-use crate::error::Report;
-use crate::fields::{Fields, Item};
+use crate::error::Problem;
+use crate::fields::Item;
 use crate::key;
 use devgate_types::{Digest, PinnedReference, Reference, escape};
 
@@ -22,108 +22,72 @@ pub enum ComponentSource {
     Oci(PinnedReference),
 }
 
-/// A component, and who must have signed it.
-pub(crate) struct Component {
-    pub(crate) source: ComponentSource,
-    /// Files with public keys, of which one must fit; nothing where no signature is asked for.
-    pub(crate) cosign_keys: Option<Vec<String>>,
-}
-
-impl Component {
-    pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Option<Self> {
-        let place = format!("component of {plugin}");
-        let fields = Fields::open(item.node, &place, &key::COMPONENT, report)?;
-        let cosign_keys = fields.get("signature").map(|item| keys(&item, plugin, report));
-        if let Some(oci) = fields.get("oci") {
-            for (other, why) in [
-                (
-                    "file",
-                    "must not be there beside \"oci\": a component comes from one place",
-                ),
-                (
-                    "sha256",
-                    "must not be there beside \"oci\", whose digest says what is meant",
-                ),
-            ] {
-                if let Some(item) = fields.get(other) {
-                    item.error(report, why);
-                }
-            }
-            let source = ComponentSource::Oci(artifact(&oci, report)?);
-            return Some(Self { source, cosign_keys });
-        }
-        if fields.get("file").is_none() {
-            report.error(fields.at(), format!("{place} has neither \"file\" nor \"oci\""));
-        }
-        let path = fields.get("file").and_then(|item| file(&item, report));
-        let mut sha256 = None;
-        if let Some(item) = fields.get("sha256") {
-            let text = item.text(report)?;
-            sha256 = Digest::from_hex(text).map(|digest| digest.0);
-            if sha256.is_none() {
-                let shown = escape(text, 72);
-                item.error(
-                    report,
-                    format!("must be 64 hexadecimal digits, as sha256sum prints them, not \"{shown}\""),
-                );
+/// A component, and files with public keys, of which one must fit; nothing where no signature is asked for.
+pub(crate) fn read(item: &Item<'_>, plugin: &str) -> Option<(ComponentSource, Option<Vec<String>>)> {
+    let place = format!("component of {plugin}");
+    let fields = item.open(&place, &key::COMPONENT)?;
+    let cosign_keys = fields.get("signature").map(|item| keys(&item, plugin));
+    if let Some(oci) = fields.get("oci") {
+        for (other, why) in [
+            ("file", ": a component comes from one place"),
+            ("sha256", ", whose digest says what is meant"),
+        ] {
+            if let Some(item) = fields.get(other) {
+                item.error(format!("must not be there beside \"oci\"{why}"));
             }
         }
-        let path = path?.to_owned();
-        let source = ComponentSource::File { path, sha256 };
-        Some(Self { source, cosign_keys })
+        return Some((ComponentSource::Oci(oci.parse(artifact)?), cosign_keys));
     }
+    if fields.get("file").is_none() {
+        fields.error(format!("{place} has neither \"file\" nor \"oci\""));
+    }
+    let path = fields.get("file").and_then(|item| item.parse(file));
+    let sha256 = fields.get("sha256").and_then(|item| item.parse(digest));
+    Some((ComponentSource::File { path: path?, sha256 }, cosign_keys))
 }
 
-fn artifact(item: &Item<'_>, report: &mut Report) -> Option<PinnedReference> {
-    let text = item.text(report)?;
-    let reference = match text.parse::<Reference>() {
-        Ok(reference) => reference,
-        Err(error) => {
-            item.error(report, format!("{error}; it is \"{}\"", escape(text, 120)));
-            return None;
-        }
-    };
-    let pinned = reference.pinned();
-    if pinned.is_none() {
-        let shown = escape(text, 120);
-        item.error_with_hint(
-            report,
-            format!("must have the digest of what is meant, such as {shown}@sha256:9f2c…, because a tag can be given to something else"),
-            format!("`devgate pull {shown}` prints it"),
-        );
-    }
-    pinned
+fn artifact(text: &str) -> Result<PinnedReference, Problem> {
+    let shown = escape(text, 120);
+    let reference = text.parse::<Reference>();
+    let reference = reference.map_err(|error| Problem(format!("{error}; it is \"{shown}\"")))?;
+    reference.pinned().ok_or_else(|| {
+        Problem(format!(
+            "must have the digest of what is meant, such as {shown}@sha256:9f2c…, because a tag can be given to something else; \
+             `devgate pull {shown}` prints it"
+        ))
+    })
 }
 
-fn keys(item: &Item<'_>, plugin: &str, report: &mut Report) -> Vec<String> {
+fn digest(text: &str) -> Result<[u8; 32], Problem> {
+    let digest = Digest::from_hex(text).map(|digest| digest.0);
+    digest.ok_or_else(|| {
+        let shown = escape(text, 72);
+        Problem(format!(
+            "must be 64 hexadecimal digits, as sha256sum prints them, not \"{shown}\""
+        ))
+    })
+}
+
+fn keys(item: &Item<'_>, plugin: &str) -> Vec<String> {
     let place = format!("signature of {plugin}");
-    let Some(fields) = Fields::open(item.node, &place, &key::SIGNATURE, report) else {
+    let fields = item.open(&place, &key::SIGNATURE);
+    let Some(item) = fields.and_then(|fields| fields.need("cosign-key")) else {
         return Vec::new();
     };
-    let Some(item) = fields.need("cosign-key", report) else {
-        return Vec::new();
-    };
-    let files = item.texts(report);
+    let files = item.each(usize::MAX, file);
     if files.len() > MOST_KEYS {
-        item.error(
-            report,
-            format!("must have at most {MOST_KEYS} keys, not {}", files.len()),
-        );
+        item.error(format!("must have at most {MOST_KEYS} keys, not {}", files.len()));
     }
-    let files = files.into_iter().filter_map(|(item, _)| file(&item, report));
-    files.map(str::to_owned).collect()
+    files
 }
 
-fn file<'a>(item: &Item<'a>, report: &mut Report) -> Option<&'a str> {
-    let text = item.text(report)?;
+fn file(text: &str) -> Result<String, Problem> {
     let plain = !text.split('/').any(|component| matches!(component, "" | "." | ".."));
     if plain && !text.contains(char::is_control) {
-        return Some(text);
+        return Ok(text.to_owned());
     }
     let shown = escape(text, 80);
-    item.error(
-        report,
-        format!("must be a path in the directory of components, not absolute and without \"..\", not \"{shown}\""),
-    );
-    None
+    Err(Problem(format!(
+        "must be a path in the directory of components, not absolute and without \"..\", not \"{shown}\""
+    )))
 }

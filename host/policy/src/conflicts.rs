@@ -20,22 +20,20 @@ pub(crate) struct Claims {
 
 impl Claims {
     /// Adds a plugin's claims; reports those that another has already. `at` is where the plugin is written.
-    pub(crate) fn add(&mut self, plugin: &PluginPolicy, at: At, report: &mut Report) {
+    pub(crate) fn add(&mut self, plugin: &PluginPolicy, at: At, report: &Report) {
         self.resources(plugin, at, report);
-        let names = |entry: &RuleEntry| entry.names(&plugin.resources);
-        for entry in plugin.containers.env() {
-            claim(&mut self.env, plugin, entry, names(entry), "may set", report);
+        for entry in &plugin.containers.env {
+            claim(&mut self.env, plugin, entry, "may set", report);
         }
-        for entry in plugin.containers.annotations() {
-            let what = "may set the annotation";
-            claim(&mut self.annotations, plugin, entry, names(entry), what, report);
+        for entry in &plugin.containers.annotations {
+            claim(&mut self.annotations, plugin, entry, "may set the annotation", report);
         }
         self.targets(plugin, report);
         self.labels(plugin, report);
     }
 
     /// A node has a label once.
-    fn labels(&mut self, plugin: &PluginPolicy, report: &mut Report) {
+    fn labels(&mut self, plugin: &PluginPolicy, report: &Report) {
         for rule in &plugin.labels.0 {
             let other = self.labels.iter().find(|(other, _)| other.name.overlaps(&rule.name));
             if let Some((other, whose)) = other {
@@ -43,14 +41,17 @@ impl Claims {
                     "label \"{}\" of plugin \"{}\" may be the same as \"{}\" of plugin \"{whose}\" ({})",
                     rule.name, plugin.name, other.name, other.origin
                 );
-                report.error_with_hint(rule.at, message, "a node has a label once: give them different names");
+                report.error(
+                    rule.at,
+                    message + "; a node has a label once: give them different names",
+                );
                 continue;
             }
             self.labels.push((rule.clone(), plugin.name.to_string()));
         }
     }
 
-    fn resources(&mut self, plugin: &PluginPolicy, at: At, report: &mut Report) {
+    fn resources(&mut self, plugin: &PluginPolicy, at: At, report: &Report) {
         let others = self.resources.len();
         for grant in &plugin.resources {
             let other = self
@@ -68,7 +69,7 @@ impl Claims {
                     "plugin \"{}\" offers \"{grant}\", as plugin \"{other}\" {theirs} ({origin})",
                     plugin.name
                 );
-                report.error_with_hint(at, message, "a resource belongs to one plugin");
+                report.error(at, message + "; a resource belongs to one plugin");
                 continue;
             }
             let by = (grant.clone(), plugin.name.to_string(), plugin.origin.clone());
@@ -77,8 +78,8 @@ impl Claims {
     }
 
     /// Two mounts may share a target if they are the same: a container gets it once.
-    fn targets(&mut self, plugin: &PluginPolicy, report: &mut Report) {
-        for mount in plugin.containers.mounts() {
+    fn targets(&mut self, plugin: &PluginPolicy, report: &Report) {
+        for mount in plugin.containers.mounts.values() {
             if let Some((other, whose)) = self.targets.get(&mount.target) {
                 if (&other.source, other.writable) != (&mount.source, mount.writable) {
                     let message = format!(
@@ -89,8 +90,8 @@ impl Claims {
                         other.name,
                         other.origin
                     );
-                    let hint = "two mounts share a target only if source and writable are the same";
-                    report.error_with_hint(mount.at, message, hint);
+                    let hint = "; two mounts share a target only if source and writable are the same";
+                    report.error(mount.at, message + hint);
                 }
                 continue;
             }
@@ -105,11 +106,10 @@ fn claim(
     claimed: &mut HashMap<String, (String, Origin)>,
     plugin: &PluginPolicy,
     entry: &RuleEntry,
-    names: Vec<String>,
     what: &str,
-    report: &mut Report,
+    report: &Report,
 ) {
-    for name in names {
+    for name in entry.names(&plugin.resources) {
         if let Some((other, origin)) = claimed.get(&name) {
             let whose = if other == plugin.name.as_str() {
                 "for another of its resources".to_owned()

@@ -1,9 +1,8 @@
 //! Where a node appears in a container.
 
-use crate::error::Report;
+use crate::error::Problem;
 use crate::fields::Fields;
 use crate::path;
-use devgate_types::escape;
 use std::sync::Arc;
 
 /// The longest template, in bytes.
@@ -11,24 +10,8 @@ const MOST_BYTES: usize = 256;
 /// What stands for the last part of the node's own path.
 const NAME: &str = "{name}";
 /// What every container has in its `/dev` already (the OCI runtime specification's default devices and file systems).
-const TAKEN: &[&str] = &[
-    "console",
-    "fd",
-    "full",
-    "mqueue",
-    "null",
-    "ptmx",
-    "pts",
-    "random",
-    "shm",
-    "stderr",
-    "stdin",
-    "stdout",
-    "termination-log",
-    "tty",
-    "urandom",
-    "zero",
-];
+const TAKEN: &str =
+    "console fd full mqueue null ptmx pts random shm stderr stdin stdout termination-log tty urandom zero";
 
 /// A path under `/dev/` with a place for the node's own name: `container-path:` of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +35,7 @@ impl ContainerPath {
             return Err(problem);
         }
         let first = rest.split('/').next().unwrap_or_default();
-        if TAKEN.contains(&first) {
+        if TAKEN.split(' ').any(|taken| taken == first) {
             return Err("is what every container has already");
         }
         Ok(Self { text: text.to_owned() })
@@ -64,25 +47,12 @@ impl ContainerPath {
         let name = host_path.rsplit('/').next().unwrap_or_default();
         self.text.replace(NAME, name)
     }
-
-    /// The template as the policy writes it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
 }
 
 /// Reads `container-path`, if the key is there.
-pub(crate) fn read(fields: &Fields<'_>, report: &mut Report) -> Option<Arc<ContainerPath>> {
-    let item = fields.get("container-path")?;
-    let text = item.text(report)?;
-    match ContainerPath::parse(text) {
-        Ok(path) => Some(Arc::new(path)),
-        Err(problem) => {
-            item.error(report, format!("has \"{}\", which {problem}", escape(text, 80)));
-            None
-        }
-    }
+pub(crate) fn read(fields: &Fields<'_>) -> Option<Arc<ContainerPath>> {
+    let read = |text| ContainerPath::parse(text).map_err(|problem| Problem::which(text, problem));
+    fields.get("container-path")?.parse(read).map(Arc::new)
 }
 
 #[cfg(test)]

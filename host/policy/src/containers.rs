@@ -11,70 +11,45 @@ pub use cdi::is_cdi_device;
 pub use entries::RuleEntry;
 pub use mounts::MountGrant;
 
-use crate::error::Report;
-use crate::fields::{Fields, Item};
+use crate::fields::Item;
+use crate::key;
 use crate::resources::ResourceGrant;
 use crate::value_rule::ValueRule;
-use crate::{Danger, key};
 use devgate_types::ResourceName;
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a container may get besides device nodes: `containers:` of a plugin.
+/// What a container may get besides device nodes: `containers:` of a plugin, all in the policy's order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Containers {
-    env: Vec<RuleEntry>,
-    annotations: Vec<RuleEntry>,
-    cdi: Vec<RuleEntry>,
-    mounts: IndexMap<String, Arc<MountGrant>>,
-    device_info: bool,
+    /// The environment variables as the policy writes them, for `check`.
+    pub env: Vec<RuleEntry>,
+    /// The annotations as the policy writes them, for `check`.
+    pub annotations: Vec<RuleEntry>,
+    /// The kinds of CDI device as the policy writes them, for `check`.
+    pub cdi: Vec<RuleEntry>,
+    /// The mounts by the names that the policy gives them.
+    pub mounts: IndexMap<String, Arc<MountGrant>>,
+    /// Whether the host tells by a file which PCI function is behind an id that was handed out.
+    pub device_info: bool,
     /// The rules of each resource that the policy names in full.
     named: IndexMap<ResourceName, Rules>,
 }
 
-/// The rules for containers that get units of one resource.
+/// Rules by what they are for, in the policy's order.
+pub type ValueRules = IndexMap<String, ValueRule>;
+
+/// The rules for containers that get units of one resource. What has none is not granted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rules {
-    env: IndexMap<String, ValueRule>,
-    annotations: IndexMap<String, ValueRule>,
-    cdi: IndexMap<String, ValueRule>,
-}
-
-impl Rules {
-    /// The rule for an environment variable; nothing if the policy does not grant it.
-    #[must_use]
-    pub fn env(&self, key: &str) -> Option<&ValueRule> {
-        self.env.get(key)
-    }
-
-    /// The rule for an annotation; nothing if the policy does not grant it.
-    #[must_use]
-    pub fn annotation(&self, key: &str) -> Option<&ValueRule> {
-        self.annotations.get(key)
-    }
-
-    /// The rule for the names of CDI devices of one kind, such as `vendor.com/gpu`; nothing if the policy grants none.
-    #[must_use]
-    pub fn cdi(&self, kind: &str) -> Option<&ValueRule> {
-        self.cdi.get(kind)
-    }
-
-    /// Every environment variable with its rule, in the policy's order.
-    pub fn env_rules(&self) -> impl Iterator<Item = (&str, &ValueRule)> {
-        self.env.iter().map(|(key, rule)| (key.as_str(), rule))
-    }
-
-    /// Every annotation with its rule, in the policy's order.
-    pub fn annotation_rules(&self) -> impl Iterator<Item = (&str, &ValueRule)> {
-        self.annotations.iter().map(|(key, rule)| (key.as_str(), rule))
-    }
-
-    /// Every kind of CDI device with the rule for its names, in the policy's order. A template is expanded once for each
-    /// allocated unit, each time over that unit's record alone.
-    pub fn cdi_rules(&self) -> impl Iterator<Item = (&str, &ValueRule)> {
-        self.cdi.iter().map(|(kind, rule)| (kind.as_str(), rule))
-    }
+    /// By environment variable.
+    pub env: ValueRules,
+    /// By the annotation's key.
+    pub annotations: ValueRules,
+    /// For the names of CDI devices, by their kind, such as `vendor.com/gpu`. A template is expanded once for each allocated unit, each
+    /// time over that unit's record alone.
+    pub cdi: ValueRules,
 }
 
 impl Containers {
@@ -88,41 +63,6 @@ impl Containers {
         }
     }
 
-    /// A mount by the name that the policy gives it.
-    #[must_use]
-    pub fn mount(&self, name: &str) -> Option<&Arc<MountGrant>> {
-        self.mounts.get(name)
-    }
-
-    /// Every mount, in the policy's order.
-    pub fn mounts(&self) -> impl Iterator<Item = &Arc<MountGrant>> {
-        self.mounts.values()
-    }
-
-    /// The environment variables as the policy writes them, for `check`.
-    #[must_use]
-    pub fn env(&self) -> &[RuleEntry] {
-        &self.env
-    }
-
-    /// The annotations as the policy writes them, for `check`.
-    #[must_use]
-    pub fn annotations(&self) -> &[RuleEntry] {
-        &self.annotations
-    }
-
-    /// The kinds of CDI device as the policy writes them, for `check`.
-    #[must_use]
-    pub fn cdi(&self) -> &[RuleEntry] {
-        &self.cdi
-    }
-
-    /// Whether the host tells by a file which PCI function is behind an id that was handed out.
-    #[must_use]
-    pub fn device_info(&self) -> bool {
-        self.device_info
-    }
-
     fn bind(&self, resource: &ResourceName) -> Rules {
         let of = |entries: &[RuleEntry]| entries.iter().map(|entry| entry.bind(resource)).collect();
         Rules {
@@ -132,36 +72,20 @@ impl Containers {
         }
     }
 
-    pub(crate) fn read(
-        item: &Item<'_>,
-        plugin: &str,
-        resources: &[ResourceGrant],
-        accepted: &dyn Fn(&Danger) -> bool,
-        report: &mut Report,
-    ) -> Self {
+    pub(crate) fn read(item: &Item<'_>, plugin: &str, resources: &[ResourceGrant], dangerous: &[&str]) -> Self {
         let mut containers = Self::default();
         let place = format!("containers of {plugin}");
-        let Some(fields) = Fields::open(item.node, &place, &key::CONTAINERS, report) else {
+        let Some(fields) = item.open(&place, &key::CONTAINERS) else {
             return containers;
         };
-        if let Some(item) = fields.get("env") {
-            containers.env = env::read(&item, resources, report);
-        }
-        if let Some(item) = fields.get("annotations") {
-            containers.annotations = annotations::read(&item, resources, accepted, report);
-        }
-        if let Some(item) = fields.get("cdi") {
-            containers.cdi = cdi::read(&item, report);
-        }
-        if let Some(item) = fields.get("mounts") {
-            containers.mounts = mounts::read(&item, plugin, accepted, report);
-        }
-        fields.flag("device-info", &mut containers.device_info, report);
-        for grant in resources.iter() {
-            if let ResourceGrant::Exact(resource) = grant {
-                let rules = containers.bind(resource);
-                containers.named.insert(resource.clone(), rules);
-            }
+        containers.env = fields.read("env", |item| env::read(item, resources));
+        containers.annotations = fields.read("annotations", |item| annotations::read(item, resources, dangerous));
+        containers.cdi = fields.read("cdi", cdi::read);
+        containers.mounts = fields.read("mounts", |item| mounts::read(item, plugin, dangerous));
+        fields.flag("device-info", &mut containers.device_info);
+        for resource in resources.iter().filter_map(|grant| grant.exact.as_ref()) {
+            let rules = containers.bind(resource);
+            containers.named.insert(resource.clone(), rules);
         }
         containers
     }

@@ -1,10 +1,9 @@
 //! Attributes that a component may write.
 
-use crate::error::Report;
-use crate::fields::{Fields, Item};
+use crate::error::Problem;
+use crate::fields::Item;
 use crate::selector::problem_of_attribute;
 use crate::{Origin, key};
-use devgate_types::escape;
 
 /// The most entries of one plugin, and the most values of one entry.
 const MOST: usize = 64;
@@ -27,60 +26,39 @@ pub struct Control {
 }
 
 impl Control {
-    pub(crate) fn read_list(item: &Item<'_>, plugin: &str, report: &mut Report) -> Vec<Self> {
-        let list = item.list(report);
-        if list.len() > MOST {
-            item.error(report, format!("must have at most {MOST} entries"));
-        }
+    pub(crate) fn read_list(item: &Item<'_>, plugin: &str) -> Vec<Self> {
         let place = format!("control of {plugin}");
-        let read = |entry: &Item<'_>| Self::read(entry, &place, report);
-        list.iter().take(MOST).filter_map(read).collect()
+        let list = item.list(MOST).into_iter();
+        list.filter_map(|entry| Self::read(&entry, &place)).collect()
     }
 
-    fn read(entry: &Item<'_>, place: &str, report: &mut Report) -> Option<Self> {
-        let fields = Fields::open(entry.node, place, &key::CONTROL, report)?;
-        let attribute = fields
-            .need("attribute", report)
-            .and_then(|item| attribute(&item, report));
-        let values = fields.need("values", report).map(|item| values(&item, report));
-        fields.need("moment", report)?;
-        let moments = fields.words("moment", report);
+    fn read(entry: &Item<'_>, place: &str) -> Option<Self> {
+        let fields = entry.open(place, &key::CONTROL)?;
+        let attribute = fields.need("attribute").and_then(|item| item.parse(attribute));
+        let values = fields.need("values").map(|item| item.each(MOST, value));
+        fields.need("moment")?;
+        let moments = fields.words("moment");
         Some(Self {
-            attribute: attribute?.to_owned(),
+            attribute: attribute?,
             values: values?,
             prepare: moments.contains(&"prepare"),
             release: moments.contains(&"release"),
-            origin: Origin::new(report, entry.node.at),
+            origin: entry.origin(),
         })
     }
 }
 
-fn attribute<'a>(item: &Item<'a>, report: &mut Report) -> Option<&'a str> {
-    let text = item.text(report)?;
+fn attribute(text: &str) -> Result<String, Problem> {
     match problem_of_attribute(text) {
-        Some(problem) => {
-            item.error(report, format!("has \"{}\", which {problem}", escape(text, 80)));
-            None
-        }
-        None => Some(text),
+        Some(problem) => Err(Problem::which(text, problem)),
+        None => Ok(text.to_owned()),
     }
 }
 
-fn values(item: &Item<'_>, report: &mut Report) -> Vec<String> {
-    let texts = item.texts(report);
-    if texts.len() > MOST {
-        item.error(report, format!("must have at most {MOST} entries"));
+fn value(text: &str) -> Result<String, Problem> {
+    if text.len() > MOST_VALUE || text.contains(char::is_control) {
+        let problem = format!("must be values of at most {MOST_VALUE} bytes without control characters");
+        return Err(Problem(problem));
     }
-    let mut out = Vec::new();
-    for (item, text) in texts.into_iter().take(MOST) {
-        if text.len() > MOST_VALUE || text.contains(char::is_control) {
-            item.error(
-                report,
-                format!("must be values of at most {MOST_VALUE} bytes without control characters"),
-            );
-        } else {
-            out.push(text.to_owned());
-        }
-    }
-    out
+    Ok(text.to_owned())
 }

@@ -1,7 +1,9 @@
 //! What is wrong with a policy: where, what, and what was probably meant.
 
+use crate::Origin;
 use crate::yaml::At;
 use devgate_types::escape;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,10 +16,8 @@ pub struct PolicyError {
     pub line: u32,
     /// The column in characters, from 1; 0 where the error belongs to no line.
     pub column: u32,
-    /// What is wrong; text from the file is escaped and cut.
+    /// What is wrong, and what to do where that can be guessed; text from the file is escaped and cut.
     pub message: String,
-    /// What to do, where that can be guessed.
-    pub hint: Option<String>,
 }
 
 impl fmt::Display for PolicyError {
@@ -30,11 +30,7 @@ impl fmt::Display for PolicyError {
             }
             f.write_str(" ")?;
         }
-        f.write_str(&self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, "; {hint}"),
-            None => Ok(()),
-        }
+        f.write_str(&self.message)
     }
 }
 
@@ -70,42 +66,59 @@ impl fmt::Display for PolicyErrors {
 
 impl std::error::Error for PolicyErrors {}
 
+/// What is wrong with a value, to be read behind its key; text from the file is escaped and cut.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Problem(pub(crate) String);
+
+impl Problem {
+    /// Of a text that must be said with it: `which is empty`.
+    pub(crate) fn has(text: &str, which: impl fmt::Display) -> Self {
+        Self(format!("has \"{}\", {which}", escape(text, 80)))
+    }
+
+    /// The same of what is known to be wrong: `is empty`.
+    pub(crate) fn which(text: &str, problem: impl fmt::Display) -> Self {
+        Self::has(text, format_args!("which {problem}"))
+    }
+}
+
 /// The errors of one file, as they are found.
 pub(crate) struct Report {
-    pub(crate) file: Arc<str>,
-    errors: Vec<PolicyError>,
+    file: Arc<str>,
+    errors: RefCell<Vec<PolicyError>>,
 }
 
 impl Report {
     pub(crate) fn new(file: &str) -> Self {
         Self {
             file: file.into(),
-            errors: Vec::new(),
+            errors: RefCell::default(),
         }
     }
 
-    pub(crate) fn error(&mut self, at: At, message: impl Into<String>) {
-        self.push(at, message.into(), None);
-    }
-
-    pub(crate) fn error_with_hint(&mut self, at: At, message: impl Into<String>, hint: impl Into<String>) {
-        self.push(at, message.into(), Some(hint.into()));
-    }
-
-    fn push(&mut self, at: At, message: String, hint: Option<String>) {
-        self.errors.push(PolicyError {
+    pub(crate) fn error(&self, at: At, message: impl fmt::Display) {
+        self.errors.borrow_mut().push(PolicyError {
             file: Arc::clone(&self.file),
             line: at.line,
             column: at.column,
-            message,
-            hint,
+            message: message.to_string(),
         });
     }
 
+    /// A place in the file, for messages.
+    pub(crate) fn origin(&self, at: At) -> Origin {
+        Origin {
+            file: Arc::clone(&self.file),
+            line: at.line,
+        }
+    }
+
     /// The errors by their place in the file.
-    pub(crate) fn into_errors(mut self) -> Vec<PolicyError> {
-        self.errors.sort_by_key(|error| (error.line, error.column));
-        self.errors
+    pub(crate) fn into_errors(self) -> Vec<PolicyError> {
+        let mut errors = self.errors.into_inner();
+        errors.sort_by_key(|error| (error.line, error.column));
+        errors
     }
 }
 
@@ -119,7 +132,6 @@ mod tests {
             line: n,
             column: 2,
             message: "no".to_owned(),
-            hint: None,
         }
     }
 

@@ -1,66 +1,61 @@
 //! Reading one mapping strictly: every key known, every value of its kind, every mistake reported and none fatal.
 
-use crate::dangerous;
-use crate::error::Report;
+use crate::error::{Problem, Report};
 use crate::key::{Key, Kind, Section, nearest};
-use crate::pattern::{InvalidPattern, Pattern};
-use crate::time;
+use crate::pattern::Pattern;
 use crate::yaml::{At, Node, Value};
+use crate::{Origin, dangerous, time};
 use devgate_types::{ByteSize, escape};
-use std::fmt;
+use std::fmt::Display;
 use std::time::Duration;
 
 /// The longest text that a policy needs anywhere but in `config`.
 const MOST_TEXT: usize = 4_096;
 /// What to do where YAML sees a number in what should be text.
 const QUOTES: &str = "put it in quotes";
+const UNIT: &str = "add a unit";
 
 /// One mapping of the policy, its unknown keys already reported.
 pub(crate) struct Fields<'a> {
     at: At,
     place: &'a str,
     known: Vec<(&'static Key, At, &'a Node)>,
+    report: &'a Report,
 }
 
 impl<'a> Fields<'a> {
     /// Opens a mapping; reports and gives nothing where it is something else. `place` says where the keys are, for
     /// messages: `plugin "acme"`.
-    pub(crate) fn open(node: &'a Node, place: &'a str, section: &Section, report: &mut Report) -> Option<Self> {
+    pub(crate) fn open(node: &'a Node, place: &'a str, section: &Section, report: &'a Report) -> Option<Self> {
         let Value::Map(entries) = &node.value else {
             report.error(node.at, format!("{place} must be a mapping, not {}", node.value.kind()));
             return None;
         };
         let mut known = Vec::with_capacity(entries.len());
         for (key, value) in entries {
-            let shown = escape(&key.text, 80);
             if let Some(known_key) = section.find(&key.text) {
                 known.push((known_key, key.at, value));
                 continue;
             }
-            let message = format!("unknown key \"{shown}\" in {place}");
-            let hint = match (
-                nearest(&key.text, section.served().map(|key| key.name)),
-                section.parent_of(&key.text),
-            ) {
-                (_, Some(parent)) => format!("it belongs under \"{parent}\""),
-                (Some(name), None) => format!("did you mean \"{name}\"?"),
-                (None, None) => {
-                    report.error(key.at, message);
-                    continue;
-                }
+            let near = || nearest(&key.text, section.keys.iter().map(|key| key.name));
+            let hint = match section.parent_of(&key.text) {
+                Some(parent) => format!("; it belongs under \"{parent}\""),
+                None => near().map_or(String::new(), |name| format!("; did you mean \"{name}\"?")),
             };
-            report.error_with_hint(key.at, message, hint);
+            let shown = escape(&key.text, 80);
+            report.error(key.at, format!("unknown key \"{shown}\" in {place}{hint}"));
         }
         Some(Self {
             at: node.at,
             place,
             known,
+            report,
         })
     }
 
-    /// Where the mapping is.
-    pub(crate) fn at(&self) -> At {
-        self.at
+    /// Reports this where the mapping is.
+    pub(crate) fn error(&self, message: impl Display) {
+        self.report.error(self.at, message);
     }
 
     /// The same mapping without one key.
@@ -70,146 +65,133 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of one key.
-    pub(crate) fn get(&self, name: &'static str) -> Option<Item<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Item<'a>> {
+        Some(self.find(name)?.0)
+    }
+
+    /// The value of one key, and what the table says that it may be.
+    fn find(&self, name: &str) -> Option<(Item<'a>, Kind)> {
         let (key, key_at, node) = self.known.iter().find(|(key, ..)| key.name == name)?;
-        Some(Item {
+        let item = Item {
             key: key.name,
             key_at: *key_at,
             place: self.place,
             node,
-        })
+            report: self.report,
+        };
+        Some((item, key.kind))
     }
 
     /// The value of one key that must be there.
-    pub(crate) fn need(&self, name: &'static str, report: &mut Report) -> Option<Item<'a>> {
+    pub(crate) fn need(&self, name: &str) -> Option<Item<'a>> {
         let item = self.get(name);
         if item.is_none() {
-            report.error(self.at, format!("{} has no \"{name}\"", self.place));
+            self.error(format!("{} has no \"{name}\"", self.place));
         }
         item
     }
 
-    /// What the table says that a key's value may be, where the key is there.
-    fn kind(&self, name: &str) -> Option<Kind> {
-        let (key, ..) = self.known.iter().find(|(key, ..)| key.name == name)?;
-        Some(key.kind)
+    /// What is read of a key's value; what stands for nothing where the key is not there.
+    pub(crate) fn read<T: Default>(&self, name: &str, read: impl FnOnce(&Item<'a>) -> T) -> T {
+        self.get(name).map(|item| read(&item)).unwrap_or_default()
+    }
+
+    /// The patterns of one key; none where it is not there.
+    pub(crate) fn patterns(&self, name: &str, compile: fn(&str) -> Result<Pattern, Problem>) -> Vec<Pattern> {
+        self.read(name, |item| item.patterns(compile))
     }
 
     /// Reads a duration into `into`, if the key is there; its range is the table's.
-    pub(crate) fn duration(&self, name: &'static str, into: &mut Duration, report: &mut Report) {
-        let (Some(item), Some(Kind::Time(least, most))) = (self.get(name), self.kind(name)) else {
+    pub(crate) fn duration(&self, name: &str, into: &mut Duration) {
+        let Some((item, Kind::Time(least, most))) = self.find(name) else {
             return;
         };
-        let Some(text) = item.text_in("a duration such as 500ms, 2s or 5m", "add a unit", report) else {
+        let Some(text) = item.text_in("a duration such as 500ms, 2s or 5m", UNIT) else {
             return;
         };
+        let (between, shown) = ([least, most].map(time::show).join(" and "), escape(text, 40));
         match time::parse(text) {
             Some(value) if (least..=most).contains(&value) => *into = value,
-            Some(_) => {
-                let (least, most) = (time::show(least), time::show(most));
-                item.error(
-                    report,
-                    format!("must be between {least} and {most}, not {}", escape(text, 40)),
-                );
-            }
-            None => {
-                let shown = escape(text, 40);
-                item.error(
-                    report,
-                    format!("must be a whole number and us, ms, s, m or h, such as 500ms, not \"{shown}\""),
-                );
-            }
+            Some(_) => item.error(format!("must be between {between}, not {shown}")),
+            None => item.error(format!(
+                "must be a whole number and us, ms, s, m or h, such as 500ms, not \"{shown}\""
+            )),
         }
     }
 
     /// Reads a size into `into`, if the key is there; its range is the table's.
-    pub(crate) fn size(&self, name: &'static str, into: &mut ByteSize, report: &mut Report) {
-        let (Some(item), Some(Kind::Size(least, most))) = (self.get(name), self.kind(name)) else {
+    pub(crate) fn size(&self, name: &str, into: &mut ByteSize) {
+        let Some((item, Kind::Size(least, most))) = self.find(name) else {
             return;
         };
-        let Some(text) = item.text_in("a size such as 64KiB or 16MiB", "add a unit", report) else {
+        let Some(text) = item.text_in("a size such as 64KiB or 16MiB", UNIT) else {
             return;
         };
         match text.parse::<ByteSize>() {
             Ok(value) if (least..=most).contains(&value) => *into = value,
-            Ok(value) => item.error(report, format!("must be between {least} and {most}, not {value}")),
-            Err(_) => {
-                let shown = escape(text, 40);
-                item.error(
-                    report,
-                    format!("must be a whole number and B, KiB, MiB or GiB, such as 16MiB, not \"{shown}\""),
-                );
-            }
+            Ok(value) => item.error(format!("must be between {least} and {most}, not {value}")),
+            Err(_) => item.error(format!(
+                "must be a whole number and B, KiB, MiB or GiB, such as 16MiB, not \"{}\"",
+                escape(text, 40)
+            )),
         }
     }
 
     /// Reads a number into `into`, if the key is there; its range is the table's.
-    pub(crate) fn number(&self, name: &'static str, into: &mut u32, report: &mut Report) {
-        let (Some(item), Some(Kind::Number(least, most))) = (self.get(name), self.kind(name)) else {
+    pub(crate) fn number(&self, name: &str, into: &mut u32) {
+        let Some((item, Kind::Number(least, most))) = self.find(name) else {
             return;
         };
-        let value = match &item.node.value {
-            Value::Number(number) => number.as_u64().and_then(|n| u32::try_from(n).ok()),
-            other => {
-                item.error(report, format!("must be a whole number, not {}", other.kind()));
-                return;
-            }
+        let Value::Number(number) = &item.node.value else {
+            return item.error(format!("must be a whole number, not {}", item.node.value.kind()));
         };
-        match value.filter(|value| (least..=most).contains(value)) {
+        let number = number.as_u64().and_then(|n| u32::try_from(n).ok());
+        match number.filter(|value| (least..=most).contains(value)) {
             Some(value) => *into = value,
-            None => item.error(report, format!("must be a whole number between {least} and {most}")),
+            None => item.error(format!("must be a whole number between {least} and {most}")),
         }
     }
 
     /// One of the words that the table lists, if the key is there.
-    pub(crate) fn word(&self, name: &'static str, report: &mut Report) -> Option<&'static str> {
-        let (item, Some(Kind::OneOf(words))) = (self.get(name)?, self.kind(name)) else {
-            return None;
-        };
-        one_of(&item, item.text(report)?, words, report)
+    pub(crate) fn word(&self, name: &str) -> Option<&'static str> {
+        match self.find(name)? {
+            (item, Kind::OneOf(words)) => one_of(&item, item.text()?, words),
+            _ => None,
+        }
     }
 
-    /// The words of a list that the table has as well, if the key is there.
-    pub(crate) fn words(&self, name: &'static str, report: &mut Report) -> Vec<&'static str> {
-        let words = match self.kind(name) {
-            Some(Kind::SomeOf(words)) => words.to_vec(),
-            Some(Kind::Dangers) => dangerous::KINDS.iter().map(|(word, _)| *word).collect(),
-            _ => return Vec::new(),
+    /// The words of a list that the table has as well, each once, if the key is there.
+    pub(crate) fn words(&self, name: &str) -> Vec<&'static str> {
+        let Some((item, kind)) = self.find(name) else {
+            return Vec::new();
         };
-        let mut out = Vec::new();
-        for (item, text) in self.get(name).map(|item| item.texts(report)).unwrap_or_default() {
-            match one_of(&item, text, &words, report) {
-                Some(word) if out.contains(&word) => item.error(report, format!("has \"{word}\" twice")),
-                Some(word) => out.push(word),
-                None => {}
-            }
-        }
-        out
+        let words = match kind {
+            Kind::SomeOf(words) => words.to_vec(),
+            _ => dangerous::words(),
+        };
+        let texts = item.texts_once(usize::MAX).into_iter();
+        texts.filter_map(|(item, text)| one_of(&item, text, &words)).collect()
     }
 
     /// Reads `true` or `false` into `into`, if the key is there.
-    pub(crate) fn flag(&self, name: &'static str, into: &mut bool, report: &mut Report) {
+    pub(crate) fn flag(&self, name: &str, into: &mut bool) {
         let Some(item) = self.get(name) else { return };
         match item.node.value {
             Value::Bool(value) => *into = value,
-            ref other => item.error(report, format!("must be true or false, not {}", other.kind())),
+            ref other => item.error(format!("must be true or false, not {}", other.kind())),
         }
     }
 }
 
-fn one_of(item: &Item<'_>, text: &str, words: &[&'static str], report: &mut Report) -> Option<&'static str> {
+fn one_of(item: &Item<'_>, text: &str, words: &[&'static str]) -> Option<&'static str> {
     let found = words.iter().copied().find(|word| *word == text);
     if found.is_none() {
         let shown = escape(text, 40);
-        if words.len() <= 4 {
-            item.error(report, format!("must be {}, not \"{shown}\"", either(words)));
-            return None;
-        }
-        let problem = format!("has \"{shown}\", which is none of its words");
-        match nearest(text, words.iter().copied()) {
-            Some(word) => item.error_with_hint(report, problem, format!("did you mean \"{word}\"?")),
-            None => item.error_with_hint(report, problem, "docs/policy.md lists them"),
-        }
+        item.error(match nearest(text, words.iter().copied()) {
+            _ if words.len() <= 4 => format!("must be {}, not \"{shown}\"", either(words)),
+            Some(word) => format!("has \"{shown}\", which is none of its words; did you mean \"{word}\"?"),
+            None => format!("has \"{shown}\", which is none of its words; docs/policy.md lists them"),
+        });
     }
     found
 }
@@ -217,9 +199,8 @@ fn one_of(item: &Item<'_>, text: &str, words: &[&'static str], report: &mut Repo
 /// `a, b or c`.
 fn either(words: &[&str]) -> String {
     match words.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => String::new(),
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => words.concat(),
     }
 }
 
@@ -230,112 +211,139 @@ pub(crate) struct Item<'a> {
     pub(crate) key_at: At,
     place: &'a str,
     pub(crate) node: &'a Node,
+    pub(crate) report: &'a Report,
 }
 
 impl<'a> Item<'a> {
+    /// Opens the value as a mapping at another `place`.
+    pub(crate) fn open<'b>(&self, place: &'b str, section: &Section) -> Option<Fields<'b>>
+    where
+        'a: 'b,
+    {
+        Fields::open(self.node, place, section, self.report)
+    }
+
+    /// Where the value is.
+    pub(crate) fn origin(&self) -> Origin {
+        self.report.origin(self.node.at)
+    }
+
     /// Reports `"key" in place <problem>` where the value is.
-    pub(crate) fn error(&self, report: &mut Report, problem: impl fmt::Display) {
-        report.error(self.node.at, self.message(problem));
+    pub(crate) fn error(&self, problem: impl Display) {
+        let key = escape(self.key, 80);
+        self.report
+            .error(self.node.at, format!("\"{key}\" in {} {problem}", self.place));
     }
 
-    /// The same with a hint.
-    pub(crate) fn error_with_hint(&self, report: &mut Report, problem: impl fmt::Display, hint: impl Into<String>) {
-        report.error_with_hint(self.node.at, self.message(problem), hint);
-    }
-
-    fn message(&self, problem: impl fmt::Display) -> String {
-        format!("\"{}\" in {} {problem}", escape(self.key, 80), self.place)
+    /// Reports this where the key is.
+    pub(crate) fn error_at_key(&self, message: impl Display) {
+        self.report.error(self.key_at, message);
     }
 
     /// A text that is neither empty nor longer than anybody needs.
-    pub(crate) fn text(&self, report: &mut Report) -> Option<&'a str> {
-        self.text_in("text", QUOTES, report)
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        self.text_in("text", QUOTES)
     }
 
-    fn text_in(&self, what: &str, hint: &str, report: &mut Report) -> Option<&'a str> {
+    fn text_in(&self, what: &str, hint: &str) -> Option<&'a str> {
         match &self.node.value {
-            Value::Text(text) if text.is_empty() => self.error(report, "must not be empty"),
-            Value::Text(text) if text.len() > MOST_TEXT => {
-                self.error(report, format!("must have at most {MOST_TEXT} bytes"));
-            }
+            Value::Text(text) if text.is_empty() => self.error("must not be empty"),
+            Value::Text(text) if text.len() > MOST_TEXT => self.error(format!("must have at most {MOST_TEXT} bytes")),
             Value::Text(text) => return Some(text),
-            _ => self.wrong_kind_with_hint(what, hint, report),
+            _ => self.wrong_kind_with_hint(what, hint),
         }
         None
     }
 
-    /// One text or a list of them; at least one. Those that are not texts are reported and left out.
-    pub(crate) fn texts(&self, report: &mut Report) -> Vec<(Self, &'a str)> {
-        match &self.node.value {
-            Value::List(_) => self
-                .list(report)
-                .into_iter()
-                .filter_map(|item| Some((item, item.text(report)?)))
-                .collect(),
-            Value::Text(_) => self.text(report).map(|text| (*self, text)).into_iter().collect(),
-            _ => {
-                self.wrong_kind("text or a list of texts", report);
-                Vec::new()
-            }
-        }
+    /// What is made of a text; what is wrong with it is reported.
+    pub(crate) fn parse<T, E: Display>(&self, make: impl FnOnce(&'a str) -> Result<T, E>) -> Option<T> {
+        make(self.text()?).map_err(|problem| self.error(problem)).ok()
     }
 
-    /// One pattern or a list of them; those that are none are reported and left out.
-    pub(crate) fn patterns(
-        &self,
-        compile: fn(&str) -> Result<Pattern, InvalidPattern>,
-        report: &mut Report,
-    ) -> Vec<Pattern> {
-        let mut out = Vec::new();
-        for (item, text) in self.texts(report) {
-            match compile(text) {
-                Ok(pattern) => out.push(pattern),
-                Err(problem) => item.error(report, problem),
+    /// One text or a list of at most so many; at least one. Those that are not texts are reported and left out.
+    pub(crate) fn texts(&self, most: usize) -> Vec<(Self, &'a str)> {
+        let items = match &self.node.value {
+            Value::List(_) => self.list(most),
+            Value::Text(_) => vec![*self],
+            _ => {
+                self.wrong_kind("text or a list of texts");
+                Vec::new()
+            }
+        };
+        items
+            .into_iter()
+            .filter_map(|item| Some((item, item.text()?)))
+            .collect()
+    }
+
+    /// The same, and those that are there already are reported and left out.
+    pub(crate) fn texts_once(&self, most: usize) -> Vec<(Self, &'a str)> {
+        let mut out: Vec<(Self, &str)> = Vec::new();
+        for (item, text) in self.texts(most) {
+            if out.iter().any(|(_, other)| *other == text) {
+                item.error(format!("has \"{}\" twice", escape(text, 80)));
+            } else {
+                out.push((item, text));
             }
         }
         out
     }
 
-    /// A list with at least one entry.
-    pub(crate) fn list(&self, report: &mut Report) -> Vec<Self> {
+    /// What is made of one text or a list of at most so many; what is wrong is reported and left out.
+    pub(crate) fn each<T, E: Display>(&self, most: usize, make: impl Fn(&'a str) -> Result<T, E>) -> Vec<T> {
+        let texts = self.texts(most).into_iter();
+        let made = |(item, text)| make(text).map_err(|problem| Self::error(&item, problem)).ok();
+        texts.filter_map(made).collect()
+    }
+
+    /// One pattern or a list of them; those that are none are reported and left out.
+    pub(crate) fn patterns(&self, compile: fn(&str) -> Result<Pattern, Problem>) -> Vec<Pattern> {
+        self.each(usize::MAX, compile)
+    }
+
+    /// A list with one entry at least and so many at most; those behind them are left out.
+    pub(crate) fn list(&self, most: usize) -> Vec<Self> {
         match &self.node.value {
-            Value::List(list) if list.is_empty() => self.error(report, "must not be empty"),
-            Value::List(list) => return list.iter().map(|node| Self { node, ..*self }).collect(),
-            other => self.error(report, format!("must be a list, not {}", other.kind())),
+            Value::List(list) if list.is_empty() => self.error("must not be empty"),
+            Value::List(list) => return self.at_most(most, list.iter().map(|node| Self { node, ..*self })),
+            other => self.error(format!("must be a list, not {}", other.kind())),
         }
         Vec::new()
     }
 
-    /// A mapping with keys that are the admin's own.
-    pub(crate) fn map(&self, report: &mut Report) -> Vec<Item<'a>> {
-        match &self.node.value {
-            Value::Map(entries) => entries
-                .iter()
-                .map(|(key, node)| Item {
-                    key: &key.text,
-                    key_at: key.at,
-                    place: self.place,
-                    node,
-                })
-                .collect(),
-            other => {
-                self.error(report, format!("must be a mapping, not {}", other.kind()));
-                Vec::new()
-            }
+    /// A mapping with at most so many keys that are the admin's own; those behind them are left out.
+    pub(crate) fn map(&self, most: usize) -> Vec<Self> {
+        let Value::Map(entries) = &self.node.value else {
+            self.error(format!("must be a mapping, not {}", self.node.value.kind()));
+            return Vec::new();
+        };
+        let entry = |(key, node): &'a (crate::yaml::Key, Node)| Self {
+            key: &key.text,
+            key_at: key.at,
+            node,
+            ..*self
+        };
+        self.at_most(most, entries.iter().map(entry))
+    }
+
+    fn at_most(&self, most: usize, items: impl ExactSizeIterator<Item = Self>) -> Vec<Self> {
+        if items.len() > most {
+            self.error(format!("must have at most {most} entries"));
         }
+        items.take(most).collect()
     }
 
     /// Reports that the value is not `what`.
-    pub(crate) fn wrong_kind(&self, what: &str, report: &mut Report) {
-        self.wrong_kind_with_hint(what, QUOTES, report);
+    pub(crate) fn wrong_kind(&self, what: &str) {
+        self.wrong_kind_with_hint(what, QUOTES);
     }
 
-    fn wrong_kind_with_hint(&self, what: &str, hint: &str, report: &mut Report) {
+    fn wrong_kind_with_hint(&self, what: &str, hint: &str) {
         let value = &self.node.value;
-        let problem = format!("must be {what}, not {}", value.kind());
-        match value {
-            Value::Number(_) | Value::Bool(_) => self.error_with_hint(report, problem, hint),
-            _ => self.error(report, problem),
-        }
+        let hint = match value {
+            Value::Number(_) | Value::Bool(_) => format!("; {hint}"),
+            _ => String::new(),
+        };
+        self.error(format!("must be {what}, not {}{hint}", value.kind()));
     }
 }

@@ -4,13 +4,11 @@ mod never;
 mod pattern;
 
 use crate::Origin;
-use crate::error::Report;
+use crate::error::Problem;
 use crate::fields::Item;
 use crate::path;
-use devgate_types::escape;
 use never::never;
 use pattern::FilePattern;
-use std::fmt;
 
 /// The most patterns of one plugin.
 const MOST: usize = 256;
@@ -22,21 +20,14 @@ pub struct Files {
 }
 
 /// Why a file is not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FileDenied {
     /// The policy does not list it.
+    #[error("is not listed (files)")]
     NotListed,
     /// No policy can have it read; the reason, to be said after the path.
+    #[error("is never read: it {0}")]
     Never(&'static str),
-}
-
-impl fmt::Display for FileDenied {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotListed => f.write_str("is not listed (files)"),
-            Self::Never(why) => write!(f, "is never read: it {why}"),
-        }
-    }
 }
 
 impl Files {
@@ -67,10 +58,8 @@ impl Files {
     /// Whether a name in a directory that may be listed is told.
     #[must_use]
     pub fn lists_entry(&self, dir: &str, name: &str) -> bool {
-        let entry = format!("{dir}/{name}");
-        path::problem(&entry).is_none()
-            && !name.contains('/')
-            && never(&parts(&entry)).is_none()
+        !name.contains('/')
+            && Self::rule(&format!("{dir}/{name}")).is_ok()
             && self.ask(dir, |pattern, parts| pattern.lists(parts, Some(name))).is_ok()
     }
 
@@ -98,42 +87,23 @@ impl Files {
     }
 
     fn ask(&self, path: &str, yes: impl Fn(&FilePattern, &[&str]) -> bool) -> Result<(), FileDenied> {
-        if path::problem(path).is_some() {
-            return Err(FileDenied::NotListed);
-        }
+        Self::rule(path)?;
         let parts = parts(path);
-        if let Some(why) = never(&parts) {
-            return Err(FileDenied::Never(why));
-        }
         let listed = self.listed.iter().any(|(pattern, _)| yes(pattern, &parts));
         if listed { Ok(()) } else { Err(FileDenied::NotListed) }
     }
 
-    pub(crate) fn read(item: &Item<'_>, report: &mut Report) -> Self {
-        let mut files = Self::default();
-        let texts = item.texts(report);
-        if texts.len() > MOST {
-            item.error(report, format!("must have at most {MOST} entries"));
-            return files;
-        }
-        for (item, text) in texts {
-            let shown = escape(text, 80);
-            let pattern = match FilePattern::parse(text) {
-                Ok(pattern) => pattern,
-                Err(problem) => {
-                    item.error(report, problem);
-                    continue;
-                }
-            };
+    pub(crate) fn read(item: &Item<'_>) -> Self {
+        let read = |(item, text): (Item<'_>, &str)| {
+            let pattern = FilePattern::parse(text).map_err(|problem| item.error(problem)).ok()?;
             if let Some(why) = never(&parts(&pattern.sample())) {
-                item.error(report, format!("has \"{shown}\", which is never read: it {why}"));
-            } else if files.listed.iter().any(|(other, _)| *other == pattern) {
-                item.error(report, format!("has \"{shown}\" twice"));
-            } else {
-                files.listed.push((pattern, Origin::new(report, item.node.at)));
+                item.error(Problem::which(text, format_args!("is never read: it {why}")));
+                return None;
             }
-        }
-        files
+            Some((pattern, item.origin()))
+        };
+        let listed = item.texts_once(MOST).into_iter().filter_map(read).collect();
+        Self { listed }
     }
 }
 

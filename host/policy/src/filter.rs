@@ -4,7 +4,6 @@ mod rename;
 
 pub use rename::Rename;
 
-use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::pattern::Pattern;
 use crate::yaml::Value;
@@ -21,8 +20,8 @@ pub struct UnitFacts<'a> {
     pub id: &'a str,
     /// The component's own name of its resource.
     pub resource: &'a ResourceName,
-    /// Each device that it is made of, by the kernel's names of it and of all that is above it.
-    pub devices: &'a [Vec<&'a str>],
+    /// Each device that it is made of, by its path: the kernel's names of all that is above it, and its own.
+    pub devices: &'a [&'a str],
     /// Its properties, by name and value.
     pub properties: &'a [(String, String)],
 }
@@ -65,68 +64,54 @@ impl Filter {
     /// Whether it holds for the unit as a whole: `device` for each device that the unit is made of, not for one of them.
     #[must_use]
     pub fn covers(&self, unit: &UnitFacts<'_>) -> bool {
-        let whole = |names: &Vec<&str>| self.conditions.names(names);
+        let whole = |path: &&str| self.conditions.names(path);
         self.conditions.hold(unit) && (self.conditions.device.is_empty() || unit.devices.iter().all(whole))
     }
 
-    pub(crate) fn read_list(item: &Item<'_>, plugin: &str, report: &mut Report) -> Vec<Self> {
-        let list = item.list(report);
-        if list.len() > MOST {
-            item.error(report, format!("must have at most {MOST} entries"));
-        }
+    pub(crate) fn read_list(item: &Item<'_>, plugin: &str) -> Vec<Self> {
         let place = format!("{} of {plugin}", item.key);
-        let read = |entry: &Item<'_>| Self::read(entry, &place, report);
-        list.iter().take(MOST).filter_map(read).collect()
+        let list = item.list(MOST).into_iter();
+        list.filter_map(|entry| Self::read(&entry, &place)).collect()
     }
 
-    pub(crate) fn read(entry: &Item<'_>, place: &str, report: &mut Report) -> Option<Self> {
-        let fields = Fields::open(entry.node, place, &key::FILTER, report)?;
-        let conditions = Conditions::read(&fields, report);
+    pub(crate) fn read(entry: &Item<'_>, place: &str) -> Option<Self> {
+        let fields = entry.open(place, &key::FILTER)?;
+        let conditions = Conditions::read(&fields);
         if matches!(&entry.node.value, Value::Map(stated) if stated.is_empty()) {
-            report.error_with_hint(
-                entry.node.at,
-                format!("{place} has an entry that states nothing, and would match every unit"),
-                "state id, resource, device or property",
-            );
+            fields.error(format!(
+                "{place} has an entry that states nothing, and would match every unit; state id, resource, device or property"
+            ));
             return None;
         }
         Some(Self {
-            origin: Origin::new(report, entry.node.at),
+            origin: entry.origin(),
             conditions,
         })
     }
 }
 
 impl Conditions {
-    fn read(fields: &Fields<'_>, report: &mut Report) -> Self {
-        let mut list = |key, compile| match fields.get(key) {
-            Some(item) => item.patterns(compile, report),
-            None => Vec::new(),
-        };
-        let mut out = Self {
-            id: list("id", Pattern::value),
-            resource: list("resource", Pattern::path),
-            device: list("device", Pattern::value),
-            property: Vec::new(),
-        };
-        if let Some(item) = fields.get("property") {
-            for entry in item.map(report) {
-                out.property
-                    .push((entry.key.to_owned(), entry.patterns(Pattern::value, report)));
-            }
+    fn read(fields: &Fields<'_>) -> Self {
+        let properties = fields.read("property", |item| item.map(usize::MAX)).into_iter();
+        Self {
+            id: fields.patterns("id", Pattern::value),
+            resource: fields.patterns("resource", Pattern::path),
+            device: fields.patterns("device", Pattern::value),
+            property: properties
+                .map(|entry| (entry.key.to_owned(), entry.patterns(Pattern::value)))
+                .collect(),
         }
-        out
     }
 
     /// Whether `device` matches a device by its own name or by one above it.
-    fn names(&self, names: &[&str]) -> bool {
-        let matches = |name: &&str| self.device.iter().any(|pattern| pattern.matches(name));
-        names.iter().any(matches)
+    fn names(&self, path: &str) -> bool {
+        let matches = |name| self.device.iter().any(|pattern| pattern.matches(name));
+        path.split('/').any(matches)
     }
 
     fn hold(&self, unit: &UnitFacts<'_>) -> bool {
         let any = |list: &[Pattern], text: &str| list.is_empty() || list.iter().any(|pattern| pattern.matches(text));
-        let device = self.device.is_empty() || unit.devices.iter().any(|names| self.names(names));
+        let device = self.device.is_empty() || unit.devices.iter().any(|path| self.names(path));
         let property = |(name, values): &(String, Vec<Pattern>)| {
             let mut found = unit.properties.iter().filter(|(key, _)| key == name);
             found.any(|(_, value)| any(values, value))

@@ -1,22 +1,7 @@
 //! Which of the contract's interfaces a plugin may import.
 
 use crate::PluginPolicy;
-
-/// Whether a plugin may import an interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grant {
-    /// Every component may: it gives nothing by itself.
-    Always,
-    /// The policy grants it to this plugin.
-    Granted,
-    /// The policy does not grant it to this plugin.
-    NotGranted {
-        /// The policy's key that would, as it is written: `hardware:`.
-        key: &'static str,
-    },
-    /// The contract has no such interface.
-    Unknown,
-}
+use devgate_types::Grant;
 
 impl PluginPolicy {
     /// Whether this plugin may import an interface of the contract, by its bare name: `hardware`, `host-paths`; or a package of
@@ -34,7 +19,7 @@ impl PluginPolicy {
             "types" | "config" | "log" => Grant::Always,
             "hardware" => when(!self.hardware.is_empty(), "hardware"),
             "host-paths" => when(
-                !self.host_nodes.is_empty() || self.containers.mounts().next().is_some(),
+                !self.host_nodes.is_empty() || !self.containers.mounts.is_empty(),
                 "host-nodes",
             ),
             "files" => when(!self.files.is_empty(), "files"),

@@ -1,7 +1,6 @@
 //! When a device's state counts as changed, and how often the host looks.
 
-use crate::error::Report;
-use crate::fields::{Fields, Item};
+use crate::fields::Item;
 use crate::key;
 use std::time::Duration;
 
@@ -36,18 +35,18 @@ impl Default for Health {
 }
 
 impl Health {
-    pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Self {
+    pub(crate) fn read(item: &Item<'_>, plugin: &str) -> Self {
         let mut health = Self::default();
         let place = format!("health of {plugin}");
-        let Some(fields) = Fields::open(item.node, &place, &key::HEALTH, report) else {
+        let Some(fields) = item.open(&place, &key::HEALTH) else {
             return health;
         };
-        fields.duration("unhealthy-after", &mut health.unhealthy_after, report);
-        fields.duration("healthy-after", &mut health.healthy_after, report);
-        fields.duration("stale-after", &mut health.stale_after, report);
-        fields.duration("check-every", &mut health.check_every, report);
-        fields.duration("enumerate-every", &mut health.enumerate_every, report);
-        health.new_boot_forgives = fields.word("new-boot", report) == Some("forgives");
+        fields.duration("unhealthy-after", &mut health.unhealthy_after);
+        fields.duration("healthy-after", &mut health.healthy_after);
+        fields.duration("stale-after", &mut health.stale_after);
+        fields.duration("check-every", &mut health.check_every);
+        fields.duration("enumerate-every", &mut health.enumerate_every);
+        health.new_boot_forgives = fields.word("new-boot") == Some("forgives");
         health
     }
 }

@@ -1,11 +1,11 @@
 //! Nodes that belong to no kernel device, by path.
 
 use crate::container_path::{self, ContainerPath};
-use crate::error::Report;
-use crate::fields::{Fields, Item};
+use crate::error::Problem;
+use crate::fields::Item;
 use crate::nodes::{NodeGrant, access};
 use crate::pattern::Pattern;
-use crate::{Origin, key};
+use crate::{Origin, key, path};
 use devgate_types::{Access, escape};
 use std::sync::Arc;
 
@@ -77,62 +77,46 @@ impl HostNodes {
         matching.map(|listed| listed.pattern.as_str())
     }
 
-    pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Self {
+    pub(crate) fn read(item: &Item<'_>, plugin: &str) -> Self {
         let mut nodes = Self::default();
         let place = format!("host-nodes of {plugin}");
-        let Some(fields) = Fields::open(item.node, &place, &key::HOST_NODES, report) else {
+        let Some(fields) = item.open(&place, &key::HOST_NODES) else {
             return nodes;
         };
-        if let Some(item) = fields.get("exclusive") {
-            nodes.exclusive = patterns(&item, &[], report);
-        }
-        if let Some(item) = fields.get("shared") {
-            nodes.shared = patterns(&item, &nodes.exclusive, report);
-        }
-        access(&fields, &mut nodes.access, report);
-        nodes.container_path = container_path::read(&fields, report);
+        nodes.exclusive = fields.read("exclusive", |item| patterns(item, &[]));
+        nodes.shared = fields.read("shared", |item| patterns(item, &nodes.exclusive));
+        access(&fields, &mut nodes.access);
+        nodes.container_path = container_path::read(&fields);
         if fields.get("exclusive").is_none() && fields.get("shared").is_none() {
-            item.error(report, "lists no node, write \"exclusive\" or \"shared\"");
+            item.error("lists no node, write \"exclusive\" or \"shared\"");
         }
         nodes
     }
 }
 
 /// Reads a list of paths; `others` are the exclusive ones where `item` is the shared ones.
-fn patterns(item: &Item<'_>, others: &[Listed], report: &mut Report) -> Vec<Listed> {
-    let mut out: Vec<Listed> = Vec::new();
-    let texts = item.texts(report);
-    if texts.len() > MOST_PATTERNS {
-        item.error(report, format!("must have at most {MOST_PATTERNS} entries"));
-        return out;
-    }
-    for (item, text) in texts {
-        let shown = escape(text, 80);
-        if let Some(problem) = problem_of_path(text) {
-            item.error(report, format!("has \"{shown}\", which {problem}"));
-            continue;
-        }
-        let pattern = match Pattern::path(text) {
-            Ok(pattern) => pattern,
-            Err(problem) => {
-                item.error(report, problem);
-                continue;
-            }
-        };
+fn patterns(item: &Item<'_>, others: &[Listed]) -> Vec<Listed> {
+    let read = |(item, text): (Item<'_>, &str)| {
+        let pattern = of_node(text).map_err(|problem| item.error(problem)).ok()?;
         if let Some(other) = others.iter().find(|other| overlap(&other.pattern, &pattern)) {
-            let other = escape(other.pattern.as_str(), 80);
-            item.error(
-                report,
-                format!("has \"{shown}\", which \"exclusive\" has as \"{other}\": a node is one or the other"),
-            );
-        } else if out.iter().any(|listed| listed.pattern == pattern) {
-            item.error(report, format!("has \"{shown}\" twice"));
-        } else {
-            let origin = Origin::new(report, item.node.at);
-            out.push(Listed { pattern, origin });
+            let (shown, other) = (escape(text, 80), escape(other.pattern.as_str(), 80));
+            item.error(format!(
+                "has \"{shown}\", which \"exclusive\" has as \"{other}\": a node is one or the other"
+            ));
+            return None;
         }
+        let origin = item.origin();
+        Some(Listed { pattern, origin })
+    };
+    item.texts_once(MOST_PATTERNS).into_iter().filter_map(read).collect()
+}
+
+/// A pattern for nodes.
+pub(crate) fn of_node(text: &str) -> Result<Pattern, Problem> {
+    match problem_of_path(text) {
+        Some(problem) => Err(Problem::which(text, problem)),
+        None => Pattern::path(text),
     }
-    out
 }
 
 /// Whether two patterns are known to match the same path. Two that are both no literals may overlap unseen.
@@ -142,12 +126,8 @@ fn overlap(a: &Pattern, b: &Pattern) -> bool {
 
 /// What is wrong with a path of a device node, if anything.
 pub(crate) fn problem_of_path(path: &str) -> Option<&'static str> {
-    let Some(rest) = path.strip_prefix("/dev/") else {
+    if !path.starts_with("/dev/") {
         return Some("must start with /dev/");
-    };
-    if rest.split('/').any(|component| matches!(component, "" | "." | "..")) {
-        return Some("must be a plain path, without \"//\", \".\" and \"..\"");
     }
-    path.contains(char::is_control)
-        .then_some("must not contain control characters")
+    path::problem(path)
 }

@@ -1,13 +1,11 @@
 //! Lines of the kernel's log that a component may have parts of.
 
 use crate::Origin;
-use crate::error::Report;
+use crate::error::Problem;
 use crate::fields::Item;
-use crate::pattern::InvalidPattern;
 use devgate_types::escape;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::Look;
-use std::fmt;
 
 /// The most patterns of one plugin.
 const MOST: usize = 64;
@@ -17,7 +15,7 @@ const MOST_BYTES: usize = 512;
 const MOST_MEMORY: usize = 1024 * 1024;
 
 /// One pattern of `kernel-log:`: anchored at the start of a line, with at least one capture. Only captures are told.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct KernelPattern {
     regex: Regex,
     /// Where it is written.
@@ -46,10 +44,10 @@ impl KernelPattern {
         Some(self.regex.find(line)?.as_str())
     }
 
-    fn parse(text: &str, origin: Origin) -> Result<Self, InvalidPattern> {
-        let has = |why: &str| InvalidPattern::has(text, why);
+    fn parse(text: &str, origin: Origin) -> Result<Self, Problem> {
+        let has = |why: &str| Problem::has(text, why);
         if text.len() > MOST_BYTES {
-            return Err(InvalidPattern::Long(MOST_BYTES));
+            return Err(Problem(format!("must have at most {MOST_BYTES} bytes")));
         }
         let regex = RegexBuilder::new(text)
             .size_limit(MOST_MEMORY)
@@ -72,23 +70,10 @@ impl KernelPattern {
         Ok(Self { regex, origin })
     }
 
-    pub(crate) fn read_list(item: &Item<'_>, report: &mut Report) -> Vec<Self> {
-        let texts = item.texts(report);
-        if texts.len() > MOST {
-            item.error(report, format!("must have at most {MOST} entries"));
-            return Vec::new();
-        }
-        let mut out: Vec<Self> = Vec::new();
-        for (item, text) in texts {
-            match Self::parse(text, Origin::new(report, item.node.at)) {
-                Ok(pattern) if out.iter().any(|other| other.as_str() == text) => {
-                    item.error(report, format!("has \"{}\" twice", escape(pattern.as_str(), 80)));
-                }
-                Ok(pattern) => out.push(pattern),
-                Err(problem) => item.error(report, problem),
-            }
-        }
-        out
+    pub(crate) fn read_list(item: &Item<'_>) -> Vec<Self> {
+        let texts = item.texts_once(MOST).into_iter();
+        let parsed = texts.map(|(item, text)| Self::parse(text, item.origin()).map_err(|problem| item.error(problem)));
+        parsed.flatten().collect()
     }
 }
 
@@ -96,12 +81,6 @@ impl KernelPattern {
 fn starts_at_line(text: &str) -> bool {
     let prefix = regex_syntax::parse(text).map(|hir| hir.properties().look_set_prefix());
     text.starts_with('^') && prefix.is_ok_and(|looks| looks.contains(Look::Start))
-}
-
-impl fmt::Debug for KernelPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.regex.as_str())
-    }
 }
 
 impl PartialEq for KernelPattern {
@@ -116,7 +95,7 @@ impl Eq for KernelPattern {}
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<KernelPattern, InvalidPattern> {
+    fn parse(text: &str) -> Result<KernelPattern, Problem> {
         let origin = Origin {
             file: "x".into(),
             line: 1,

@@ -2,19 +2,12 @@
 //! applies without it is said on the page for people (`docs/policy.md`), which is held against it, and from both comes the JSON
 //! Schema for editors.
 
-mod containers;
-mod filter;
-mod hardware;
-mod labels;
-mod limits;
-mod plugin;
+mod table;
 
-pub(crate) use containers::{CONTAINERS, MOUNT};
-pub(crate) use filter::{FILTER, RENAME};
-pub(crate) use hardware::{CONTROL, HOST_NODES, NODE, PARTITIONS, SELECTOR};
-pub(crate) use labels::LABEL;
-pub(crate) use limits::{HEALTH, LIMITS};
-pub(crate) use plugin::{COMPONENT, PLUGIN, POLICY, SIGNATURE};
+pub(crate) use table::{
+    COMPONENT, CONTAINERS, CONTROL, FILTER, HEALTH, HOST_NODES, LABEL, LIMITS, MOUNT, NODE, PARTITIONS, PLUGIN, POLICY,
+    RENAME, SELECTOR, SIGNATURE,
+};
 
 use devgate_types::ByteSize;
 use std::time::Duration;
@@ -65,7 +58,7 @@ pub(crate) enum Kind {
     OneOf(&'static [&'static str]),
     /// One of these words or several.
     SomeOf(&'static [&'static str]),
-    /// One of the words of [`crate::dangerous::KINDS`] or several.
+    /// One of the words of [`crate::dangerous::words`] or several.
     Dangers,
     /// `rw` and the like.
     Access,
@@ -90,11 +83,6 @@ const fn key(name: &'static str, kind: Kind) -> Key {
 }
 
 impl Section {
-    /// The keys that this version serves.
-    pub(crate) fn served(&self) -> impl Iterator<Item = &'static Key> {
-        self.keys.iter()
-    }
-
     pub(crate) fn find(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }
@@ -133,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_nearest_key_is_found_and_nothing_far_away() {
-        let near = |text| nearest(text, PLUGIN.served().map(|key| key.name));
+        let near = |text| nearest(text, PLUGIN.keys.iter().map(|key| key.name));
         assert_eq!(near("hardwear"), Some("hardware"));
         assert_eq!(near("host_nodes"), Some("host-nodes"));
         assert_eq!(near("sharesHardware"), Some("shares-hardware"));

@@ -9,17 +9,16 @@ mod size;
 mod value;
 
 pub use derive::{Derived, LabelUnit, NoLabel};
-pub use value::{Unmappable, label_value};
 
-use crate::error::Report;
+use crate::error::Problem;
 use crate::fields::{Fields, Item};
 use crate::pattern::Pattern;
-use crate::value_rule::{Piece, is_property, pieces};
+use crate::value_rule::{parts, property_name};
 use crate::yaml::{At, Value};
-use crate::{Filter, Origin, key};
+use crate::{Filter, Origin, key, qualified};
 use devgate_types::escape;
 use name::Name;
-use size::SizeUnit;
+use size::multiple;
 
 /// The most labels that a plugin's policy may have.
 const MOST: usize = 64;
@@ -34,7 +33,7 @@ pub struct LabelRule {
     pub(crate) name: Name,
     value: Vec<Part>,
     of: Of,
-    size: Option<SizeUnit>,
+    size: Option<u64>,
     units: Option<Filter>,
     values: Vec<Pattern>,
     /// Where it is written.
@@ -73,115 +72,82 @@ impl Labels {
         self.0.is_empty()
     }
 
-    /// Whether one of the rules could be of this name.
+    /// Whether one of the rules could be this label.
     #[must_use]
-    pub fn grants(&self, name: &str) -> bool {
-        self.0.iter().any(|rule| rule.name.may_be(name))
+    pub fn grants(&self, name: &str, value: &str) -> bool {
+        qualified::is_name(value) && self.0.iter().any(|rule| rule.name.may_be(name))
     }
 
-    pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Self {
-        let entries = item.map(report);
-        if entries.len() > MOST {
-            item.error(report, format!("must have at most {MOST} entries"));
-        }
-        let read = |entry: &Item<'_>| LabelRule::read(entry, plugin, report);
-        Self(entries.iter().take(MOST).filter_map(read).collect())
+    pub(crate) fn read(item: &Item<'_>, plugin: &str) -> Self {
+        let entries = item.map(MOST).into_iter();
+        Self(entries.filter_map(|entry| LabelRule::read(&entry, plugin)).collect())
     }
 }
 
 impl LabelRule {
-    fn read(entry: &Item<'_>, plugin: &str, report: &mut Report) -> Option<Self> {
-        let name = Name::parse(entry.key);
-        let name = name.map_err(|(problem, hint)| {
-            let message = format!("label \"{}\" of {plugin} {problem}", escape(entry.key, 80));
-            match hint {
-                Some(hint) => report.error_with_hint(entry.key_at, message, hint),
-                None => report.error(entry.key_at, message),
-            }
-        });
-        let rule = Self {
+    fn read(entry: &Item<'_>, plugin: &str) -> Option<Self> {
+        let place = format!("label \"{}\" of {plugin}", escape(entry.key, 80));
+        let name = Name::parse(entry.key).map_err(|problem| entry.error_at_key(format!("{place} {problem}")));
+        let mut rule = Self {
             name: Name::default(),
             value: Vec::new(),
             of: Of::Same,
             size: None,
             units: None,
             values: Vec::new(),
-            origin: Origin::new(report, entry.key_at),
+            origin: entry.report.origin(entry.key_at),
             at: entry.key_at,
         };
-        let rule = match &entry.node.value {
-            Value::Map(_) => {
-                let place = format!("label \"{}\" of {plugin}", escape(entry.key, 80));
-                Self::read_mapping(entry, rule, &place, report)
-            }
-            Value::Text(_) => Self {
-                value: template(entry, report)?,
-                ..rule
-            },
+        match &entry.node.value {
+            Value::Map(_) => rule.read_mapping(&entry.open(&place, &key::LABEL)?, &place),
+            Value::Text(_) => rule.value = entry.parse(template)?,
             _ => {
-                entry.wrong_kind("a template or a mapping", report);
+                entry.wrong_kind("a template or a mapping");
                 return None;
             }
-        };
-        Some(Self {
-            name: name.ok()?,
-            ..rule
-        })
+        }
+        rule.name = name.ok()?;
+        Some(rule)
     }
 
-    fn read_mapping(entry: &Item<'_>, mut rule: Self, place: &str, report: &mut Report) -> Self {
-        let Some(fields) = Fields::open(entry.node, place, &key::LABEL, report) else {
-            return rule;
-        };
-        if let Some(value) = fields.need("value", report) {
-            rule.value = template(&value, report).unwrap_or_default();
-        }
-        rule.of = match fields.word("of", report) {
+    fn read_mapping(&mut self, fields: &Fields<'_>, place: &str) {
+        self.value = fields
+            .need("value")
+            .and_then(|item| item.parse(template))
+            .unwrap_or_default();
+        self.of = match fields.word("of") {
             Some("mixed") => Of::Mixed,
             Some("min") => Of::Min,
             Some("max") => Of::Max,
             Some("total") => Of::Total,
             _ => Of::Same,
         };
-        let is_number = matches!(rule.of, Of::Min | Of::Max | Of::Total);
-        rule.size = fields.word("in", report).and_then(SizeUnit::of);
-        if let Some(item) = fields.get("in").filter(|_| !is_number) {
-            item.error_with_hint(report, "is for numbers only", "say \"of: min\", max or total");
+        self.size = fields.word("in").and_then(multiple);
+        let (key, problem) = match (self.of, self.value.as_slice()) {
+            (Of::Same | Of::Mixed, _) => ("in", "is for numbers only; say \"of: min\", max or total"),
+            (_, [Part::Property(_)] | []) => ("", ""),
+            _ => (
+                "of",
+                "is for the number that one property is; write value: \"{property.NAME}\"",
+            ),
+        };
+        if let Some(item) = fields.get(key) {
+            item.error(problem);
         }
-        if let Some(item) = fields.get("of").filter(|_| is_number)
-            && !matches!(rule.value.as_slice(), [Part::Property(_)] | [])
-        {
-            let hint = "write value: \"{property.NAME}\"";
-            item.error_with_hint(report, "is for the number that one property is", hint);
-        }
-        if let Some(item) = fields.get("units") {
-            rule.units = Filter::read(&item, &format!("units of {place}"), report);
-        }
-        if let Some(item) = fields.get("values") {
-            rule.values = item.patterns(Pattern::value, report);
-        }
-        rule
+        self.units = fields.read("units", |item| Filter::read(item, &format!("units of {place}")));
+        self.values = fields.patterns("values", Pattern::value);
     }
 }
 
 /// Reads a template of a label's value.
-fn template(item: &Item<'_>, report: &mut Report) -> Option<Vec<Part>> {
-    let text = item.text(report)?;
-    let parts = pieces(text).and_then(|pieces| {
-        pieces
-            .into_iter()
-            .map(|piece| match piece {
-                Piece::Literal(text) => Some(Part::Literal(text)),
-                Piece::Name(name) => Part::named(name),
-            })
-            .collect::<Option<Vec<_>>>()
-    });
-    if parts.is_none() {
-        let problem = format!("must be a template, not \"{}\"", escape(text, 80));
-        let hint = "its placeholders are {property.NAME}, {resource}, {count}, {healthy}, {numa-nodes} and {replicas}; {{ or }} is a brace";
-        item.error_with_hint(report, problem, hint);
-    }
-    parts
+fn template(text: &str) -> Result<Vec<Part>, Problem> {
+    parts(text, Part::Literal, Part::named).ok_or_else(|| {
+        Problem(format!(
+            "must be a template, not \"{}\"; its placeholders are {{property.NAME}}, {{resource}}, {{count}}, {{healthy}}, {{numa-nodes}} and \
+             {{replicas}}; {{{{ or }}}} is a brace",
+            escape(text, 80)
+        ))
+    })
 }
 
 impl Part {
@@ -192,12 +158,16 @@ impl Part {
             "healthy" => Self::Healthy,
             "numa-nodes" => Self::NumaNodes,
             "replicas" => Self::Replicas,
-            _ => Self::Property(
-                name.strip_prefix("property.")
-                    .filter(|name| is_property(name))?
-                    .to_owned(),
-            ),
+            _ => Self::Property(property_name(name)?),
         })
+    }
+
+    /// What it says by itself.
+    fn as_literal(&self) -> &str {
+        match self {
+            Self::Literal(text) => text,
+            _ => "",
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Which `/dev` nodes may be handed out, and how.
 
 use crate::container_path::{self, ContainerPath};
-use crate::error::Report;
 use crate::fields::{Fields, Item};
 use crate::key;
 use crate::pattern::Pattern;
@@ -47,64 +46,42 @@ impl NodeOffer {
         self.subsystem == owner_subsystem && self.name.as_ref().is_none_or(|name| name.matches(owner_name))
     }
 
-    pub(crate) fn read(node: &Item<'_>, subsystem: &str, place: &str, report: &mut Report) -> Option<Self> {
-        let fields = Fields::open(node.node, place, &key::NODE, report)?;
-        let mut offer = Self {
-            subsystem: subsystem.to_owned(),
-            name: None,
-            grant: NodeGrant {
-                access: Access::READ_WRITE,
-                shared: false,
-                container_path: container_path::read(&fields, report),
-            },
+    pub(crate) fn read(node: &Item<'_>, subsystem: &str, place: &str) -> Option<Self> {
+        let fields = node.open(place, &key::NODE)?;
+        let mut grant = NodeGrant {
+            access: Access::READ_WRITE,
+            shared: false,
+            container_path: container_path::read(&fields),
         };
-        if let Some(item) = fields.get("subsystem")
-            && let Some(text) = plain_name(&item, report)
-        {
-            offer.subsystem = text.to_owned();
-        }
-        if let Some(item) = fields.get("name")
-            && let Some(text) = item.text(report)
-        {
-            match Pattern::path(text) {
-                Ok(pattern) => offer.name = Some(pattern),
-                Err(problem) => item.error(report, problem),
-            }
-        }
-        access(&fields, &mut offer.grant.access, report);
-        fields.flag("shared", &mut offer.grant.shared, report);
-        Some(offer)
+        access(&fields, &mut grant.access);
+        fields.flag("shared", &mut grant.shared);
+        let other = fields.get("subsystem").and_then(|item| plain_name(&item));
+        Some(Self {
+            subsystem: other.unwrap_or(subsystem).to_owned(),
+            name: fields.get("name").and_then(|item| item.parse(Pattern::path)),
+            grant,
+        })
     }
 }
 
-pub(crate) fn access(fields: &Fields<'_>, into: &mut Access, report: &mut Report) {
-    let Some(item) = fields.get("access") else { return };
-    let Some(text) = item.text(report) else { return };
-    match text.parse::<Access>() {
-        Ok(access) => *into = access,
-        Err(_) => item.error(
-            report,
-            format!(
-                "must be r, w or rw, with m added to allow mknod, not \"{}\"",
-                escape(text, 16)
-            ),
-        ),
-    }
+pub(crate) fn access(fields: &Fields<'_>, into: &mut Access) {
+    let access = |text: &str| {
+        let shown = escape(text, 16);
+        let problem = |_| format!("must be r, w or rw, with m added to allow mknod, not \"{shown}\"");
+        text.parse().map_err(problem)
+    };
+    let read = fields.get("access").and_then(|item| item.parse(access));
+    *into = read.unwrap_or(*into);
 }
 
 /// The name of a subsystem: one component of a path, no pattern.
-pub(crate) fn plain_name<'a>(item: &Item<'a>, report: &mut Report) -> Option<&'a str> {
-    let text = item.text(report)?;
+pub(crate) fn plain_name<'a>(item: &Item<'a>) -> Option<&'a str> {
     let ok = |b: u8| b.is_ascii_alphanumeric() || b"_-.:+".contains(&b);
-    if text.len() <= 64 && text.bytes().all(ok) && text != "." && text != ".." {
-        return Some(text);
-    }
-    item.error(
-        report,
-        format!(
+    item.parse(|text| match text {
+        _ if text.len() <= 64 && text.bytes().all(ok) && text != "." && text != ".." => Ok(text),
+        _ => Err(format!(
             "must be the plain name of a bus or class of the kernel, such as pci, not \"{}\"",
             escape(text, 80)
-        ),
-    );
-    None
+        )),
+    })
 }

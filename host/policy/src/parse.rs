@@ -1,7 +1,7 @@
 //! Reading files into one policy.
 
 use crate::conflicts::Claims;
-use crate::error::{PolicyError, PolicyErrors, Report};
+use crate::error::{PolicyErrors, Report};
 use crate::fields::Fields;
 use crate::plugin::{Origin, PluginPolicy};
 use crate::yaml::{self, At};
@@ -21,23 +21,19 @@ pub fn parse(files: &[PolicyFile<'_>]) -> Result<Policy, PolicyErrors> {
     let mut whole = Whole::default();
     let mut errors = Vec::new();
     for file in files {
-        let mut report = Report::new(file.name);
-        whole.read(file, &mut report);
+        let report = Report::new(file.name);
+        whole.read(file, &report);
         errors.extend(report.into_errors());
     }
+    let report = Report::new("");
     if files.is_empty() {
-        let mut report = Report::new("");
         report.error(At::default(), "a policy needs at least one file");
-        errors.extend(report.into_errors());
     }
     if whole.plugins.len() > MOST_PLUGINS {
-        let mut report = Report::new("");
-        report.error(
-            At::default(),
-            format!("the policy has more than {MOST_PLUGINS} plugins"),
-        );
-        errors.extend::<Vec<PolicyError>>(report.into_errors());
+        let message = format!("the policy has more than {MOST_PLUGINS} plugins");
+        report.error(At::default(), message);
     }
+    errors.extend(report.into_errors());
     if errors.is_empty() {
         return Ok(Policy { plugins: whole.plugins });
     }
@@ -53,7 +49,7 @@ struct Whole {
 }
 
 impl Whole {
-    fn read(&mut self, file: &PolicyFile<'_>, report: &mut Report) {
+    fn read(&mut self, file: &PolicyFile<'_>, report: &Report) {
         let node = match yaml::read(file.text) {
             Ok(node) => node,
             Err((at, message)) => return report.error(at, message),
@@ -62,32 +58,26 @@ impl Whole {
             return;
         };
         for (name, only) in [("apiVersion", API_VERSION), ("kind", KIND)] {
-            if let Some(item) = fields.need(name, report)
-                && let Some(text) = item.text(report)
-                && text != only
-            {
-                item.error(report, format!("must be {only}, not \"{}\"", escape(text, 80)));
-            }
+            fields.need(name).and_then(|item| {
+                item.parse(|text| match text {
+                    _ if text == only => Ok(()),
+                    _ => Err(format!("must be {only}, not \"{}\"", escape(text, 80))),
+                })
+            });
         }
-        let Some(plugins) = fields.need("plugins", report) else {
-            return;
-        };
-        for entry in plugins.map(report) {
-            let origin = Origin::new(report, entry.key_at);
+        let plugins = fields.need("plugins").map(|item| item.map(usize::MAX));
+        for entry in plugins.into_iter().flatten() {
             if let Some(first) = self.names.get(entry.key) {
                 let shown = escape(entry.key, 80);
-                report.error(entry.key_at, format!("plugin \"{shown}\" is also in {first}"));
+                entry.error_at_key(format!("plugin \"{shown}\" is also in {first}"));
                 continue;
             }
+            let origin = report.origin(entry.key_at);
             self.names.insert(entry.key.to_owned(), origin);
-            if let Some(plugin) = PluginPolicy::read(&entry, report) {
-                self.add(plugin, entry.key_at, report);
+            if let Some(plugin) = PluginPolicy::read(&entry) {
+                self.claims.add(&plugin, entry.key_at, report);
+                self.plugins.insert(plugin.name.clone(), plugin);
             }
         }
-    }
-
-    fn add(&mut self, plugin: PluginPolicy, at: At, report: &mut Report) {
-        self.claims.add(&plugin, at, report);
-        self.plugins.insert(plugin.name.clone(), plugin);
     }
 }

@@ -1,11 +1,9 @@
 //! Which nodes tell the parts of one device from each other, and which they have in common.
 
-use crate::error::Report;
-use crate::fields::{Fields, Item};
-use crate::host_nodes::problem_of_path;
+use crate::fields::Item;
+use crate::host_nodes::of_node;
 use crate::key;
 use crate::pattern::Pattern;
-use devgate_types::escape;
 
 /// The most patterns in one list.
 const MOST_PATTERNS: usize = 64;
@@ -30,36 +28,15 @@ impl Partitions {
         self.common.iter().any(|pattern| pattern.matches(path))
     }
 
-    pub(crate) fn read(item: &Item<'_>, plugin: &str, report: &mut Report) -> Self {
+    pub(crate) fn read(item: &Item<'_>, plugin: &str) -> Self {
         let place = format!("partitions of {plugin}");
-        let Some(fields) = Fields::open(item.node, &place, &key::PARTITIONS, report) else {
+        let Some(fields) = item.open(&place, &key::PARTITIONS) else {
             return Self::default();
         };
-        let own = fields.need("own", report);
-        let own = own.map(|item| patterns(&item, report)).unwrap_or_default();
-        let common = fields.get("common").map(|item| patterns(&item, report));
+        let patterns = |item: Item<'_>| item.each(MOST_PATTERNS, of_node);
         Self {
-            own,
-            common: common.unwrap_or_default(),
+            own: fields.need("own").map(patterns).unwrap_or_default(),
+            common: fields.get("common").map(patterns).unwrap_or_default(),
         }
     }
-}
-
-fn patterns(item: &Item<'_>, report: &mut Report) -> Vec<Pattern> {
-    let texts = item.texts(report);
-    if texts.len() > MOST_PATTERNS {
-        item.error(report, format!("must have at most {MOST_PATTERNS} entries"));
-        return Vec::new();
-    }
-    let mut out = Vec::new();
-    for (item, text) in texts {
-        match problem_of_path(text) {
-            Some(problem) => item.error(report, format!("has \"{}\", which {problem}", escape(text, 80))),
-            None => match Pattern::path(text) {
-                Ok(pattern) => out.push(pattern),
-                Err(problem) => item.error(report, problem),
-            },
-        }
-    }
-    out
 }

@@ -1,11 +1,12 @@
 //! Patterns for names, paths and values.
 
+use crate::error::Problem;
 use devgate_types::escape;
 use globset::{GlobBuilder, GlobMatcher};
 use std::fmt;
 
 /// A glob: `*`, `?`, `[abc]`, `{a,b}` and `\` before one that is meant literally; `**` crosses `/`, nothing else does.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Pattern {
     text: String,
     /// Nothing where the text stands for itself.
@@ -14,58 +15,33 @@ pub(crate) struct Pattern {
     slashes: Option<usize>,
 }
 
-/// What is wrong with a text that should be a pattern or a template, to be read behind its key. Texts are escaped and cut.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum InvalidPattern {
-    #[error("must have at most {0} bytes")]
-    Long(usize),
-    #[error("is not a pattern: \"{text}\": {why}")]
-    Glob { text: String, why: String },
-    /// Nothing but what is wrong with the text.
-    #[error("has \"{text}\", {why}")]
-    Has { text: String, why: String },
-    #[error(
-        "must be a template with {{ids}}, {{property.NAME}} and {{resource}}, and {{{{ or }}}} for a brace, not \"{0}\""
-    )]
-    Template(String),
-    #[error("resource \"{text}\" {why}")]
-    Resource { text: String, why: String },
-    #[error(transparent)]
-    Name(#[from] devgate_types::InvalidName),
-}
-
-impl InvalidPattern {
-    /// Of a text that is more than its pattern, and must be said with it.
-    pub(crate) fn has(text: &str, why: impl Into<String>) -> Self {
-        let (text, why) = (escape(text, 80), why.into());
-        Self::Has { text, why }
-    }
-}
-
-impl From<InvalidPattern> for String {
-    fn from(problem: InvalidPattern) -> Self {
-        problem.to_string()
-    }
-}
-
 impl Pattern {
     /// The longest pattern, in bytes.
     pub(crate) const MOST_BYTES: usize = 256;
 
     /// A pattern for a name or a path, where only `**` matches a `/`.
-    pub(crate) fn path(text: &str) -> Result<Self, InvalidPattern> {
-        Self::new(text, true)
+    pub(crate) fn path(text: &str) -> Result<Self, Problem> {
+        Self::checked(text, true)
     }
 
     /// A pattern for a value, where `*` matches everything.
-    pub(crate) fn value(text: &str) -> Result<Self, InvalidPattern> {
-        Self::new(text, false)
+    pub(crate) fn value(text: &str) -> Result<Self, Problem> {
+        Self::checked(text, false)
     }
 
-    fn new(text: &str, separate: bool) -> Result<Self, InvalidPattern> {
+    /// As [`Self::path`], of what is known to be no longer than it may be.
+    pub(crate) fn of_any_length(text: &str) -> Result<Self, Problem> {
+        Self::new(text, true)
+    }
+
+    fn checked(text: &str, separate: bool) -> Result<Self, Problem> {
         if text.len() > Self::MOST_BYTES {
-            return Err(InvalidPattern::Long(Self::MOST_BYTES));
+            return Err(Problem(format!("must have at most {} bytes", Self::MOST_BYTES)));
         }
+        Self::new(text, separate)
+    }
+
+    fn new(text: &str, separate: bool) -> Result<Self, Problem> {
         if !text.contains(['*', '?', '[', ']', '{', '}', '\\']) {
             return Ok(Self {
                 text: text.to_owned(),
@@ -73,10 +49,7 @@ impl Pattern {
                 slashes: None,
             });
         }
-        let refuse = |why: &str| InvalidPattern::Glob {
-            text: escape(text, 80),
-            why: why.to_owned(),
-        };
+        let refuse = |why: &str| Problem(format!("is not a pattern: \"{}\": {why}", escape(text, 80)));
         if separate && slash_inside(text) {
             return Err(refuse("a \"/\" stands inside brackets"));
         }

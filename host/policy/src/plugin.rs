@@ -1,14 +1,11 @@
 //! One plugin's entry in the policy.
 
-use crate::component::Component;
-use crate::error::Report;
 use crate::fields::{Fields, Item};
-use crate::yaml::At;
 use crate::{
     ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Labels, Partitions,
-    Rename, ResourceGrant, Selector, Use, key, limits, resources,
+    Rename, ResourceGrant, Selector, Use, component, key, limits, resources,
 };
-use devgate_types::{Limits, PluginName, ResourceName};
+use devgate_types::{Limits, PluginName, ResourceName, escape};
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,19 +23,10 @@ pub struct Origin {
     pub line: u32,
 }
 
-impl Origin {
-    pub(crate) fn new(report: &Report, at: At) -> Self {
-        Self {
-            file: Arc::clone(&report.file),
-            line: at.line,
-        }
-    }
-}
-
 impl fmt::Display for Origin {
     /// `policy.yaml:12`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", devgate_types::escape(&self.file, 256), self.line)
+        write!(f, "{}:{}", escape(&self.file, 256), self.line)
     }
 }
 
@@ -150,147 +138,107 @@ impl PluginPolicy {
     }
 
     /// Reads an entry; every mistake in it is reported.
-    pub(crate) fn read(entry: &Item<'_>, report: &mut Report) -> Option<Self> {
-        let name = match PluginName::try_new(entry.key) {
-            Ok(name) => Some(name),
-            Err(error) => {
-                report.error(entry.key_at, error.to_string());
-                None
-            }
+    pub(crate) fn read(entry: &Item<'_>) -> Option<Self> {
+        let name = PluginName::try_new(entry.key).map_err(|error| entry.error_at_key(error));
+        let place = format!("plugin \"{}\"", escape(entry.key, 80));
+        let fields = entry.open(&place, &key::PLUGIN)?;
+        let component = fields.need("component").and_then(|item| component::read(&item, &place));
+        let (component, cosign_keys) = component.unzip();
+        let resources = fields.need("resources").map(|item| resources::read(&item));
+        let resources = resources.unwrap_or_default();
+        let dangerous = fields.words("dangerous");
+        let (mut state, mut shares_hardware, mut replicas) = (false, false, 1);
+        fields.flag("state", &mut state);
+        fields.flag("shares-hardware", &mut shares_hardware);
+        fields.number("replicas", &mut replicas);
+        let placement = match fields.word("placement") {
+            Some("spread") => Placement::Spread,
+            None if replicas > 1 => Placement::Spread,
+            _ => Placement::Packed,
         };
-        let place = format!("plugin \"{}\"", devgate_types::escape(entry.key, 80));
-        let fields = Fields::open(entry.node, &place, &key::PLUGIN, report)?;
-        let component = fields.need("component", report);
-        let component = component.and_then(|item| Component::read(&item, &place, report));
-        let resources = fields.need("resources", report);
-        let resources = resources.map(|item| resources::read(&item, report)).unwrap_or_default();
-        let hardware = fields.get("hardware").map(|item| read_hardware(&item, &place, report));
-        let host_nodes = fields
-            .get("host-nodes")
-            .map(|item| HostNodes::read(&item, &place, report));
-        let files = fields.get("files").map(|item| Files::read(&item, report));
-        let kernel_log = fields.get("kernel-log");
-        let kernel_log = kernel_log.map(|item| KernelPattern::read_list(&item, report));
-        let control = fields.get("control");
-        let control = control.map(|item| Control::read_list(&item, &place, report));
-        let mut state = false;
-        fields.flag("state", &mut state, report);
-        let wasi = fields.words("wasi", report);
-        let dangerous = fields.words("dangerous", report);
-        let accepted = |danger: &Danger| dangerous.contains(&danger.key);
-        let containers = fields.get("containers");
-        let containers = containers.map(|item| Containers::read(&item, &place, &resources, &accepted, report));
-        if let (Some(item), Some(containers)) = (fields.get("containers"), &containers) {
-            let offers = hardware.iter().flatten().any(|selector| selector.usage == Use::Offer);
-            refuse_empty_device_info(&item, containers, offers, report);
-        }
-        let mut shares_hardware = false;
-        fields.flag("shares-hardware", &mut shares_hardware, report);
-        let partitions = fields.get("partitions");
-        if let Some(item) = partitions.as_ref().filter(|_| shares_hardware) {
-            let problem =
-                "must not be there with \"shares-hardware: true\", which lets units have everything in common";
-            item.error(report, problem);
-        }
-        let partitions = partitions.map(|item| Partitions::read(&item, &place, report));
-        let mut replicas = 1;
-        fields.number("replicas", &mut replicas, report);
-        let prepare = match fields.word("prepare", report) {
+        let prepare = match fields.word("prepare") {
             Some("start") => Prepare::Start,
             _ => Prepare::Allocate,
         };
-        let placement = match fields.word("placement", report) {
-            Some("spread") => Placement::Spread,
-            Some(_) => Placement::Packed,
-            None if replicas > 1 => Placement::Spread,
-            None => Placement::Packed,
-        };
-        if let Some(item) = fields.get("control") {
-            refuse_shared_control(&item, shares_hardware, replicas, report);
-        }
-        let only = fields.get("only").map(|item| Filter::read_list(&item, &place, report));
-        let except = fields
-            .get("except")
-            .map(|item| Filter::read_list(&item, &place, report));
-        let rename = fields.get("rename");
-        let rename = rename.map(|item| Rename::read_list(&item, &place, &resources, report));
-        let labels = fields.get("labels").map(|item| Labels::read(&item, &place, report));
-        let health = fields.get("health").map(|item| Health::read(&item, &place, report));
-        let limits = fields.get("limits").map(|item| limits::read(&item, &place, report));
-        let config = fields.get("config").map(|item| read_config(&item, report));
-        // Only now: what is missing must not hide what else is wrong.
-        let Component { source, cosign_keys } = component?;
+        let partitions = fields.get("partitions");
+        let hardware = fields.read("hardware", |item| read_hardware(item, &place));
+        let containers = fields.read("containers", |item| {
+            Containers::read(item, &place, &resources, &dangerous)
+        });
+        let offers = hardware.iter().any(|selector| selector.usage == Use::Offer);
+        refuse_contradictions(&fields, shares_hardware, replicas, containers.device_info && !offers);
         Some(Self {
-            name: name?,
-            origin: Origin::new(report, entry.key_at),
-            component: source,
-            cosign_keys,
-            resources,
-            hardware: hardware.unwrap_or_default(),
-            host_nodes: host_nodes.unwrap_or_default(),
-            files: files.unwrap_or_default(),
-            kernel_log: kernel_log.unwrap_or_default(),
-            control: control.unwrap_or_default(),
+            origin: entry.report.origin(entry.key_at),
+            hardware,
+            host_nodes: fields.read("host-nodes", |item| HostNodes::read(item, &place)),
+            files: fields.read("files", Files::read),
+            kernel_log: fields.read("kernel-log", KernelPattern::read_list),
+            control: fields.read("control", |item| Control::read_list(item, &place)),
             state,
-            wasi,
+            wasi: fields.words("wasi"),
+            containers,
             dangerous,
-            containers: containers.unwrap_or_default(),
             shares_hardware,
-            partitions,
+            partitions: partitions.map(|item| Partitions::read(&item, &place)),
             replicas,
             placement,
             prepare,
-            only: only.unwrap_or_default(),
-            except: except.unwrap_or_default(),
-            rename: rename.unwrap_or_default(),
-            labels: labels.unwrap_or_default(),
-            health: health.unwrap_or_default(),
-            limits: limits.unwrap_or_default(),
-            config: config.unwrap_or_default(),
+            only: fields.read("only", |item| Filter::read_list(item, &place)),
+            except: fields.read("except", |item| Filter::read_list(item, &place)),
+            rename: fields.read("rename", |item| Rename::read_list(item, &place, &resources)),
+            labels: fields.read("labels", |item| Labels::read(item, &place)),
+            health: fields.read("health", |item| Health::read(item, &place)),
+            limits: fields.read("limits", |item| limits::read(item, &place)),
+            config: fields.read("config", read_config),
+            resources,
             written: entry.node.to_json().to_string().into(),
+            // Only now: what is missing must not hide what else is wrong.
+            name: name.ok()?,
+            component: component?,
+            cosign_keys: cosign_keys.flatten(),
         })
     }
 }
 
-/// What is written acts on all who have the device, and whoever is prepared or released is one of them: the others' pods would
-/// find it reset under them.
-fn refuse_shared_control(control: &Item<'_>, shares_hardware: bool, replicas: u32, report: &mut Report) {
-    let shared = match (shares_hardware, replicas) {
-        (true, _) => "\"shares-hardware: true\"",
-        (false, 2..) => "several \"replicas\"",
-        _ => return,
-    };
-    control.error(
-        report,
-        format!("must not be there with {shared}: several containers have the same device, and what one of them has written acts on all"),
-    );
-}
-
-/// The files tell of PCI functions, which only `hardware` lets a plugin offer.
-fn refuse_empty_device_info(item: &Item<'_>, containers: &Containers, offers: bool, report: &mut Report) {
-    if containers.device_info() && !offers {
-        let message =
-            "has \"device-info\", which tells of a PCI function, and no entry of \"hardware\" has \"use: offer\"";
-        item.error(report, message.to_owned());
+/// Reports what each is right by itself and not together.
+fn refuse_contradictions(fields: &Fields<'_>, shares_hardware: bool, replicas: u32, tells_of_nothing: bool) {
+    let refuse = |key: &str, problem: String| fields.get(key).into_iter().for_each(|item| item.error(&problem));
+    if shares_hardware {
+        let why = "must not be there with \"shares-hardware: true\", which lets units have everything in common";
+        refuse("partitions", why.to_owned());
+    }
+    // What is written acts on all who have the device, and whoever is prepared or released is one of them: the others' pods would find
+    // it reset under them.
+    if shares_hardware || replicas > 1 {
+        let shared = if shares_hardware {
+            "\"shares-hardware: true\""
+        } else {
+            "several \"replicas\""
+        };
+        refuse(
+            "control",
+            format!(
+                "must not be there with {shared}: several containers have the same device, and what one of them has written acts on all"
+            ),
+        );
+    }
+    // The files tell of PCI functions, which only `hardware` lets a plugin offer.
+    if tells_of_nothing {
+        let why = "has \"device-info\", which tells of a PCI function, and no entry of \"hardware\" has \"use: offer\"";
+        refuse("containers", why.to_owned());
     }
 }
 
-fn read_config(item: &Item<'_>, report: &mut Report) -> serde_json::Value {
+fn read_config(item: &Item<'_>) -> serde_json::Value {
     let value = item.node.to_json();
     let size = value.to_string().len();
     if size > MOST_CONFIG {
-        item.error(report, format!("has {size} bytes as JSON, more than {MOST_CONFIG}"));
+        item.error(format!("has {size} bytes as JSON, more than {MOST_CONFIG}"));
     }
     value
 }
 
-fn read_hardware(item: &Item<'_>, place: &str, report: &mut Report) -> Vec<Selector> {
-    let list = item.list(report);
-    if list.len() > MOST_SELECTORS {
-        item.error(report, format!("must have at most {MOST_SELECTORS} entries"));
-    }
-    list.iter()
-        .take(MOST_SELECTORS)
-        .filter_map(|entry| Selector::read(entry, place, report))
-        .collect()
+fn read_hardware(item: &Item<'_>, place: &str) -> Vec<Selector> {
+    let list = item.list(MOST_SELECTORS).into_iter();
+    list.filter_map(|entry| Selector::read(&entry, place)).collect()
 }

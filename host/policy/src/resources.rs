@@ -1,114 +1,71 @@
 //! Which resources a plugin may offer.
 
-use crate::error::Report;
+use crate::error::Problem;
 use crate::fields::Item;
-use crate::pattern::{InvalidPattern, Pattern};
+use crate::pattern::Pattern;
 use devgate_types::{ResourceName, escape};
 use std::fmt;
 
 /// The most resources of one plugin: the kubelet never forgets one.
 const MOST: usize = 16;
 
-/// One entry of `resources:`.
+/// One entry of `resources:`: a resource, or every one of a vendor whose name matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ResourceGrant {
-    /// This resource.
-    Exact(ResourceName),
-    /// Every resource of a vendor whose name matches.
-    Pattern(ResourcePattern),
-}
-
-/// A vendor's domain and a pattern for the name behind the `/`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResourcePattern {
-    domain: String,
-    name: Pattern,
+pub struct ResourceGrant {
+    /// Nothing where it is a pattern.
+    pub(crate) exact: Option<ResourceName>,
+    pattern: Pattern,
 }
 
 impl ResourceGrant {
     /// Whether it grants a resource.
     #[must_use]
     pub fn matches(&self, resource: &ResourceName) -> bool {
-        match self {
-            Self::Exact(name) => name == resource,
-            Self::Pattern(pattern) => pattern.matches(resource),
-        }
+        self.pattern.matches(resource.as_str())
     }
 
     /// Whether both are known to grant, or cannot be told not to grant, the same resource.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Exact(name), other) | (other, Self::Exact(name)) => other.matches(name),
-            (Self::Pattern(a), Self::Pattern(b)) => a.domain == b.domain && a.name.may_overlap(&b.name),
-        }
+        self.pattern.may_overlap(&other.pattern)
     }
 
-    fn parse(text: &str) -> Result<Self, InvalidPattern> {
-        let Some((domain, name)) = text.split_once('/') else {
-            return exact(text);
-        };
-        let refuse = |why: &str| InvalidPattern::Resource {
-            text: escape(text, 80),
-            why: why.to_owned(),
-        };
+    fn parse(text: &str) -> Result<Self, Problem> {
+        let (domain, name) = text.split_once('/').unwrap_or((text, ""));
+        let refuse = |why: &str| Problem(format!("resource \"{}\" {why}", escape(text, 80)));
+        if !text.contains('/') || !text.contains(WILD) {
+            let exact = ResourceName::try_new(text).map_err(|error| Problem(error.to_string()))?;
+            let (exact, pattern) = (Some(exact), Pattern::of_any_length(text)?);
+            return Ok(Self { exact, pattern });
+        }
         if domain.contains(WILD) {
             return Err(refuse(
                 "must have its domain written out: a pattern stands only behind the \"/\"",
             ));
         }
-        if !name.contains(WILD) {
-            return exact(text);
-        }
-        let name = Pattern::path(name).map_err(|problem| refuse(&problem.to_string()))?;
-        if name.as_str().contains('/') {
+        Pattern::path(name).map_err(|problem| refuse(&problem.to_string()))?;
+        if name.contains('/') {
             return Err(refuse("must contain only one \"/\""));
         }
         // What holds for every name of the domain is checked with a name that is as good as any.
         ResourceName::try_new(&format!("{domain}/x")).map_err(|error| refuse(error.problem()))?;
-        Ok(Self::Pattern(ResourcePattern {
-            domain: domain.to_owned(),
-            name,
-        }))
+        let pattern = Pattern::of_any_length(text)?;
+        Ok(Self { exact: None, pattern })
     }
 }
 
 impl fmt::Display for ResourceGrant {
     /// As the policy writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exact(name) => write!(f, "{name}"),
-            Self::Pattern(pattern) => write!(f, "{}/{}", pattern.domain, pattern.name.as_str()),
-        }
-    }
-}
-
-impl ResourcePattern {
-    fn matches(&self, resource: &ResourceName) -> bool {
-        let name = resource.as_str().split_once('/');
-        name.is_some_and(|(domain, name)| domain == self.domain && self.name.matches(name))
+        f.write_str(self.pattern.as_str())
     }
 }
 
 /// What makes a pattern of a text.
 const WILD: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
-fn exact(text: &str) -> Result<ResourceGrant, InvalidPattern> {
-    Ok(ResourceGrant::Exact(ResourceName::try_new(text)?))
-}
-
-pub(crate) fn read(item: &Item<'_>, report: &mut Report) -> Vec<ResourceGrant> {
-    let mut out: Vec<ResourceGrant> = Vec::new();
-    let texts = item.texts(report);
-    if texts.len() > MOST {
-        item.error(report, format!("must have at most {MOST} entries"));
-        return out;
-    }
-    for (item, text) in texts {
-        match ResourceGrant::parse(text) {
-            Ok(grant) if out.contains(&grant) => item.error(report, format!("has \"{grant}\" twice")),
-            Ok(grant) => out.push(grant),
-            Err(problem) => report.error(item.node.at, problem),
-        }
-    }
-    out
+pub(crate) fn read(item: &Item<'_>) -> Vec<ResourceGrant> {
+    let texts = item.texts_once(MOST).into_iter();
+    let parsed = texts
+        .map(|(item, text)| ResourceGrant::parse(text).map_err(|problem| item.report.error(item.node.at, problem)));
+    parsed.flatten().collect()
 }

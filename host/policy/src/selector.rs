@@ -18,6 +18,17 @@ pub enum Use {
     Offer,
 }
 
+impl Use {
+    /// As a policy writes it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Offer => "offer",
+        }
+    }
+}
+
 /// What a selector may ask of a device; implemented by the caller over the device tree, so that an attribute is read
 /// only where a selector asks for it.
 pub trait DeviceFacts {

@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Option<Duration> {
 
 /// Writes a duration so that it can be read again, in the largest unit that fits. What is below a microsecond is lost.
 #[must_use]
-pub fn show(duration: Duration) -> String {
+pub(crate) fn show(duration: Duration) -> String {
     let micros = duration.as_micros();
     match micros {
         0 => "0s".to_owned(),

@@ -1,6 +1,6 @@
 //! What a value in an allocation's answer may be: a rule over the records that were allocated.
 
-use crate::pattern::InvalidPattern;
+use crate::error::Problem;
 use devgate_types::{ResourceName, escape};
 use std::fmt;
 use std::sync::Arc;
@@ -149,20 +149,18 @@ impl fmt::Display for ValueRule {
 
 impl Template {
     /// Reads `{ids}`, `{property.NAME}` and `{resource}`; `{{` and `}}` stand for braces.
-    pub(crate) fn parse(text: &str) -> Result<Self, InvalidPattern> {
-        let refuse = || InvalidPattern::Template(escape(text, 80));
-        let mut parts = Vec::new();
-        for piece in pieces(text).ok_or_else(refuse)? {
-            parts.push(match piece {
-                Piece::Literal(text) => Part::Literal(text),
-                Piece::Name("ids") => Part::Ids,
-                Piece::Name("resource") => Part::Resource,
-                Piece::Name(name) => match name.strip_prefix("property.") {
-                    Some(property) if is_property(property) => Part::Property(property.to_owned()),
-                    _ => return Err(refuse()),
-                },
-            });
-        }
+    pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
+        let named = |name: &str| match name {
+            "ids" => Some(Part::Ids),
+            "resource" => Some(Part::Resource),
+            name => property_name(name).map(Part::Property),
+        };
+        let parts = parts(text, Part::Literal, named).ok_or_else(|| {
+            let shown = escape(text, 80);
+            Problem(format!(
+                "must be a template with {{ids}}, {{property.NAME}} and {{resource}}, and {{{{ or }}}} for a brace, not \"{shown}\""
+            ))
+        })?;
         Ok(Self {
             text: text.into(),
             parts: parts.into(),
@@ -234,47 +232,38 @@ impl Template {
     }
 }
 
-/// A part of a text with placeholders.
-pub(crate) enum Piece<'a> {
-    /// Text that stands for itself.
-    Literal(String),
-    /// What stands between braces.
-    Name(&'a str),
-}
-
-/// Takes a text with placeholders apart; `{{` and `}}` stand for braces. Nothing where a brace has no other.
-pub(crate) fn pieces(text: &str) -> Option<Vec<Piece<'_>>> {
-    let mut parts = Vec::new();
-    let mut literal = String::new();
-    let mut rest = text;
+/// Takes a text with placeholders apart; `{{` and `}}` stand for braces. Nothing where a brace has no other, or what stands between
+/// two is no name.
+pub(crate) fn parts<T>(text: &str, literal: fn(String) -> T, named: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    let (mut parts, mut before, mut rest) = (Vec::new(), String::new(), text);
     while let Some(at) = rest.find(['{', '}']) {
-        let (before, from) = rest.split_at(at);
-        literal.push_str(before);
+        let (plain, from) = rest.split_at(at);
+        before.push_str(plain);
         let doubled = ["{{", "}}"].into_iter().find_map(|brace| from.strip_prefix(brace));
         if let Some(after) = doubled {
-            literal.push_str(from.get(..1).unwrap_or_default());
+            before.push_str(from.get(..1).unwrap_or_default());
             rest = after;
             continue;
         }
         let (name, after) = from.strip_prefix('{')?.split_once('}')?;
-        push_literal(&mut parts, &mut literal);
-        parts.push(Piece::Name(name));
+        if !before.is_empty() {
+            parts.push(literal(std::mem::take(&mut before)));
+        }
+        parts.push(named(name)?);
         rest = after;
     }
-    literal.push_str(rest);
-    push_literal(&mut parts, &mut literal);
+    before.push_str(rest);
+    if !before.is_empty() {
+        parts.push(literal(before));
+    }
     Some(parts)
 }
 
-fn push_literal(parts: &mut Vec<Piece<'_>>, literal: &mut String) {
-    if !literal.is_empty() {
-        parts.push(Piece::Literal(std::mem::take(literal)));
-    }
-}
-
-pub(crate) fn is_property(name: &str) -> bool {
+/// The property that a placeholder names.
+pub(crate) fn property_name(placeholder: &str) -> Option<String> {
     let ok = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
-    (1..=128).contains(&name.len()) && name.bytes().all(ok)
+    let name = placeholder.strip_prefix("property.")?;
+    ((1..=128).contains(&name.len()) && name.bytes().all(ok)).then(|| name.to_owned())
 }
 
 fn join<'a>(out: &mut String, values: impl Iterator<Item = Result<&'a str, Expected>>) -> Result<(), Expected> {

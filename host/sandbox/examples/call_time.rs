@@ -1,11 +1,11 @@
 //! How long one call takes, instance and drop included: `cargo run --release -p devgate-sandbox --example call_time`.
 //!
-//! A small component allocates one unit without reading from the node, with memory on demand and pooled; then a component
+//! A small component allocates one unit without reading from the node; then a component
 //! of your own, if its file is named as an argument, is asked the same.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example that prints")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "an example")]
 
-use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
+use devgate_sandbox::{Engine, Grant, LoadRequest, load};
 use devgate_types::Unit;
 use devgate_types::component::{Capabilities, Component};
 use std::time::{Duration, Instant};
@@ -28,13 +28,10 @@ fn main() {
         "{:40} {:>10} {:>10} {:>10}",
         "microseconds a call", "median", "p99", "most"
     );
-    for allocation in [Allocation::OnDemand, Allocation::Pooling] {
-        let engine = Engine::new(allocation, None).expect("an engine");
-        measure(&format!("small, {allocation:?}"), &engine, &small);
-        if let Some((bytes, path)) = &own {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            measure(&format!("{name}, {allocation:?}"), &engine, bytes);
-        }
+    let engine = Engine::new(None).expect("an engine");
+    measure("small", &engine, &small);
+    if let Some((bytes, path)) = &own {
+        measure(path.rsplit('/').next().unwrap_or(path), &engine, bytes);
     }
 }
 
@@ -44,7 +41,7 @@ fn measure(what: &str, engine: &Engine, bytes: &[u8]) {
         bytes,
         sha256: None,
         limits: fake::patient(),
-        grants: &|_| ImportGrant::Granted,
+        grants: &|_| Grant::Granted,
     };
     let plugin = load(engine, request).unwrap_or_else(|error| panic!("{error}"));
     let unit = Unit {

@@ -3,10 +3,8 @@
 //! Whether it is *true* (names, ids, whose node that is) is for the plugin layer's gate; here it only becomes small enough
 //! and free of NUL.
 
-use crate::bindings::types::{self as wit, ErrorKind};
-use devgate_types::{
-    DeviceHandle, Edits, Failure, FailureKind, GuestFault, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
-};
+use crate::bindings::types as wit;
+use devgate_types::{DeviceHandle, Edits, Failure, GuestFault, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
 use std::collections::BTreeSet;
 use wasmtime::component::Resource;
 
@@ -70,18 +68,7 @@ pub(crate) fn choice(ids: Vec<String>) -> Checked<Vec<String>> {
 
 /// What a component says went wrong.
 pub(crate) fn failure(error: wit::Error) -> Failure {
-    let kind = match error.kind {
-        ErrorKind::Denied => FailureKind::Denied,
-        ErrorKind::NotFound => FailureKind::NotFound,
-        ErrorKind::Gone => FailureKind::Gone,
-        ErrorKind::Invalid => FailureKind::Invalid,
-        ErrorKind::Io => FailureKind::Io,
-        ErrorKind::Limit => FailureKind::Limit,
-        ErrorKind::Busy => FailureKind::Busy,
-        ErrorKind::Unsupported => FailureKind::Unsupported,
-        ErrorKind::Other => FailureKind::Other,
-    };
-    Failure::new(kind, cut(error.message, MESSAGE)).with_code(cut(error.code, CODE))
+    Failure::new(error.kind.into(), cut(error.message, MESSAGE)).with_code(cut(error.code, CODE))
 }
 
 /// Units as a component is handed them, with own handles.
@@ -315,13 +302,13 @@ mod tests {
         let reason = verdicts(vec![wit::Verdict::Unknown("é".repeat(1_000))], 1).unwrap();
         assert_eq!(reason, [Verdict::Unknown("é".repeat(128))]);
         let said = failure(wit::Error {
-            kind: ErrorKind::Busy,
+            kind: wit::ErrorKind::Busy,
             code: "c".repeat(100),
             message: "m".repeat(10_000),
         });
         assert_eq!(
             (said.kind, said.code.len(), said.message.len()),
-            (FailureKind::Busy, 64, 1_024)
+            (devgate_types::FailureKind::Busy, 64, 1_024)
         );
     }
 }

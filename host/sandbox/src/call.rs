@@ -111,11 +111,7 @@ impl Component for Loaded {
 /// Own handles for the component, counted.
 fn hand_over(store: &mut Store<Call>, units: &[Unit]) -> wasmtime::Result<Vec<WitUnit>> {
     let handles = units.iter().map(|unit| unit.backing.len() + unit.nodes.len()).sum();
-    store
-        .data_mut()
-        .meter
-        .take_handles(handles)
-        .map_err(wasmtime::Error::new)?;
+    store.data_mut().meter.take_handles(handles)?;
     Ok(answer::units_for(units))
 }
 
@@ -210,7 +206,7 @@ impl Loaded {
             ticker
                 .check()
                 .map_err(|fault| wasmtime::Error::new(CallError::from(fault)))?;
-            store.data().meter.clocks().map_err(wasmtime::Error::new)?;
+            store.data().meter.clocks()?;
             Ok(UpdateDeadline::Continue(1))
         });
         store.set_epoch_deadline(1);

@@ -1,12 +1,11 @@
 //! The compiler and runtime that all components of a process share.
 
-use crate::pool::{self, Seat, Seats};
 use crate::ticker::Ticker;
 use crate::turns::Turns;
-use devgate_types::{ByteSize, Limits};
+use devgate_types::ByteSize;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use wasmtime::{Config, InstanceAllocationStrategy, OptLevel, Strategy, WasmBacktraceDetails};
+use wasmtime::{Config, OptLevel, Strategy, WasmBacktraceDetails};
 
 /// The guest's stack. Host functions run on what the calling thread has beyond it, so threads that call components need
 /// this much and as much again; Rust's 2 MiB are plenty.
@@ -15,17 +14,6 @@ pub(crate) const STACK: ByteSize = ByteSize::kib(256);
 /// What the memories of a component may start with to be copied into each instance; what is larger is mapped from a file, of
 /// which a call then copies only the pages that it writes to.
 const COPIED: ByteSize = ByteSize::mib(1);
-
-/// Where instances' memories come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Allocation {
-    /// A fresh mapping for each instance, unmapped after it.
-    OnDemand,
-    /// Slots that are used again, each cleared in between, for components whose limits fit a slot; a mapping for each instance
-    /// of the others. A mapping costs a call some 15 µs, and calls that run side by side wait for each other in the kernel.
-    #[default]
-    Pooling,
-}
 
 /// Why there is no engine.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +34,6 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     on_demand: Runtime,
     mapped: Runtime,
-    pool: Option<(Runtime, Seats)>,
     turns: Turns,
     ticker: Ticker,
     tokio: Option<tokio::runtime::Handle>,
@@ -61,8 +48,8 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    fn new(config: Config, instances: InstanceAllocationStrategy) -> wasmtime::Result<Self> {
-        let engine = wasmtime::Engine::new(config.clone().allocation_strategy(instances))?;
+    fn new(config: Config) -> Result<Self, EngineError> {
+        let engine = wasmtime::Engine::new(&config).map_err(|error| EngineError::Config(format!("{error:#}")))?;
         Ok(Self { engine, config })
     }
 
@@ -81,32 +68,14 @@ impl Engine {
     ///
     /// # Errors
     /// See [`EngineError`].
-    pub fn new(allocation: Allocation, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
-        let unpooled = |config| {
-            Runtime::new(config, InstanceAllocationStrategy::OnDemand)
-                .map_err(|e| EngineError::Config(format!("{e:#}")))
-        };
-        let (on_demand, mapped) = (unpooled(on_demand())?, unpooled(mapped())?);
-        let pool = match allocation {
-            Allocation::OnDemand => None,
-            Allocation::Pooling => match Runtime::new(pooling(), InstanceAllocationStrategy::Pooling(pool::slots())) {
-                Ok(runtime) => Some((runtime, Seats::default())),
-                Err(error) => {
-                    tracing::warn!("no address space for pooled instances, so each call takes some µs more: {error:#}");
-                    None
-                }
-            },
-        };
-        let runtimes = [&on_demand, &mapped]
-            .into_iter()
-            .chain(pool.as_ref().map(|(runtime, _)| runtime));
-        let engines = runtimes.map(|runtime| runtime.engine.weak()).collect();
-        let ticker = Ticker::start(engines).map_err(EngineError::Ticker)?;
+    pub fn new(tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
+        let (on_demand, mapped) = (Runtime::new(config(false))?, Runtime::new(config(true))?);
+        let engines = [&on_demand, &mapped].map(|runtime| runtime.engine.weak());
+        let ticker = Ticker::start(engines.into()).map_err(EngineError::Ticker)?;
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self(Arc::new(Inner {
             on_demand,
             mapped,
-            pool,
             turns: Turns::new(processors),
             ticker,
             tokio,
@@ -118,18 +87,8 @@ impl Engine {
         self.0.ticker.stop();
     }
 
-    /// The runtime whose instances are made in slots, and a component's seat there, to be kept as long as the component: if
-    /// its limits fit and there is a seat.
-    pub(crate) fn pool(&self, limits: &Limits) -> Option<(&Runtime, Seat)> {
-        let (runtime, seats) = self.0.pool.as_ref()?;
-        if !pool::fits(limits) {
-            return None;
-        }
-        Some((runtime, seats.take()?))
-    }
-
-    /// The runtime whose instances are mapped each by itself, for a component whose memories start with this much.
-    pub(crate) fn on_demand(&self, memory: ByteSize) -> &Runtime {
+    /// The runtime for a component whose memories start with this much.
+    pub(crate) fn runtime(&self, memory: ByteSize) -> &Runtime {
         if memory > COPIED {
             &self.0.mapped
         } else {
@@ -150,8 +109,10 @@ impl Engine {
     }
 }
 
-/// What holds for every component, wherever its instances come from.
-fn config() -> Config {
+/// How components are compiled and run. With `mapped` the first contents of memories are mapped from a file: for those that start
+/// with megabytes, of a whole language's runtime, as copying 12 MiB of CPython's into each instance takes longer than all else of a
+/// call.
+fn config(mapped: bool) -> Config {
     let mut config = Config::new();
     config
         // Cannot be avoided by the component, and cheaper than counting instructions.
@@ -167,36 +128,14 @@ fn config() -> Config {
         // both memories, and panics without: JavaScript's are made of several. No vendor's module may have more than one; that
         // is seen to before anything is compiled (load/scan.rs).
         .wasm_multi_memory(true)
+        // A call lives for microseconds, most of them the kernel's: mapping, faults, unmapping. Measured with the Rust component
+        // `generic`: 23 µs a call with these, 27 to 31 with wasmtime's defaults (4 GiB reserved for each memory, and its first
+        // contents mapped from a file). Bounds are then checked by code, which is also what stops speculation.
+        .memory_init_cow(mapped)
+        .memory_reservation(ByteSize::mib(32).0)
+        .memory_guard_size(ByteSize::kib(64).0)
         // Enough to name what trapped; never shown as it is.
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
-    config
-}
-
-fn on_demand() -> Config {
-    let mut config = config();
-    // A call lives for microseconds, most of them the kernel's: mapping, faults, unmapping. Measured with the Rust component
-    // `generic`: 23 µs a call with these, 27 to 31 with wasmtime's defaults (4 GiB reserved for each memory, and its first contents
-    // mapped from a file). Bounds are then checked by code, which is also what stops speculation.
-    config
-        .memory_init_cow(false)
-        .memory_reservation(ByteSize::mib(32).0)
-        .memory_guard_size(ByteSize::kib(64).0);
-    config
-}
-
-/// As [`on_demand`], for memories that start with megabytes, of a whole language's runtime: copying 12 MiB of CPython's into each
-/// instance takes longer than all else of a call.
-fn mapped() -> Config {
-    let mut config = on_demand();
-    config.memory_init_cow(true);
-    config
-}
-
-fn pooling() -> Config {
-    let mut config = config();
-    config
-        .memory_reservation(pool::MEMORY.0)
-        .memory_guard_size(ByteSize::kib(64).0);
     config
 }

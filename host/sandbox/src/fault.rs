@@ -27,7 +27,7 @@ pub(crate) fn classify(error: &wasmtime::Error, limits: &Limits, last_words: &st
             trap => GuestFault::Trap(GuestText::new(&trap_text(*trap, error, last_words))).into(),
         };
     }
-    if error.is::<wasmtime::PoolConcurrencyLimitError>() || error.is::<std::io::Error>() {
+    if error.is::<std::io::Error>() {
         return host_fault(format!("cannot make an instance: {}", message(error.root_cause())));
     }
     let text = message(error.root_cause());

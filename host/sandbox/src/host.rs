@@ -33,7 +33,7 @@ fn mount(handle: &Resource<MountSource>) -> MountHandle {
 impl Call {
     /// An argument that the component passed: counted, and refused where it is longer than the contract allows.
     pub(super) fn argument(&mut self, text: &str) -> Result<Result<(), Error>> {
-        self.meter.transfer(text.len()).map_err(wasmtime::Error::new)?;
+        self.meter.transfer(text.len())?;
         if text.len() > STRING {
             let message = format!("an argument has {} bytes; at most {STRING} are allowed", text.len());
             return Ok(Err(Failure::new(FailureKind::Limit, message).into()));
@@ -41,14 +41,13 @@ impl Call {
         Ok(Ok(()))
     }
 
-    fn own_device(&mut self, handle: DeviceHandle) -> Result<Resource<Device>> {
-        self.meter.take_handles(1).map_err(wasmtime::Error::new)?;
-        Ok(Resource::new_own(handle.0))
+    fn own<T: 'static>(&mut self, number: u32) -> Result<Resource<T>> {
+        self.meter.take_handles(1)?;
+        Ok(Resource::new_own(number))
     }
 
     fn own_devices(&mut self, handles: Vec<DeviceHandle>) -> Result<Vec<Resource<Device>>> {
-        self.meter.take_handles(handles.len()).map_err(wasmtime::Error::new)?;
-        Ok(handles.into_iter().map(|handle| Resource::new_own(handle.0)).collect())
+        handles.into_iter().map(|handle| self.own(handle.0)).collect()
     }
 
     fn node_info(&mut self, handle: NodeHandle) -> Result<NodeInfo> {
@@ -71,8 +70,8 @@ impl types::Host for Call {}
 
 impl types::HostDevice for Call {
     fn duplicate(&mut self, handle: Resource<Device>) -> Result<Resource<Device>> {
-        self.meter.host_call().map_err(wasmtime::Error::new)?;
-        self.own_device(device(&handle))
+        self.meter.host_call()?;
+        self.own(handle.rep())
     }
 
     fn name(&mut self, handle: Resource<Device>) -> Result<String> {
@@ -107,7 +106,7 @@ impl types::HostDevice for Call {
                 paths.len()
             )));
         }
-        self.meter.host_call().map_err(wasmtime::Error::new)?;
+        self.meter.host_call()?;
         let mut values = Vec::with_capacity(paths.len());
         for path in paths {
             values.push(match self.argument(&path)? {
@@ -145,12 +144,12 @@ impl types::HostDevice for Call {
     fn related(&mut self, handle: Resource<Device>, link: String) -> Result<Result<Resource<Device>, Error>> {
         answer!(self.argument(&link));
         let related = answer!(self.ask(|host| host.related(device(&handle), &link)));
-        self.own_device(related).map(Ok)
+        self.own(related.0).map(Ok)
     }
 
     fn parent(&mut self, handle: Resource<Device>) -> Result<Option<Resource<Device>>> {
         let parent = self.ask_sure(|host| host.parent(device(&handle)))?;
-        parent.map(|parent| self.own_device(parent)).transpose()
+        parent.map(|parent| self.own(parent.0)).transpose()
     }
 
     fn children(
@@ -165,8 +164,8 @@ impl types::HostDevice for Call {
 
     fn nodes(&mut self, handle: Resource<Device>) -> Result<Result<Vec<Resource<Node>>, Error>> {
         let nodes = answer!(self.ask(|host| host.nodes(device(&handle))));
-        self.meter.take_handles(nodes.len()).map_err(wasmtime::Error::new)?;
-        Ok(Ok(nodes.into_iter().map(|node| Resource::new_own(node.0)).collect()))
+        let nodes = nodes.into_iter().map(|node| self.own(node.0));
+        nodes.collect::<Result<_>>().map(Ok)
     }
 
     fn drop(&mut self, _: Resource<Device>) -> Result<()> {
@@ -228,7 +227,7 @@ impl hardware::Host for Call {
         answer!(self.argument(&subsystem));
         answer!(self.argument(&name));
         let found = answer!(self.ask(|host| host.device_by_name(&subsystem, &name)));
-        self.own_device(found).map(Ok)
+        self.own(found.0).map(Ok)
     }
 }
 
@@ -236,15 +235,13 @@ impl host_paths::Host for Call {
     fn node_at(&mut self, path: String) -> Result<Result<Resource<Node>, Error>> {
         answer!(self.argument(&path));
         let found = answer!(self.ask(|host| host.node_at(&path)));
-        self.meter.take_handles(1).map_err(wasmtime::Error::new)?;
-        Ok(Ok(Resource::new_own(found.0)))
+        self.own(found.0).map(Ok)
     }
 
     fn mount(&mut self, name: String) -> Result<Result<Resource<MountSource>, Error>> {
         answer!(self.argument(&name));
         let found = answer!(self.ask(|host| host.mount(&name)));
-        self.meter.take_handles(1).map_err(wasmtime::Error::new)?;
-        Ok(Ok(Resource::new_own(found.0)))
+        self.own(found.0).map(Ok)
     }
 }
 
@@ -266,21 +263,32 @@ impl log::Host for Call {
     }
 }
 
+/// The kinds of failure, which are the same on both sides.
+macro_rules! kinds {
+    ($($kind:ident)*) => {
+        impl From<FailureKind> for ErrorKind {
+            fn from(kind: FailureKind) -> Self {
+                match kind {
+                    $(FailureKind::$kind => Self::$kind,)*
+                }
+            }
+        }
+
+        impl From<ErrorKind> for FailureKind {
+            fn from(kind: ErrorKind) -> Self {
+                match kind {
+                    $(ErrorKind::$kind => Self::$kind,)*
+                }
+            }
+        }
+    };
+}
+kinds!(Denied NotFound Gone Invalid Io Limit Busy Unsupported Other);
+
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
-        let kind = match failure.kind {
-            FailureKind::Denied => ErrorKind::Denied,
-            FailureKind::NotFound => ErrorKind::NotFound,
-            FailureKind::Gone => ErrorKind::Gone,
-            FailureKind::Invalid => ErrorKind::Invalid,
-            FailureKind::Io => ErrorKind::Io,
-            FailureKind::Limit => ErrorKind::Limit,
-            FailureKind::Busy => ErrorKind::Busy,
-            FailureKind::Unsupported => ErrorKind::Unsupported,
-            FailureKind::Other => ErrorKind::Other,
-        };
         Self {
-            kind,
+            kind: failure.kind.into(),
             code: failure.code,
             message: failure.message,
         }

@@ -21,15 +21,15 @@ mod host;
 mod limiter;
 mod load;
 mod meter;
-mod pool;
 mod precompiled;
 mod state;
 mod stdio;
 mod ticker;
 mod turns;
 
-pub use engine::{Allocation, Engine, EngineError};
+pub use devgate_types::Grant;
+pub use engine::{Engine, EngineError};
 pub use load::{
-    Contents, Counts, Import, ImportGrant, Inspection, LoadError, LoadRequest, Loaded, Need, Refusal, RefusedImport,
-    digest, hex, inspect, load,
+    Contents, Counts, Import, Inspection, LoadError, LoadRequest, Loaded, Need, Refusal, RefusedImport, digest, hex,
+    inspect, load,
 };

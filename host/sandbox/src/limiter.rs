@@ -1,6 +1,7 @@
 //! Memory and tables of one call.
 
-use devgate_types::{ByteSize, CallError, GuestFault, Limit, Limits};
+use crate::meter::within;
+use devgate_types::{ByteSize, Limit, Limits};
 use std::sync::Arc;
 use wasmtime::ResourceLimiter;
 
@@ -25,10 +26,6 @@ impl Limiter {
     }
 }
 
-fn exceeded(limit: Limit) -> wasmtime::Error {
-    wasmtime::Error::new(CallError::from(GuestFault::Limit(limit)))
-}
-
 fn count(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
@@ -37,17 +34,14 @@ impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let more = u64::try_from(desired.saturating_sub(current)).unwrap_or(u64::MAX);
         let total = self.memory.saturating_add(more);
-        if total > self.limits.memory.0 {
-            return Err(exceeded(Limit::Memory(self.limits.memory)));
-        }
+        within(total <= self.limits.memory.0, Limit::Memory(self.limits.memory))?;
         self.memory = total;
         Ok(true)
     }
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > count(self.limits.table_elements) {
-            return Err(exceeded(Limit::TableElements(self.limits.table_elements)));
-        }
+        let most = self.limits.table_elements;
+        within(desired <= count(most), Limit::TableElements(most))?;
         Ok(true)
     }
 

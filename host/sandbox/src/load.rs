@@ -8,7 +8,7 @@ mod parts;
 mod scan;
 
 pub use error::{LoadError, Refusal, RefusedImport, hex};
-pub use imports::{ImportGrant, Need};
+pub use imports::Need;
 pub use inspect::{Contents, Import, Inspection, inspect};
 pub use scan::Counts;
 
@@ -18,11 +18,10 @@ use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
 use crate::brief::message;
 use crate::engine::{Engine, Runtime};
-use crate::pool::Seat;
 use crate::precompiled::Precompiled;
 use crate::state::Call;
 use devgate_types::component::Profile;
-use devgate_types::{ByteSize, GuestText, Limits};
+use devgate_types::{Grant, GuestText, Limits};
 use scan::Scan;
 use sha2::{Digest, Sha256};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,7 +41,7 @@ pub struct LoadRequest<'a> {
     pub limits: Limits,
     /// Whether an interface of `devgate:plugin`, by its name alone (`hardware`), is granted. Asked for those that the
     /// component imports.
-    pub grants: &'a dyn Fn(&str) -> ImportGrant,
+    pub grants: &'a dyn Fn(&str) -> Grant,
 }
 
 /// A component, compiled and linked. Every call makes a fresh instance of it.
@@ -52,7 +51,6 @@ pub struct Loaded {
     pub(crate) lifecycle: Option<WithLifecycleIndices>,
     pub(crate) engine: Engine,
     pub(crate) profile: Profile,
-    _seat: Option<Seat>,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -88,7 +86,7 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
         sha256: Some(digest(bytes)),
         ..imports::profile(&scan)?
     };
-    let (component, seat) = compile_for(engine, &limits, scan.counts.memory, bytes)?;
+    let component = compile(engine, engine.runtime(scan.counts.memory), bytes)?;
     let linked = link::link(component.engine(), &component, &scan.imports, &profile)?;
     let loaded = Loaded {
         component: linked.plugin,
@@ -96,27 +94,9 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
         lifecycle: linked.lifecycle,
         engine: engine.clone(),
         profile,
-        _seat: seat,
     };
     loaded.check_exports(limits)?;
     Ok(loaded)
-}
-
-/// Compiles for the pool where the limits fit, or else for instances on demand. The pool counts in its own way, and refuses
-/// some components that fit; what is wrong with others is wrong there, too.
-fn compile_for(
-    engine: &Engine,
-    limits: &Limits,
-    memory: ByteSize,
-    bytes: &[u8],
-) -> Result<(Component, Option<Seat>), Refusal> {
-    if let Some((pool, seat)) = engine.pool(limits) {
-        match compile(engine, pool, bytes) {
-            Err(Refusal::Invalid(_)) => {}
-            compiled => return Ok((compiled?, Some(seat))),
-        }
-    }
-    Ok((compile(engine, engine.on_demand(memory), bytes)?, None))
 }
 
 /// Compiles on a thread of its own, with a compiler of its own: nothing that it needed outlives it, so that the allocator gives

@@ -43,56 +43,43 @@ impl Meter {
 
     /// Both clocks; at every tick.
     pub(crate) fn clocks(&self) -> Result<(), CallError> {
-        if processor_time().saturating_sub(self.processor_at_start) >= self.limits.cpu {
-            return exceeded(Limit::Cpu(self.limits.cpu));
-        }
+        let taken = processor_time().saturating_sub(self.processor_at_start);
+        within(taken < self.limits.cpu, Limit::Cpu(self.limits.cpu))?;
         self.deadline()
     }
 
     /// The wall clock; around every call to the host.
     pub(crate) fn deadline(&self) -> Result<(), CallError> {
-        if self.started.elapsed() >= self.limits.deadline {
-            return exceeded(Limit::Deadline(self.limits.deadline));
-        }
-        Ok(())
+        let deadline = self.limits.deadline;
+        within(self.started.elapsed() < deadline, Limit::Deadline(deadline))
     }
 
     /// One call to the host.
     pub(crate) fn host_call(&mut self) -> Result<(), CallError> {
         self.host_calls = self.host_calls.saturating_add(1);
-        if self.host_calls > self.limits.host_calls {
-            return exceeded(Limit::HostCalls(self.limits.host_calls));
-        }
+        let most = self.limits.host_calls;
+        within(self.host_calls <= most, Limit::HostCalls(most))?;
         self.deadline()
     }
 
     /// Bytes that the component passed to the host in arguments, added up over the call. wasmtime holds each single
     /// argument and result to the same limit before the host allocates anything for it.
     pub(crate) fn transfer(&mut self, bytes: usize) -> Result<(), CallError> {
-        self.transferred = self
-            .transferred
-            .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
-        if self.transferred > self.limits.transfer.0 {
-            return exceeded(Limit::Transfer(self.limits.transfer));
-        }
-        Ok(())
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.transferred = self.transferred.saturating_add(bytes);
+        let most = self.limits.transfer;
+        within(self.transferred <= most.0, Limit::Transfer(most))
     }
 
     /// Bytes that the host has read from the node for this call.
     pub(crate) fn read(&self, bytes: u64) -> Result<(), CallError> {
-        if bytes > self.limits.read.0 {
-            return exceeded(Limit::Read(self.limits.read));
-        }
-        Ok(())
+        within(bytes <= self.limits.read.0, Limit::Read(self.limits.read))
     }
 
     /// `more` handles for the component.
     pub(crate) fn take_handles(&mut self, more: usize) -> Result<(), CallError> {
         self.handles = self.handles.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
-        if self.handles > self.limits.handles {
-            return exceeded(Limit::Handles(self.limits.handles));
-        }
-        Ok(())
+        within(self.handles <= self.limits.handles, Limit::Handles(self.limits.handles))
     }
 
     /// The component dropped one.
@@ -101,8 +88,13 @@ impl Meter {
     }
 }
 
-fn exceeded(limit: Limit) -> Result<(), CallError> {
-    Err(GuestFault::Limit(limit).into())
+/// Ends the call where it is not within this limit.
+pub(crate) fn within(is: bool, limit: Limit) -> Result<(), CallError> {
+    if is {
+        Ok(())
+    } else {
+        Err(GuestFault::Limit(limit).into())
+    }
 }
 
 /// Processor time of the calling thread since it started.

@@ -21,7 +21,7 @@ impl Precompiled {
     /// Makes it ready to run.
     ///
     /// # Errors
-    /// When the engine was not configured as the compiler was, or has no slots that the component fits.
+    /// When the engine was not configured as the compiler was.
     pub(crate) fn load(self, engine: &Engine) -> wasmtime::Result<Component> {
         #[expect(
             unsafe_code,

@@ -2,10 +2,10 @@
 
 use crate::limiter::Limiter;
 use crate::meter::{Meter, host_fault};
-use crate::stdio::{Lines, SharedLines, Stream, ToLog, lock};
+use crate::stdio::{Lines, SharedLines, Stream, ToLog};
 use devgate_types::component::{Answered, Capabilities, Cost, Denied};
-use devgate_types::{CallError, Failure, GuestFault, Limits};
-use std::sync::{Arc, Mutex};
+use devgate_types::{CallError, Failure, GuestFault, Limits, Mutex};
+use std::sync::Arc;
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 
 /// The most random bytes at once.
@@ -53,7 +53,7 @@ impl Call {
         &mut self,
         answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> wasmtime::Result<Result<T, Failure>> {
-        self.meter.host_call().map_err(wasmtime::Error::new)?;
+        self.meter.host_call()?;
         self.ask_again(answer)
     }
 
@@ -62,14 +62,6 @@ impl Call {
         &mut self,
         answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> wasmtime::Result<Result<T, Failure>> {
-        let outcome = self.answer(answer);
-        outcome.map_err(wasmtime::Error::new)
-    }
-
-    fn answer<T>(
-        &mut self,
-        answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
-    ) -> Result<Result<T, Failure>, CallError> {
         let host = self
             .host
             .as_deref_mut()
@@ -80,7 +72,7 @@ impl Call {
         match outcome {
             Ok(value) => Ok(Ok(value)),
             Err(Denied::Failure(failure)) => Ok(Err(failure)),
-            Err(Denied::End(error)) => Err(error),
+            Err(Denied::End(error)) => Err(error.into()),
         }
     }
 
@@ -100,18 +92,18 @@ impl Call {
     pub(crate) fn log(&mut self, level: devgate_types::component::LogLevel, message: &str) -> wasmtime::Result<()> {
         let lines = Arc::clone(&self.lines);
         self.ask(|host| {
-            lock(&lines).write(level, message, host);
+            lines.lock().write(level, message, host);
             Ok(())
         })?
-        .map_err(wasmtime::Error::new)
+        .map_err(Into::into)
     }
 
     /// The end of the call, however it ended: what is still to be logged is.
     pub(crate) fn finish(&mut self) -> Cost {
         if let Some(host) = self.host.as_deref_mut() {
-            lock(&self.lines).finish(host);
+            self.lines.lock().finish(host);
         }
-        let writes = lock(&self.lines).writes();
+        let writes = self.lines.lock().writes();
         Cost {
             time: self.meter.elapsed(),
             memory: self.limiter.memory(),
@@ -126,7 +118,7 @@ impl Call {
 
     /// What the component said last.
     pub(crate) fn last_words(&self) -> String {
-        lock(&self.lines).last_words().to_owned()
+        self.lines.lock().last_words().to_owned()
     }
 
     /// Ends the call because of what the component did.

@@ -4,11 +4,12 @@
 //! call to the host, and its bytes are passed to it.
 
 use crate::brief::cut;
+use crate::meter::within;
 use devgate_types::component::{Capabilities, LogLevel};
-use devgate_types::{ByteSize, CallError, GuestFault, Limit, Limits, escape};
+use devgate_types::{CallError, Limit, Limits, Mutex, escape};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 use wasmtime_wasi_io::bytes::Bytes;
@@ -43,11 +44,6 @@ pub(crate) struct Lines {
 
 /// Shared by the call and its two standard streams. Never contended: a call has one thread.
 pub(crate) type SharedLines = Arc<Mutex<Lines>>;
-
-/// The lines, also after a panic elsewhere: they are plain data and cannot be half changed.
-pub(crate) fn lock(lines: &SharedLines) -> MutexGuard<'_, Lines> {
-    lines.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Lines {
     pub(crate) fn new(limits: Arc<Limits>) -> Self {
@@ -148,12 +144,8 @@ impl Lines {
         let Limits {
             host_calls, transfer, ..
         } = *self.limits;
-        if self.writes > host_calls {
-            return Err(GuestFault::Limit(Limit::HostCalls(host_calls)).into());
-        }
-        if ByteSize(self.streamed) > transfer {
-            return Err(GuestFault::Limit(Limit::Transfer(transfer)).into());
-        }
+        within(self.writes <= host_calls, Limit::HostCalls(host_calls))?;
+        within(self.streamed <= transfer.0, Limit::Transfer(transfer))?;
         self.bytes(stream, bytes);
         Ok(())
     }
@@ -178,19 +170,12 @@ impl Lines {
         };
         let line = std::mem::take(line);
         let text = String::from_utf8_lossy(&line);
-        let level = match stream {
-            Stream::Output => LogLevel::Info,
+        let (level, last_words) = match stream {
+            Stream::Output => (LogLevel::Info, LogLevel::Info),
             // Not `Error`: that is where most programs write everything that is not their result.
-            Stream::Error => LogLevel::Warn,
+            Stream::Error => (LogLevel::Warn, LogLevel::Error),
         };
-        self.remember(
-            if stream == Stream::Error {
-                LogLevel::Error
-            } else {
-                level
-            },
-            &text,
-        );
+        self.remember(last_words, &text);
         if let Some(text) = self.admit(&text) {
             let text = text.to_owned();
             self.waiting.push((level, text));
@@ -237,7 +222,7 @@ impl StdoutStream for ToLog {
 
 impl OutputStream for ToLog {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let taken = lock(&self.lines).take(self.stream, &bytes);
+        let taken = self.lines.lock().take(self.stream, &bytes);
         taken.map_err(|error| StreamError::Trap(wasmtime::Error::new(error)))
     }
 
@@ -271,7 +256,7 @@ mod tests {
     fn unbounded() -> Limits {
         Limits {
             host_calls: u32::MAX,
-            transfer: ByteSize(u64::MAX),
+            transfer: devgate_types::ByteSize(u64::MAX),
             ..Limits::default()
         }
     }

@@ -85,7 +85,7 @@ impl Ticker {
         } else if shared.since_tick() > STALE {
             // Calls in flight look at the ticker, too, when the epoch moves.
             shared.alive.store(false, SeqCst);
-            self.tick_once();
+            tick_once(&self.engines);
         }
         flight.check()?;
         Ok(flight)
@@ -101,10 +101,6 @@ impl Ticker {
     /// For the store's epoch callback.
     pub(crate) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
-    }
-
-    fn tick_once(&self) {
-        tick_once(&self.engines);
     }
 }
 

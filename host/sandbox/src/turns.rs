@@ -1,7 +1,8 @@
 //! How many components are compiled at the same time.
 
+use devgate_types::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a component counts as one that is compiled. One that takes longer goes on beside the others: half a minute of one
@@ -48,7 +49,7 @@ impl Turns {
 
     /// Waits until fewer than the most have begun so recently that they count.
     pub(crate) fn wait(&self) -> Turn<'_> {
-        let mut running = self.running();
+        let mut running = self.running.lock();
         loop {
             let now = Instant::now();
             let counts = |since: &&Instant| now.duration_since(**since) < self.counts_for;
@@ -64,15 +65,11 @@ impl Turns {
             (running, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
-
-    fn running(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.turns.running().since.remove(&self.number);
+        self.turns.running.lock().since.remove(&self.number);
         self.turns.ended.notify_one();
     }
 }
@@ -102,7 +99,7 @@ mod tests {
         });
         assert_eq!(all.into_inner(), 16);
         assert!(most.into_inner() <= 2);
-        assert!(turns.running().since.is_empty());
+        assert!(turns.running.lock().since.is_empty());
     }
 
     #[test]
@@ -114,7 +111,7 @@ mod tests {
         assert!(begun.elapsed() >= Duration::from_millis(20));
         drop(second);
         drop(turns.wait());
-        assert_eq!(turns.running().since.len(), 1, "the long one");
+        assert_eq!(turns.running.lock().since.len(), 1, "the long one");
         drop(long);
     }
 

@@ -76,6 +76,22 @@ pub enum Verdict {
     Unknown(String),
 }
 
+/// Whether a plugin may import an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grant {
+    /// Every component may: it gives nothing by itself.
+    Always,
+    /// The policy grants it to this plugin.
+    Granted,
+    /// The policy does not grant it to this plugin.
+    NotGranted {
+        /// The policy's key that would, as it is written: `hardware:`.
+        key: &'static str,
+    },
+    /// The contract has no such interface.
+    Unknown,
+}
+
 /// What kind of failure one side of the contract reports to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureKind {

@@ -74,41 +74,37 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The policy's key for it, or nothing where it is fixed.
+    /// The policy's key for it; `None` where it is fixed.
     #[must_use]
     pub fn key(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Cpu(_) => "limits.cpu",
-            Self::Deadline(_) => "limits.deadline",
-            Self::Memory(_) => "limits.memory",
-            Self::TableElements(_) => "limits.table-elements",
-            Self::Handles(_) => "limits.handles",
-            Self::Transfer(_) => "limits.transfer",
-            Self::HostCalls(_) => "limits.host-calls",
-            Self::Read(_) => "limits.read",
-            Self::Stack(_) => return None,
-        })
+        self.parts().2
+    }
+
+    /// How much it is, of what, and the policy's key for it.
+    fn parts(self) -> (String, &'static str, Option<&'static str>) {
+        let time = |time: Duration, what, key| (format!("{time:?}"), what, Some(key));
+        let count = |count: u32, what, key| (count.to_string(), what, Some(key));
+        let size = |size: ByteSize, what, key| (size.to_string(), what, Some(key));
+        match self {
+            Self::Cpu(d) => time(d, "of processor time", "limits.cpu"),
+            Self::Deadline(d) => time(d, "deadline", "limits.deadline"),
+            Self::Memory(n) => size(n, "of memory", "limits.memory"),
+            Self::TableElements(n) => count(n, "table elements", "limits.table-elements"),
+            Self::Stack(n) => (n.to_string(), "stack", None),
+            Self::Handles(n) => count(n, "handles", "limits.handles"),
+            Self::Transfer(n) => size(n, "passed to and from the host", "limits.transfer"),
+            Self::HostCalls(n) => count(n, "calls to the host", "limits.host-calls"),
+            Self::Read(n) => size(n, "read from the node", "limits.read"),
+        }
     }
 }
 
 impl std::fmt::Display for Limit {
     /// Completes "exceeded": `its 500ms deadline (limits.deadline)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Cpu(d) => write!(f, "its {d:?} of processor time"),
-            Self::Deadline(d) => write!(f, "its {d:?} deadline"),
-            Self::Memory(n) => write!(f, "its {n} of memory"),
-            Self::TableElements(n) => write!(f, "its {n} table elements"),
-            Self::Stack(n) => write!(f, "its {n} stack"),
-            Self::Handles(n) => write!(f, "its {n} handles"),
-            Self::Transfer(n) => write!(f, "its {n} passed to and from the host"),
-            Self::HostCalls(n) => write!(f, "its {n} calls to the host"),
-            Self::Read(n) => write!(f, "its {n} read from the node"),
-        }?;
-        match self.key() {
-            Some(key) => write!(f, " ({key})"),
-            None => Ok(()),
-        }
+        let (much, what, key) = self.parts();
+        write!(f, "its {much} {what}")?;
+        key.map_or(Ok(()), |key| write!(f, " ({key})"))
     }
 }
 

@@ -13,13 +13,19 @@ mod limits;
 mod name;
 mod node;
 mod reference;
+mod sync;
 mod text;
+mod throttle;
 mod words;
 
-pub use contract::{DeviceHandle, Edits, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
+pub use contract::{
+    DeviceHandle, Edits, Failure, FailureKind, Grant, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
+};
 pub use fault::{CallError, GuestFault, HostFault, Limit};
 pub use limits::{ByteSize, InvalidSize, Limits};
 pub use name::{InvalidName, PluginName, ResourceName, UnitId};
 pub use node::{Access, InvalidAccess, NodeKind, NodeNumber};
 pub use reference::{Digest, InvalidReference, PinnedReference, Reference, Repository};
+pub use sync::Mutex;
 pub use text::{GuestText, escape};
+pub use throttle::{Again, Bucket, LogThrottle};

@@ -14,6 +14,7 @@ use devgate_tests::{Host, Kind, Port, Setup, generic_policy, recording};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -455,6 +456,22 @@ async fn a_device_is_withheld_for_what_is_remembered() -> anyhow::Result<()> {
     let port = again(&mut host).await?;
     let faces = happens(&host, "devices-unhealthy", port).await?;
     assert!(faces.text.out.contains("UNHEALTHY"), "{}", faces.text.out);
+    // A look at the node alone finds nothing wrong with it.
+    let [policy, node, socket] = ["policy.yaml", "node.umockdev", "status.sock"].map(|name| host.dir().join(name));
+    let explain = |socket: &Path| {
+        let args = ["explain", BENCH, "--policy"].map(OsStr::new);
+        let place = [policy.as_os_str(), "--node-root".as_ref(), node.as_os_str()];
+        let running = ["--status-socket".as_ref(), socket.as_os_str()];
+        look(args.into_iter().chain(place).chain(running))
+    };
+    let said = explain(&socket)?;
+    assert!(
+        said.out.contains("none of its 2 units can be allocated"),
+        "{}",
+        said.out
+    );
+    assert_eq!(said.code, Some(5), "{}", said.out);
+    assert_eq!(explain(&host.dir().join("nobody.sock"))?.code, Some(0));
     Ok(())
 }
 

@@ -26,7 +26,7 @@ plugins:
 "#;
 
 /// Each check, and the fault with which it fails.
-const FAULTS: [(&str, &str); 66] = [
+const FAULTS: [(&str, &str); 64] = [
     ("answers.units", "lists-nothing"),
     ("answers.gate", "ids-too-long"),
     ("answers.health", "all-unhealthy"),
@@ -72,7 +72,6 @@ const FAULTS: [(&str, &str); 66] = [
     ("ids.alone", "judges-by-company"),
     ("ids.repeated", "breaks-on-repeated"),
     ("ids.none", "breaks-on-none"),
-    ("ids.unknown-resource", "breaks-on-unknown-resource"),
     ("ids.together", "wants-order"),
     ("limits.memory", "wastes-memory"),
     ("limits.host-calls", "wastes-host-calls"),
@@ -83,7 +82,6 @@ const FAULTS: [(&str, &str); 66] = [
     ("scale.health", "breaks-on-many-units"),
     ("scale.allocate", "looks-at-all-to-allocate"),
     ("scale.linear", "asks-n-squared"),
-    ("scale.time", "thinks-n-squared"),
     ("preference.sizes", "chooses-too-few"),
     ("preference.must", "forgets-what-must-be"),
     ("preference.odd", "breaks-on-odd-questions"),
@@ -95,14 +93,13 @@ const FAULTS: [(&str, &str); 66] = [
     ("errors.reasons", "gives-no-reason"),
 ];
 
-/// Those that a policy or file makes fail, one by one in [`what_cannot_be_loaded_fails_the_first_group`], and the one that hangs on
-/// the machine's speed, which has a unit test.
-const ELSEWHERE: [&str; 6] = [
+/// Those that a policy or file makes fail, one by one in [`what_cannot_be_loaded_fails_the_first_group`], and one that needs a
+/// fault of its own kind beside.
+const ELSEWHERE: [&str; 5] = [
     "loads.file",
     "loads.digest",
     "loads.imports",
     "loads.starts",
-    "limits.time",
     "errors.kind",
 ];
 
@@ -336,7 +333,7 @@ fn a_pipeline_reads_the_results() -> anyhow::Result<()> {
     assert!(said.out.contains("FAILED ids.none"), "{}", said.out);
     let xml = std::fs::read_to_string(file)?;
     assert!(
-        xml.contains("<testsuite name=\"racks.ids\" tests=\"6\" failures=\"1\" errors=\"0\" skipped=\"0\">"),
+        xml.contains("<testsuite name=\"racks.ids\" tests=\"5\" failures=\"1\" errors=\"0\" skipped=\"0\">"),
         "{xml}"
     );
     assert!(xml.contains("<failure message=\"health of no units trapped"), "{xml}");

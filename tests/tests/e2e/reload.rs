@@ -104,7 +104,7 @@ async fn a_configmaps_swap_adds_and_removes_plugins_and_a_signal_hurries_it() ->
     Ok(())
 }
 
-fn pid(host: &Host) -> anyhow::Result<rustix::process::Pid> {
+pub(crate) fn pid(host: &Host) -> anyhow::Result<rustix::process::Pid> {
     let pid = i32::try_from(host.pid()?)?;
     rustix::process::Pid::from_raw(pid).ok_or_else(|| anyhow::anyhow!("no such process"))
 }

@@ -386,6 +386,34 @@ async fn the_audit_log_has_what_was_given() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What logrotate does: the file is moved away, and a signal says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_is_opened_anew_at_sighup() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (path, moved) = (dir.path().join("audit.log"), dir.path().join("audit.log.1"));
+    let args = ["--audit-log", path.to_str().context("a path")?];
+    let mut host = setup().args(&args).start().await?;
+    host.allocatable(RESOURCE, 2).await?;
+    host.kubelet.admit(&Pod::new("a", &[(RESOURCE, 1)])).await?;
+    std::fs::rename(&path, &moved)?;
+    rustix::process::kill_process(super::reload::pid(&host)?, Signal::HUP)?;
+    host.logged(|line| line.message.starts_with("policy: reloaded")).await?;
+    for _ in 0..600 {
+        if path.exists() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    host.kubelet.admit(&Pod::new("b", &[(RESOURCE, 1)])).await?;
+    host.end(Signal::TERM).await?;
+    for file in [moved, path] {
+        let text = std::fs::read_to_string(&file)?;
+        let given = text.lines().filter(|line| line.contains("\"given\"")).count();
+        assert_eq!(given, 1, "{}: {text}", file.display());
+    }
+    Ok(())
+}
+
 /// Who had this at three o'clock: in the audit log where it is asked for, and never in the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_audit_log_has_pods_only_where_it_is_asked_for() -> anyhow::Result<()> {

@@ -17,19 +17,9 @@ const BACK: &[(&str, &str, &str)] = &[
         "a write to a control attribute asks who has the unit before anybody else gets it",
     ),
     (
-        "choose",
-        "resource",
-        "the question to a component's own preference is made from the plugin's core",
-    ),
-    (
         "tenancy",
         "resource",
         "the sweep releases units with the plugin's core, which holds it",
-    ),
-    (
-        "survey",
-        "plugin",
-        "a look without a running plugin takes the steps that a plugin takes",
     ),
 ];
 

@@ -1,6 +1,6 @@
 //! Go, by its own compiler and `devgatectl pack`.
 
-use super::{needs, tools};
+use super::{by_pip, tools};
 use crate::process;
 use crate::workspace::{WHOLE, cargo, target};
 use anyhow::Result;
@@ -15,12 +15,8 @@ pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
     let mut command = Command::new(ready()?);
     // Nothing is fetched: all that it is built of is in this repository.
     command
-        .envs([
-            ("GOOS", "wasip1"),
-            ("GOARCH", "wasm"),
-            ("GOWORK", "off"),
-            ("GOFLAGS", ""),
-        ])
+        .envs([("GOOS", "wasip1"), ("GOARCH", "wasm")])
+        .envs([("GOWORK", "off"), ("GOFLAGS", "")])
         .envs([("GOPROXY", "off"), ("GOTOOLCHAIN", "local"), ("GOTELEMETRY", "off")])
         .env("GOCACHE", tools()?.join("go-cache"));
     // The same source makes the same bytes, wherever it lies. The bindings use a function of Go's runtime that is not public.
@@ -57,9 +53,6 @@ fn ready() -> Result<PathBuf> {
     if said.is_ok_and(|said| said.starts_with(&format!("{version} "))) {
         return Ok(program);
     }
-    needs("python3", "install Python 3.10 or later, with venv")?;
-    println!("Installing {PACKAGE} into {} …", folder.display());
-    process::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    process::run(Command::new(folder.join("bin/pip")).args(["install", "--quiet", PACKAGE]))?;
+    by_pip(PACKAGE, &folder)?;
     Ok(program)
 }

@@ -15,17 +15,8 @@ pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
     // `--opt-size`, whose code uses tail calls, which are off here.
     command
         .current_dir(folder)
-        .args([
-            "--wit",
-            "../wit",
-            "--world",
-            "widget",
-            "--js",
-            "widget.js",
-            "--sync",
-            "--stub-wasi",
-            "-o",
-        ])
+        .args(["--wit", "../wit", "--world", "widget"])
+        .args(["--js", "widget.js", "--sync", "--stub-wasi", "-o"])
         .arg(file);
     process::run(&mut command)
 }

@@ -1,6 +1,6 @@
 //! Python, by componentize-py.
 
-use super::{needs, tools};
+use super::{by_pip, tools};
 use crate::process;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,8 @@ pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
     // Without WASI, which this host serves with nothing behind it, and of which it refuses clocks, random numbers and sockets.
     command
         .current_dir(folder)
-        .args([
-            "-d",
-            "../wit",
-            "-w",
-            "widget",
-            "componentize",
-            "--stub-wasi",
-            "app",
-            "-o",
-        ])
+        .args(["-d", "../wit", "-w", "widget"])
+        .args(["componentize", "--stub-wasi", "app", "-o"])
         .arg(file);
     process::run(&mut command)
 }
@@ -35,9 +27,6 @@ fn ready() -> Result<PathBuf> {
     if process::read(Command::new(&program).arg("--version")).is_ok_and(|said| said == version) {
         return Ok(program);
     }
-    needs("python3", "install Python 3.10 or later, with venv")?;
-    println!("Installing {PACKAGE} into {} …", folder.display());
-    process::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    process::run(Command::new(folder.join("bin/pip")).args(["install", "--quiet", PACKAGE]))?;
+    by_pip(PACKAGE, &folder)?;
     Ok(program)
 }

@@ -1,5 +1,6 @@
 //! The stages, cheapest first where nothing else decides.
 
+use super::When::{Always, Full, Slow};
 use super::{Outcome, Stage, cluster, image, package, spelling};
 use crate::languages::{self, Language};
 use crate::setup::Toolchain;
@@ -9,120 +10,25 @@ use anyhow::Result;
 use std::process::Command;
 
 pub(super) const ALL: &[Stage] = &[
-    Stage {
-        name: "setup",
-        slow: false,
-        full: false,
-        check: ready,
-    },
-    Stage {
-        name: "format",
-        slow: false,
-        full: false,
-        check: format,
-    },
-    Stage {
-        name: "spelling",
-        slow: true,
-        full: false,
-        check: spelling::check,
-    },
-    Stage {
-        name: "dependencies",
-        slow: false,
-        full: false,
-        check: rules,
-    },
-    Stage {
-        name: "manifests",
-        slow: false,
-        full: false,
-        check: manifests,
-    },
-    Stage {
-        name: "monitoring",
-        slow: false,
-        full: false,
-        check: watched,
-    },
-    Stage {
-        name: "components",
-        slow: false,
-        full: false,
-        check: built,
-    },
-    Stage {
-        name: "component-c",
-        slow: false,
-        full: false,
-        check: in_c,
-    },
-    Stage {
-        name: "guest-tests",
-        slow: false,
-        full: false,
-        check: guest_tests,
-    },
-    Stage {
-        name: "guest-clippy",
-        slow: true,
-        full: false,
-        check: guest_clippy,
-    },
-    Stage {
-        name: "clippy",
-        slow: true,
-        full: false,
-        check: clippy,
-    },
-    Stage {
-        name: "tests",
-        slow: false,
-        full: false,
-        check: tests,
-    },
-    Stage {
-        name: "languages",
-        slow: true,
-        full: true,
-        check: in_all,
-    },
-    Stage {
-        name: "static",
-        slow: true,
-        full: true,
-        check: image::program,
-    },
-    Stage {
-        name: "image",
-        slow: true,
-        full: true,
-        check: image::check,
-    },
-    Stage {
-        name: "cluster",
-        slow: true,
-        full: true,
-        check: cluster::check,
-    },
-    Stage {
-        name: "package",
-        slow: true,
-        full: true,
-        check: package::check,
-    },
-    Stage {
-        name: "doc-tests",
-        slow: true,
-        full: false,
-        check: doc_tests,
-    },
-    Stage {
-        name: "docs",
-        slow: true,
-        full: false,
-        check: docs,
-    },
+    Stage("setup", Always, ready),
+    Stage("format", Always, format),
+    Stage("spelling", Slow, spelling::check),
+    Stage("dependencies", Always, rules),
+    Stage("manifests", Always, manifests),
+    Stage("monitoring", Always, watched),
+    Stage("components", Always, built),
+    Stage("component-c", Always, in_c),
+    Stage("guest-tests", Always, guest_tests),
+    Stage("guest-clippy", Slow, guest_clippy),
+    Stage("clippy", Slow, clippy),
+    Stage("tests", Always, tests),
+    Stage("languages", Full, in_all),
+    Stage("static", Full, image::program),
+    Stage("image", Full, image::check),
+    Stage("cluster", Full, cluster::check),
+    Stage("package", Full, package::check),
+    Stage("doc-tests", Slow, doc_tests),
+    Stage("docs", Slow, docs),
 ];
 
 /// Runs cargo on the host's workspace.

@@ -1,59 +1,39 @@
 //! That no hardware is in two units.
 
-use super::sheet::{Outcome, Rule, Sheet};
-use super::subject::{Baseline, Subject, named};
+use super::harness::{Harness, named};
+use super::scorecard::{Outcome, Scorecard};
+use devgate_node::DevicePath;
 
-const UNITS: Rule = Rule {
-    id: "exclusive.units",
-    title: "No two units have the same hardware",
-    expected: "no device, exclusive node or id is claimed by two units, unless the policy says shares-hardware",
-    remedy: "the later one would never be given away: list one unit for what belongs together, or nodes that are truly apart",
-};
-const NODES: Rule = Rule {
-    id: "exclusive.nodes",
-    title: "No unit has another one's nodes",
-    expected: "each exclusive node of a unit belongs to a device that the unit is made of, or to none that another unit is made of",
-    remedy: "ask the unit's own device for its nodes (`device.nodes()`), and name all that it is made of in its backing",
-};
-pub(super) const RULES: &[&Rule] = &[&UNITS, &NODES];
-
-pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>) -> Option<String> {
-    if subject.policy.shares_hardware {
-        return Some("the policy says shares-hardware".to_owned());
+pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Option<String>> {
+    if harness.policy.shares_hardware {
+        return Ok(Some("the policy says shares-hardware".to_owned()));
     }
-    let count = baseline.units().count();
+    let count = harness.units().count();
     if count == 0 {
-        return None;
+        return Ok(None);
     }
-    sheet.check(&UNITS, || {
-        let contested = baseline.listed.contested.iter().map(|(id, why)| format!("{id}: {why}"));
-        Outcome::of(format!("{count} units"), contested.collect())
-    });
-    sheet.check(&NODES, || {
-        let mut failures = Vec::new();
-        let mut nodes = 0;
-        for (_, unit) in baseline.units() {
-            for node in unit.nodes().iter().filter(|node| !node.grant.shared) {
-                nodes += 1;
-                let Some(owner) = &node.owner else { continue };
-                let is_of = |device: &devgate_node::DevicePath| owner == device || owner.is_beneath(device);
-                if unit.backing().iter().any(is_of) {
-                    continue;
-                }
-                let whose = baseline
-                    .units()
-                    .find(|(_, other)| other.id() != unit.id() && other.backing().iter().any(is_of));
-                failures.extend(whose.map(|(_, other)| {
-                    format!(
-                        "{} has node {}, which is of {}",
-                        named(unit),
-                        node.node.path,
-                        named(other)
-                    )
-                }));
+    let contested = harness.listed.contested.iter().map(|(id, why)| format!("{id}: {why}"));
+    card.record("exclusive.units", Outcome::of(format!("{count} units"), contested));
+    let (mut failures, mut nodes) = (Vec::new(), 0);
+    for (_, unit) in harness.units() {
+        for node in unit.nodes.iter().filter(|node| !node.grant.shared) {
+            nodes += 1;
+            let Some(owner) = &node.owner else { continue };
+            let is_of = |device: &DevicePath| owner == device || owner.is_beneath(device);
+            if unit.backing.iter().any(is_of) {
+                continue;
             }
+            let mut others = harness.units().filter(|(_, other)| other.id != unit.id);
+            let whose = others.find(|(_, other)| other.backing.iter().any(is_of));
+            failures.extend(whose.map(|(_, other)| {
+                let path = &node.node.path;
+                format!("{} has node {path}, which is of {}", named(unit), named(other))
+            }));
         }
-        Outcome::of(format!("{nodes} nodes of {count} units"), failures)
-    });
-    None
+    }
+    card.record(
+        "exclusive.nodes",
+        Outcome::of(format!("{nodes} nodes of {count} units"), failures),
+    );
+    Ok(None)
 }

@@ -1,195 +1,90 @@
-//! Everything that the component reads, one thing at a time, as it should not be.
+//! Everything that the component reads, one query at a time, as it should not be.
 
-use super::meddler::Script;
-use super::sheet::{Outcome, Rule, Sheet};
-use super::subject::{Baseline, Call, Given, Subject, Wanted, broke, named};
-use super::thing::Kind;
-use super::values::{self, Make};
-use devgate_types::CallError;
+use super::fault_injector::Script;
+use super::harness::{Call, Called, Dependency, Function, Given, Harness, broke, named};
+use super::query::Kind;
+use super::scorecard::{Outcome, Scorecard};
+use super::values::{FAILURES, TEXTS, fakes};
 use std::collections::BTreeSet;
 
-/// The most things of one kind that are tried; more than any component reads of different shapes.
-const MOST_THINGS: usize = 64;
-
-const REMEDY: &str = "take every value that is read for what it may be: `get` instead of an index, checked arithmetic, `parse` \
-with its error; a device that cannot be described is listed by its name in `devgate.unread` or left out, with a line in the log, \
-and the others are listed all the same";
-
-macro_rules! rules {
-    ($($name:ident = $id:literal, $title:literal, $expected:literal;)*) => {
-        $(const $name: Rule = Rule { id: $id, title: $title, expected: $expected, remedy: REMEDY };)*
-        pub(super) const RULES: &[&Rule] = &[$(&$name),*];
-    };
-}
-
-rules! {
-    MISSING = "garbage.missing", "An attribute or file is not there", "no call breaks, and other units stay as they are";
-    UNREADABLE = "garbage.unreadable", "An attribute or file gives EIO, ETIMEDOUT or EAGAIN", "no call breaks, and other units stay as they are";
-    DENIED = "garbage.denied", "An attribute or file may not be read", "no call breaks, and other units stay as they are";
-    GONE = "garbage.gone", "The device is gone when an attribute of it is read", "no call breaks, and other units stay as they are";
-    EMPTY = "garbage.empty", "An attribute or file is empty", "no call breaks, and other units stay as they are";
-    BINARY = "garbage.binary", "An attribute or file is not text", "no call breaks, and other units stay as they are";
-    LONG = "garbage.long", "An attribute or file is as long as it may be, or longer", "no call breaks, and other units stay as they are";
-    HUGE = "garbage.huge", "An attribute or file has numbers that fit no integer", "no call breaks, and other units stay as they are";
-    NEGATIVE = "garbage.negative", "An attribute or file has negative numbers, zeros, fractions, or none", "no call breaks, and other units stay as they are";
-    CONTROL = "garbage.control", "An attribute or file has control characters and more lines", "no call breaks, and other units stay as they are";
-    MULTIBYTE = "garbage.multibyte", "An attribute or file has letters of several bytes", "no call breaks, and other units stay as they are";
-    CUT = "garbage.cut", "An attribute or file is cut off, doubled or written otherwise", "no call breaks, and other units stay as they are";
-    SEPARATORS = "garbage.separators", "An attribute or file is nothing but separators", "no call breaks, and other units stay as they are";
-    LINKS = "garbage.links", "A link or related device is missing, denied, gone or strange", "no call breaks, and other units stay as they are";
-    ENTRIES = "garbage.entries", "A directory is missing, unreadable, empty, full or has strange names", "no call breaks, and other units stay as they are";
-    PARTS = "garbage.parts", "A device has no driver, NUMA node, parent, children or nodes", "no call breaks, and other units stay as they are";
-    PLACES = "garbage.places", "A subsystem, node, mount, the kernel's log or the state cannot be had", "no call breaks";
-}
+/// The most queries of one kind that are tried; more than any component makes of different shapes.
+const MOST_QUERIES: usize = 64;
 
 /// What is looked for by a name, and not on a device.
-const PLACES_OF: [Kind; 5] = [Kind::Devices, Kind::Device, Kind::HostPath, Kind::Log, Kind::State];
+const PLACES: [Kind; 5] = [Kind::Devices, Kind::Device, Kind::HostPath, Kind::Log, Kind::State];
+const PARTS: [Kind; 5] = [Kind::Driver, Kind::Numa, Kind::Parent, Kind::Children, Kind::Nodes];
 
-/// Checks everything.
-pub(super) fn run(subject: &Subject, baseline: &Baseline, sheet: &mut Sheet<'_>) -> anyhow::Result<()> {
-    let texts: [(&'static Rule, Make); 13] = [
-        (&MISSING, values::missing),
-        (&UNREADABLE, values::unreadable),
-        (&DENIED, values::denied),
-        (&GONE, values::gone),
-        (&EMPTY, values::empty),
-        (&BINARY, values::binary),
-        (&LONG, values::long),
-        (&HUGE, values::huge),
-        (&NEGATIVE, values::negative),
-        (&CONTROL, values::control),
-        (&MULTIBYTE, values::multibyte),
-        (&CUT, values::cut),
-        (&SEPARATORS, values::separators),
-    ];
-    let read = baseline.things(&[Kind::Attribute, Kind::File]);
-    for (rule, make) in texts {
-        each(subject, baseline, sheet, rule, &read, &[make], "attribute or file")?;
+pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Option<String>> {
+    for text in TEXTS {
+        let id = format!("garbage.{text}");
+        let kinds = [Kind::Attribute, Kind::File];
+        card.check(&id, || each(harness, &kinds, &[text], "attribute or file"))?;
     }
-    let failures: [Make; 4] = [values::missing, values::unreadable, values::denied, values::gone];
-    let with = |more: &[Make]| [&failures[..], more].concat();
-    let links = baseline.things(&[Kind::Link]);
-    let strange = with(&[
-        values::empty,
-        values::multibyte,
-        values::control,
-        values::cut,
-        values::separators,
-    ]);
-    each(subject, baseline, sheet, &LINKS, &links, &strange, "link")?;
-    let entries = baseline.things(&[Kind::Entries, Kind::FileEntries]);
-    each(
-        subject,
-        baseline,
-        sheet,
-        &ENTRIES,
-        &entries,
-        &with(&[values::names]),
-        "directory",
-    )?;
-    let parts = baseline.things(&[Kind::Driver, Kind::Numa, Kind::Parent, Kind::Children, Kind::Nodes]);
-    each(
-        subject,
-        baseline,
-        sheet,
-        &PARTS,
-        &parts,
-        &with(&[|_| vec![super::thing::Given::Nothing]]),
-        "part of a device",
-    )?;
-    let places = baseline.things(&PLACES_OF);
-    each(
-        subject,
-        baseline,
-        sheet,
-        &PLACES,
-        &places,
-        &with(&[|_| vec![super::thing::Given::Nothing]]),
-        "place",
-    )
+    let strange = ["empty", "multibyte", "control", "cut", "separators"];
+    let entries = [Kind::Entries, Kind::FileEntries];
+    for (id, kinds, more, what) in [
+        ("garbage.links", &[Kind::Link][..], &strange[..], "link"),
+        ("garbage.entries", &entries, &["names"], "directory"),
+        ("garbage.parts", &PARTS, &["nothing"], "part of a device"),
+        ("garbage.places", &PLACES, &["nothing"], "place"),
+    ] {
+        let ways = [&FAILURES[..], more].concat();
+        card.check(id, || each(harness, kinds, &ways, what))?;
+    }
+    Ok(None)
 }
 
-fn each(
-    subject: &Subject,
-    baseline: &Baseline,
-    sheet: &mut Sheet<'_>,
-    rule: &'static Rule,
-    things: &[Wanted],
-    ways: &[Make],
-    what: &str,
-) -> anyhow::Result<()> {
-    if !sheet.wants(rule) {
-        return Ok(());
-    }
-    if things.is_empty() {
-        sheet.check(rule, || Outcome::skipped(format!("the component asks for no {what}")));
-        return Ok(());
+/// Fakes each answer of some kinds in some ways, in every call that asks.
+fn each(harness: &Harness, kinds: &[Kind], ways: &[&str], what: &str) -> anyhow::Result<Outcome> {
+    let dependencies = harness.dependencies(kinds);
+    if dependencies.is_empty() {
+        return Ok(Outcome::skipped(format!("the component asks for no {what}")));
     }
     let (mut tries, mut failures) = (0, Vec::new());
-    let mut bench = subject.bench()?;
-    for wanted in things.iter().take(MOST_THINGS) {
-        let known = wanted.text.as_deref().and_then(|text| std::str::from_utf8(text).ok());
-        for given in ways.iter().flat_map(|make| make(known)) {
-            for call in calls(baseline, wanted) {
+    let mut bench = harness.bench()?;
+    for dependency in dependencies.iter().take(MOST_QUERIES) {
+        let query = &dependency.query;
+        for fake in ways.iter().flat_map(|way| fakes(way, dependency.text.as_deref())) {
+            for call in calls(harness, dependency) {
                 tries += 1;
-                let script = Script::instead(wanted.thing.clone(), given.clone());
-                if subject.policy.state {
+                if harness.policy.state {
                     // What it was made to believe lasts no longer than it.
-                    bench = subject.bench()?;
+                    bench = harness.bench()?;
                 }
-                let (result, _) = subject.call(&bench, &baseline.listed.pools, &call, script);
-                let Some(wrong) = wrong(baseline, wanted, &call, &result) else {
-                    continue;
-                };
-                failures.push(format!("{wrong}, when {} was {given}", wanted.thing));
+                let (called, _) = harness.call(&bench, call, Script::fake(query.clone(), fake.clone()));
+                let wrong = wrong(harness, dependency, call, &called);
+                failures.extend(wrong.map(|wrong| format!("{wrong}, when {query} was {fake}")));
             }
         }
     }
-    let more = things.len().saturating_sub(MOST_THINGS);
-    let and_more = if more > 0 {
-        format!(" (and {more} more, not tried)")
-    } else {
-        String::new()
-    };
-    let names: BTreeSet<_> = things
+    let names = dependencies
         .iter()
-        .take(MOST_THINGS)
-        .map(|wanted| wanted.thing.to_string())
-        .collect();
+        .take(MOST_QUERIES)
+        .map(|dependency| dependency.query.to_string());
+    let names: BTreeSet<_> = names.collect();
+    let more = match dependencies.len().saturating_sub(MOST_QUERIES) {
+        0 => String::new(),
+        more => format!(" (and {more} more, not tried)"),
+    };
     let shown: Vec<_> = names.iter().take(3).cloned().collect();
-    let tried = format!(
-        "{tries} calls, with {} of them changed{and_more}: {}, …",
-        names.len(),
-        shown.join(", ")
-    );
-    sheet.check(rule, || Outcome::of(tried, failures));
-    Ok(())
+    let (changed, shown) = (names.len(), shown.join(", "));
+    Ok(Outcome::of(
+        format!("{tries} calls, with {changed} of them changed{more}: {shown}, …"),
+        failures,
+    ))
 }
 
-/// The calls that ask about a thing, about a unit that it has to do with.
-fn calls(baseline: &Baseline, wanted: &Wanted) -> Vec<Call> {
-    let meant = |n: usize, m: usize| {
-        let pool = baseline.listed.pools.get(n);
-        let touched = pool.and_then(|pool| pool.units.iter().position(|unit| baseline.touches(&wanted.thing, unit)));
-        (n, touched.unwrap_or(m))
-    };
+/// The calls that make a query, about a unit that it has to do with.
+fn calls(harness: &Harness, dependency: &Dependency) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
-    for call in &wanted.calls {
-        let call = match call {
-            Call::Allocate(n, m) => {
-                let (n, m) = meant(*n, *m);
-                Call::Allocate(n, m)
-            }
-            Call::Prepare(n, m) => {
-                let (n, m) = meant(*n, *m);
-                Call::Prepare(n, m)
-            }
-            Call::Release(n, m) => {
-                let (n, m) = meant(*n, *m);
-                Call::Release(n, m)
-            }
-            other => other.clone(),
-        };
+    for call in &dependency.calls {
+        let units = harness.listed.pools.get(call.pool).map(|pool| &pool.units);
+        let related = units.and_then(|units| {
+            units
+                .iter()
+                .position(|unit| harness.is_related(&dependency.query, unit))
+        });
+        let call = Call::of(call.function, call.pool, related.unwrap_or(call.unit));
         if !calls.contains(&call) {
             calls.push(call);
         }
@@ -197,51 +92,38 @@ fn calls(baseline: &Baseline, wanted: &Wanted) -> Vec<Call> {
     calls
 }
 
-/// What is wrong with what a call gave while one thing was not as it should be.
-fn wrong(baseline: &Baseline, wanted: &Wanted, call: &Call, result: &Result<Given, CallError>) -> Option<String> {
-    if let Some(how) = broke(result) {
+/// What is wrong with what a call gave while the answer to one query was a fake.
+fn wrong(harness: &Harness, dependency: &Dependency, call: Call, called: &Called) -> Option<String> {
+    if let Some(how) = broke(called) {
         return Some(format!("{call} {how}"));
     }
-    // What is asked for by a subsystem or path may be all that there is to say.
-    if PLACES_OF.contains(&wanted.thing.kind) {
+    let query = &dependency.query;
+    let others = harness.units().filter(|(_, unit)| !harness.is_related(query, unit));
+    let others: Vec<_> = others.collect();
+    // What has to do with no unit, or with all of them, may say something about all of them; so may a subsystem or a path.
+    if PLACES.contains(&query.kind) || others.is_empty() || others.len() == harness.units().count() {
         return None;
     }
-    let others: Vec<_> = baseline
-        .judged()
-        .filter(|(_, unit, _)| !baseline.touches(&wanted.thing, unit))
-        .collect();
-    // What has to do with no unit, or with all of them, may say something about all of them.
-    if others.is_empty() || others.len() == baseline.units().count() {
-        return None;
-    }
-    match result {
-        Err(error) if matches!(call, Call::Enumerate | Call::Health(_)) => Some(format!(
-            "{call} {error}, and so takes {} other units away",
-            others.len()
-        )),
+    match called {
+        Err(error) if matches!(call.function, Function::Enumerate | Function::Health) => {
+            let others = others.len();
+            Some(format!("{call} {error}, and so takes {others} other units away"))
+        }
         Ok(Given::Listed(listed)) => {
-            let lost = others.iter().find(|(pool, unit, _)| {
+            let (_, lost) = others.iter().find(|(pool, unit)| {
                 let same = listed.pools.iter().find(|other| other.resource == pool.resource);
-                same.is_none_or(|same| !same.units.iter().any(|other| other.id() == unit.id()))
+                same.is_none_or(|same| !same.units.iter().any(|other| other.id == unit.id))
             })?;
-            let why = listed
+            let rejected = listed
                 .rejected
                 .iter()
-                .find(|rejected| rejected.what.contains(lost.1.id().as_str()));
-            let why = why.map(|why| format!(" ({})", why.why)).unwrap_or_default();
-            Some(format!("enumerate does not list {} any more{why}", named(lost.1)))
+                .find(|other| other.what.contains(lost.id.as_str()));
+            let why = rejected.map(|why| format!(" ({})", why.why)).unwrap_or_default();
+            Some(format!("enumerate does not list {} any more{why}", named(lost)))
         }
         Ok(Given::Verdicts(verdicts)) => {
-            let Call::Health(n) = call else { return None };
-            let pool = baseline.listed.pools.get(*n)?;
-            let before = baseline.verdicts.get(*n)?;
-            let mut judged = pool.units.iter().zip(before).zip(verdicts);
-            let other = judged.find(|((unit, before), now)| !baseline.touches(&wanted.thing, unit) && before != now)?;
-            Some(format!(
-                "health of {}, which has nothing to do with it, is {:?}",
-                named(other.0.0),
-                other.1
-            ))
+            let other = harness.misjudged(query, call.pool, verdicts)?;
+            Some(format!("health of {other}"))
         }
         _ => None,
     }

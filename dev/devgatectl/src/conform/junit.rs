@@ -1,7 +1,7 @@
 //! The scorecard as JUnit's XML.
 
 use super::Report;
-use super::sheet::{Check, Grade, Group};
+use super::scorecard::{Check, Grade, Group};
 use crate::junit::{self, Case, Suite};
 use std::fmt::Write;
 
@@ -22,8 +22,8 @@ fn case(plugin: &str, check: &Check) -> Case {
         class: plugin.to_owned(),
         name: format!("{}: {}", check.id, check.title),
         took: None,
-        failure: (check.result == Grade::Failed).then(|| failure(check)),
-        skipped: (check.result == Grade::Skipped).then(|| check.evidence.clone()),
+        failure: (check.result == Some(Grade::Failed)).then(|| failure(check)),
+        skipped: (check.result == Some(Grade::Skipped)).then(|| check.evidence.clone()),
         output: String::new(),
     }
 }

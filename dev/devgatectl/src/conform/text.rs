@@ -1,108 +1,84 @@
 //! The scorecard that people read.
 
-use super::sheet::{Check, Grade};
-use super::{Report, Scorecard};
+use super::scorecard::{Check, Grade, Group};
+use super::{PluginReport, Report};
 use devgate::output::columns;
 use devgate_types::ByteSize;
 use std::fmt::Write;
 
 pub(super) fn of(report: &Report) -> String {
-    let mut text = String::new();
-    for (n, card) in report.plugins.iter().enumerate() {
-        if n > 0 {
-            text.push('\n');
-        }
-        scorecard(&mut text, card, &report.node);
-    }
-    text
+    let cards = report.plugins.iter().map(|card| scorecard(card, &report.node));
+    cards.collect::<Vec<_>>().join("\n")
 }
 
-fn scorecard(text: &mut String, card: &Scorecard, node: &str) {
-    let _ = writeln!(text, "{} on the recorded node {node}\n", card.plugin);
-    let rows: Vec<_> = card
-        .groups
-        .iter()
-        .map(|group| {
-            let (passed, failed, skipped) = (
-                group.count(Grade::Passed),
-                group.count(Grade::Failed),
-                group.count(Grade::Skipped),
-            );
-            let mut says = group.title.to_owned();
-            if failed > 0 {
-                says += &format!("; {failed} FAILED");
-            }
-            if skipped > 0 {
-                says += &format!("; {skipped} skipped");
-            }
-            [group.name.to_owned(), format!("{passed}/{}", passed + failed), says]
-        })
-        .collect();
-    *text += &columns(2, &rows);
-    let checks = || card.groups.iter().flat_map(|group| &group.checks);
-    for check in checks().filter(|check| check.result == Grade::Failed) {
-        failure(text, check);
+fn scorecard(card: &PluginReport, node: &str) -> String {
+    let mut text = format!("{} on the recorded node {node}\n\n", card.plugin);
+    let rows: Vec<_> = card.groups.iter().map(summary).collect();
+    text += &columns(2, &rows);
+    let checks = card.groups.iter().flat_map(|group| &group.checks);
+    for check in checks.filter(|check| check.result == Some(Grade::Failed)) {
+        failure(&mut text, check);
     }
-    skipped(text, card);
-    figures(text, card);
-    let total = card.passed + card.failed;
+    let rows: Vec<_> = card.groups.iter().flat_map(skipped).collect();
+    if !rows.is_empty() {
+        text.push('\n');
+        text += &columns(2, &rows);
+    }
+    figures(&mut text, card);
     let skipped = match card.skipped {
         0 => String::new(),
         n => format!(" ({n} skipped)"),
     };
-    let _ = writeln!(
-        text,
-        "\nconform: {}: {} of {total} checks passed{skipped}",
-        card.plugin, card.passed
-    );
+    let (plugin, passed, total) = (&card.plugin, card.passed, card.passed + card.failed);
+    let _ = writeln!(text, "\nconform: {plugin}: {passed} of {total} checks passed{skipped}");
+    text
+}
+
+fn summary(group: &Group) -> [String; 3] {
+    let passed = group.count(Grade::Passed);
+    let failed = group.count(Grade::Failed);
+    let mut says = group.title.to_owned();
+    for (count, what) in [(failed, "FAILED"), (group.count(Grade::Skipped), "skipped")] {
+        if count > 0 {
+            says += &format!("; {count} {what}");
+        }
+    }
+    [group.name.to_owned(), format!("{passed}/{}", passed + failed), says]
 }
 
 /// What was not tried; a group of which nothing was, for one reason, in one line.
-fn skipped(text: &mut String, card: &Scorecard) {
-    let mut rows = Vec::new();
-    for group in &card.groups {
-        let mut skipped: Vec<_> = group
-            .checks
-            .iter()
-            .filter(|check| check.result == Grade::Skipped)
-            .collect();
-        let whole = skipped.len() == group.checks.len()
-            && skipped
-                .iter()
-                .all(|check| Some(&check.evidence) == skipped.first().map(|first| &first.evidence));
-        skipped.truncate(if whole { 1 } else { usize::MAX });
-        rows.extend(skipped.into_iter().map(|check| {
-            let what = if whole { group.name } else { check.id };
-            ["skipped".to_owned(), what.to_owned(), check.evidence.clone()]
-        }));
+fn skipped(group: &Group) -> Vec<[String; 3]> {
+    let row = |what: &str, why: &str| ["skipped", what, why].map(str::to_owned);
+    if let [first, rest @ ..] = group.checks.as_slice()
+        && group.count(Grade::Skipped) == group.checks.len()
+        && rest.iter().all(|check| check.evidence == first.evidence)
+    {
+        return vec![row(group.name, &first.evidence)];
     }
-    if !rows.is_empty() {
-        text.push('\n');
-        *text += &columns(2, &rows);
-    }
+    let checks = group.checks.iter().filter(|check| check.result == Some(Grade::Skipped));
+    checks.map(|check| row(check.id, &check.evidence)).collect()
 }
 
 fn failure(text: &mut String, check: &Check) {
     let _ = writeln!(text, "\nFAILED {}: {}", check.id, check.title);
-    let mut rows = vec![
-        ["expected".to_owned(), check.expected.to_owned()],
-        ["tried".to_owned(), check.evidence.clone()],
-    ];
-    rows.extend(check.failures.iter().map(|seen| ["seen".to_owned(), one_line(seen)]));
-    if check.more > 0 {
-        rows.push([String::new(), format!("… and {} more", check.more)]);
+    let mut rows = Vec::new();
+    let mut row = |name: &str, value: &str| rows.push([name.to_owned(), value.to_owned()]);
+    row("expected", check.expected);
+    row("tried", &check.evidence);
+    for seen in &check.failures {
+        // A refusal may have a table in it.
+        let lines: Vec<_> = seen.lines().map(str::trim).collect();
+        row("seen", &lines.join("; "));
     }
-    rows.extend(check.remedy.map(|remedy| ["to do".to_owned(), remedy.to_owned()]));
-    rows.extend(check.again.clone().map(|again| ["again".to_owned(), again]));
+    if check.more > 0 {
+        row("", &format!("… and {} more", check.more));
+    }
+    row("to do", check.remedy.unwrap_or_default());
+    row("again", check.again.as_deref().unwrap_or_default());
     *text += &columns(2, &rows);
 }
 
-/// A refusal may have a table in it.
-fn one_line(seen: &str) -> String {
-    seen.lines().map(str::trim).collect::<Vec<_>>().join("; ")
-}
-
-fn figures(text: &mut String, card: &Scorecard) {
+fn figures(text: &mut String, card: &PluginReport) {
     let component = &card.component;
     let mut rows = Vec::new();
     let mut row = |name: &str, value: String| rows.push([name.to_owned(), value]);

@@ -5,7 +5,7 @@ use anyhow::Context;
 use devgate_core::{Grants, Match};
 use devgate_fake_kubelet::RunOptions;
 use devgate_node::Node;
-use devgate_policy::{Policy, Use};
+use devgate_policy::Policy;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,10 +164,7 @@ impl Story {
 }
 
 fn describe(found: &Match) -> String {
-    let usage = match found.usage {
-        Use::Offer => "offer",
-        Use::Read => "read",
-    };
+    let usage = found.usage.as_str();
     let nodes: Vec<_> = found
         .nodes
         .iter()

@@ -7,7 +7,7 @@ use devgate::explain::named;
 use devgate_core::Grants;
 use devgate_fake_node::{Recorder, Recording};
 use devgate_node::{KernelLine, Node};
-use devgate_policy::{FileDenied, Files, Policy, attribute_rule};
+use devgate_policy::{FileDenied, Files, PluginPolicy, Policy, attribute_rule};
 use devgate_types::escape;
 use std::collections::BTreeSet;
 
@@ -73,8 +73,9 @@ impl Asked {
             Files::rule(&there).map_err(refused)?;
             recorder.file(path);
         }
-        for view in grants {
-            granted(&mut recorder, view)?;
+        let plugins = policy.iter().flat_map(|policy| policy.plugins.values());
+        for (view, plugin) in grants.iter().zip(plugins) {
+            granted(&mut recorder, view, plugin)?;
         }
         if let Some(policy) = policy {
             kernel_log(&mut recorder, node, policy, args.no_redact, &mut notes);
@@ -109,7 +110,7 @@ fn one(recorder: &mut Recorder<'_>, node: &Node, what: &str) -> anyhow::Result<(
 }
 
 /// What one plugin is granted.
-fn granted(recorder: &mut Recorder<'_>, view: &Grants) -> anyhow::Result<()> {
+fn granted(recorder: &mut Recorder<'_>, view: &Grants, policy: &PluginPolicy) -> anyhow::Result<()> {
     let failed = |error: devgate_node::ReadError| exit::with_code(exit::NODE, error.to_string());
     for found in view.matches().map_err(failed)? {
         recorder.device(&found.device);
@@ -119,24 +120,24 @@ fn granted(recorder: &mut Recorder<'_>, view: &Grants) -> anyhow::Result<()> {
         for node in &found.nodes {
             recorder.node_at(&node.node.path);
         }
-        for control in view.controls() {
-            recorder.writable(&found.device, control);
+        for control in &policy.control {
+            recorder.writable(&found.device, &control.attribute);
         }
     }
     for listed in view.host_nodes() {
-        let given = listed.nodes.iter().map(|node| &node.node.path);
+        let given = listed.found.iter().map(|node| &node.node.path);
         // What is withheld here is withheld there, for the same reason.
         for path in given.chain(listed.withheld.iter().map(|withheld| &withheld.what)) {
             recorder.node_at(path);
         }
     }
     for listed in view.files() {
-        for path in &listed.files {
+        for path in &listed.found {
             recorder.file(path);
         }
     }
-    for source in view.mount_sources() {
-        recorder.mount_source(source);
+    for mount in policy.containers.mounts.values().filter(|mount| !mount.unchecked) {
+        recorder.mount_source(&mount.source);
     }
     Ok(())
 }
@@ -148,7 +149,7 @@ fn kernel_log(recorder: &mut Recorder<'_>, node: &Node, policy: &Policy, whole: 
     if patterns.is_empty() {
         return;
     }
-    let lines = match node.log_lines() {
+    let lines = match node.events().log_lines() {
         Ok(lines) => lines,
         Err(why) => return notes.push(format!("the kernel's log cannot be read here: {why}")),
     };

@@ -17,28 +17,33 @@ use devgate_node::Node;
 use forms::Forms;
 use keys::Keys;
 use made_up::MadeUp;
-use own::{Own, Search};
+use own::{Learnt, Search};
 use regex::Regex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Files that are no text and have nothing in them of one very device.
 const PUBLIC_BINARY: [&str; 2] = ["descriptors", "report_descriptor"];
 /// The shortest text that is looked for wherever it may stand.
 const SHORTEST: usize = 4;
 /// Names that are no machine's own.
-const ANY_HOST: [&str; 8] = [
-    "localhost",
-    "debian",
-    "ubuntu",
-    "fedora",
-    "linux",
-    "host",
-    "node",
-    "(none)",
-];
+const ANY_HOST: &str = "localhost debian ubuntu fedora linux host node (none)";
+/// The shortest text that is looked for within longer words, too.
+const LONG: usize = 8;
 
 /// The kind of a computer's name, which others may begin with.
 const HOST_NAMES: &str = "host names";
+
+/// What was replaced, by kind: which values, in how many places.
+#[derive(Default)]
+struct Counts(BTreeMap<&'static str, (BTreeSet<String>, usize)>);
+
+impl Counts {
+    fn add(&mut self, kind: &'static str, value: &str) {
+        let (values, places) = self.0.entry(kind).or_default();
+        values.insert(value.to_ascii_lowercase());
+        *places += 1;
+    }
+}
 
 /// Replaces what must not be known.
 pub(super) struct Redactor {
@@ -46,10 +51,9 @@ pub(super) struct Redactor {
     keys: Keys,
     more: Vec<Regex>,
     made_up: MadeUp,
-    /// What was learnt to be somebody's own.
-    own: Own,
-    /// By kind: how many values, in how many places.
-    counts: BTreeMap<&'static str, (BTreeMap<String, ()>, usize)>,
+    /// What was learnt to be of this machine alone, by itself in lower case.
+    own: BTreeMap<String, Learnt>,
+    counts: Counts,
     left: Vec<Unwritten>,
 }
 
@@ -64,8 +68,8 @@ impl Redactor {
             keys: Keys::new()?,
             more: compiled.collect::<anyhow::Result<_>>()?,
             made_up: MadeUp::default(),
-            own: Own::default(),
-            counts: BTreeMap::new(),
+            own: BTreeMap::new(),
+            counts: Counts::default(),
             left: Vec::new(),
         })
     }
@@ -74,7 +78,7 @@ impl Redactor {
     pub(super) fn know_host(&mut self, node: &Node) {
         let name = node.file("/proc/sys/kernel/hostname", 256).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).trim().to_owned();
-        if name.len() >= SHORTEST && !ANY_HOST.contains(&&*name.to_ascii_lowercase()) {
+        if name.len() >= SHORTEST && ANY_HOST.split(' ').all(|any| !name.eq_ignore_ascii_case(any)) {
             self.learn(&name, HOST_NAMES);
         }
     }
@@ -89,7 +93,8 @@ impl Redactor {
             }
             Instead::Same
         })?;
-        let own = std::mem::take(&mut self.own).search();
+        let own = std::mem::take(&mut self.own).into_values();
+        let own = Search::new(own.filter(|learnt| learnt.from.len() >= SHORTEST).collect());
         let own = own.context("what was learnt of the node cannot be looked for")?;
         let redacted = node.rewritten(&mut |text| match text {
             Text::Name(text) | Text::Target(text) | Text::Line(text) => self.instead(&own, text),
@@ -104,9 +109,10 @@ impl Redactor {
 
     /// What was replaced: kind, number of values, number of places.
     pub(super) fn counts(&self) -> Vec<(&'static str, usize, usize)> {
-        let one =
-            |(kind, (values, places)): (&&'static str, &(BTreeMap<String, ()>, usize))| (*kind, values.len(), *places);
-        self.counts.iter().map(one).collect()
+        let counts = self.counts.0.iter();
+        counts
+            .map(|(kind, (values, places))| (*kind, values.len(), *places))
+            .collect()
     }
 
     /// What was not kept, because nobody can tell what is in it.
@@ -144,48 +150,35 @@ impl Redactor {
     /// Learns that a text is somebody's own.
     fn learn(&mut self, text: &str, kind: &'static str) {
         // What is an address and no more is found by its form, and keeps who made it.
-        if self.forms.cover(text) || self.own.knows(text) {
+        if self.forms.cover(text) || self.own.contains_key(&text.to_lowercase()) {
             return;
         }
         for (from, to) in self.made_up.of_any_form(text, kind) {
-            self.own.learn(from, to, kind, kind == HOST_NAMES);
+            // Others may begin with a computer's name.
+            let within = kind != HOST_NAMES && from.len() >= LONG;
+            let learnt = Learnt { from, to, kind, within };
+            self.own.entry(learnt.from.to_lowercase()).or_insert(learnt);
         }
     }
 
     fn instead(&mut self, own: &Search, text: &str) -> Instead {
-        let counts = &mut self.counts;
-        let mut new = own.replaced(text, &mut |kind, value| count(counts, kind, value, 1));
-        for pattern in &self.more {
-            let made_up = &mut self.made_up;
-            let counts = &mut self.counts;
+        const ASKED: &str = "values of --redact";
+        let Self {
+            more, made_up, counts, ..
+        } = self;
+        let mut new = own.replaced(text, counts);
+        for pattern in more {
             new = forms::replace(pattern, &new, |found| {
-                let (_, to) = made_up.of_any_form(found, "values of --redact").into_iter().next()?;
-                count(counts, "values of --redact", found, 1);
+                let (_, to) = made_up.of_any_form(found, ASKED).into_iter().next()?;
+                counts.add(ASKED, found);
                 Some(to)
             });
         }
-        let (made_up, counts) = (&mut self.made_up, &mut self.counts);
-        new = self
-            .forms
-            .replaced(&new, made_up, &mut |kind, value| count(counts, kind, value, 1));
-        if new == text {
-            Instead::Same
-        } else {
-            Instead::Bytes(new.into_bytes())
+        new = self.forms.replaced(&new, made_up, counts);
+        match new == text {
+            true => Instead::Same,
+            false => Instead::Bytes(new.into_bytes()),
         }
-    }
-}
-
-fn count(
-    counts: &mut BTreeMap<&'static str, (BTreeMap<String, ()>, usize)>,
-    kind: &'static str,
-    value: &str,
-    times: usize,
-) {
-    if times > 0 {
-        let (values, places) = counts.entry(kind).or_default();
-        values.insert(value.to_ascii_lowercase(), ());
-        *places += times;
     }
 }
 

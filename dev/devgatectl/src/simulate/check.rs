@@ -4,6 +4,7 @@ use super::scenario::{Amount, Expect, LogLine, Resource};
 use crate::stage::Line;
 use devgate::watching::Report;
 use devgate_fake_kubelet::StandIn;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -19,11 +20,21 @@ pub(super) use container::Started;
 const SHOWN: usize = 16;
 
 /// One thing that is not as expected.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Serialize)]
 pub(super) struct Mismatch {
     pub(super) what: String,
     pub(super) expected: String,
     pub(super) found: String,
+}
+
+impl Mismatch {
+    pub(super) fn new(what: impl Into<String>, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
 }
 
 impl fmt::Display for Mismatch {
@@ -79,44 +90,32 @@ fn devices(name: &str, expected: &Resource, kubelet: &StandIn, wrong: &mut Vec<M
     ] {
         let Some(amount) = amount else { continue };
         let there = of(healthy);
-        if amount.holds(&there) {
-            continue;
+        if !amount.holds(&there) {
+            let found = match kubelet.capacity(name) {
+                None => "no such resource: nothing was registered under this name".to_owned(),
+                Some(_) => ids(&there),
+            };
+            wrong.push(Mismatch::new(format!("{name} {word}"), amount.to_string(), found));
         }
-        let found = match kubelet.capacity(name) {
-            None => "no such resource: nothing was registered under this name".to_owned(),
-            Some(_) => ids(&there),
-        };
-        wrong.push(Mismatch {
-            what: format!("{name} {word}"),
-            expected: amount.to_string(),
-            found,
-        });
     }
     for (id, nodes) in &expected.numa {
-        let there = devices.get(id).filter(|_| !gone);
-        if there.is_some_and(|(_, there)| there == nodes) {
-            continue;
+        let there = devices.get(id).filter(|_| !gone).map(|(_, there)| there);
+        if there != Some(nodes) {
+            let list = |nodes: &BTreeSet<i64>| list(nodes.iter().map(ToString::to_string), " ");
+            let found = there.map_or("no such device".to_owned(), list);
+            wrong.push(Mismatch::new(format!("{name} NUMA nodes of {id}"), list(nodes), found));
         }
-        let list = |nodes: &BTreeSet<i64>| match nodes.is_empty() {
-            true => "none".to_owned(),
-            false => nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
-        };
-        wrong.push(Mismatch {
-            what: format!("{name} NUMA nodes of {id}"),
-            expected: list(nodes),
-            found: there.map_or("no such device".to_owned(), |(_, there)| list(there)),
-        });
     }
 }
 
 fn logged(expected: &LogLine, log: &[Line], wrong: &mut Vec<Mismatch>) {
     let LogLine { text, plugin, level } = expected;
-    let holds = |line: &&Line| {
+    let holds = |line: &Line| {
         line.message.contains(text.as_str())
             && plugin.as_ref().is_none_or(|plugin| *plugin == line.plugin)
             && level.as_ref().is_none_or(|level| *level == line.level)
     };
-    if log.iter().any(|line| holds(&line)) {
+    if log.iter().any(holds) {
         return;
     }
     let mut what = "log".to_owned();
@@ -127,11 +126,8 @@ fn logged(expected: &LogLine, log: &[Line], wrong: &mut Vec<Mismatch>) {
         1 => "one line without it".to_owned(),
         n => format!("{n} lines without it"),
     };
-    wrong.push(Mismatch {
-        what,
-        expected: format!("a line with \"{text}\" since something happened last"),
-        found: lines,
-    });
+    let wanted = format!("a line with \"{text}\" since something happened last");
+    wrong.push(Mismatch::new(what, wanted, lines));
 }
 
 fn reason(pattern: &str, text: &str, host: Option<&Report>, wrong: &mut Vec<Mismatch>) {
@@ -143,28 +139,18 @@ fn reason(pattern: &str, text: &str, host: Option<&Report>, wrong: &mut Vec<Mism
         .flat_map(|resource| &resource.devices)
         .filter(|device| matches(pattern, &device.id))
         .collect();
-    let holds = devices
-        .iter()
-        .any(|device| device.unhealthy.as_ref().is_some_and(|reason| reason.contains(text)));
-    if holds {
+    let reasons: BTreeSet<_> = devices.iter().filter_map(|device| device.unhealthy.as_ref()).collect();
+    if reasons.iter().any(|reason| reason.contains(text)) {
         return;
     }
-    let reasons: BTreeSet<_> = devices.iter().filter_map(|device| device.unhealthy.clone()).collect();
     let found = match (host, devices.is_empty(), reasons.is_empty()) {
         (None, ..) => "a host that does not answer".to_owned(),
         (_, true, _) => "no such device".to_owned(),
         (_, _, true) => "a healthy device".to_owned(),
-        _ => reasons
-            .into_iter()
-            .map(|reason| format!("\"{reason}\""))
-            .collect::<Vec<_>>()
-            .join(", "),
+        _ => list(reasons.iter().map(|reason| format!("\"{reason}\"")), ", "),
     };
-    wrong.push(Mismatch {
-        what: format!("{pattern} reason"),
-        expected: format!("\"{text}\" in it"),
-        found,
-    });
+    let what = format!("{pattern} reason");
+    wrong.push(Mismatch::new(what, format!("\"{text}\" in it"), found));
 }
 
 impl Amount {
@@ -199,13 +185,19 @@ fn covers(patterns: &[String], there: &BTreeSet<String>) -> bool {
 
 /// How many, and which.
 fn ids(ids: &BTreeSet<String>) -> String {
-    if ids.is_empty() {
-        return "none".to_owned();
+    let shown = list(ids.iter().take(SHOWN), " ");
+    match (ids.len(), ids.len().saturating_sub(SHOWN)) {
+        (0, _) => shown,
+        (all, 0) => format!("{all}: {shown}"),
+        (all, more) => format!("{all}: {shown} and {more} more"),
     }
-    let shown = ids.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(" ");
-    match ids.len().saturating_sub(SHOWN) {
-        0 => format!("{}: {shown}", ids.len()),
-        more => format!("{}: {shown} and {more} more", ids.len()),
+}
+
+fn list<T: AsRef<str>>(items: impl IntoIterator<Item = T>, between: &str) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.as_ref().to_owned()).collect();
+    match items.as_slice() {
+        [] => "none".to_owned(),
+        items => items.join(between),
     }
 }
 

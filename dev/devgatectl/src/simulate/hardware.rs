@@ -1,9 +1,8 @@
 //! The recorded node of a scenario: changed in memory, and handed to the host that plays it as a file.
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::DevicePath;
-use devgate_types::{NodeKind, NodeNumber};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -31,13 +30,42 @@ impl Hardware {
         Ok(self.node.text()?)
     }
 
-    /// One change.
-    pub(super) fn apply(&self, change: Change) -> anyhow::Result<()> {
+    /// One change, in which a device is named as [`Self::location`] takes it; a line of the log is said now.
+    pub(super) fn apply(&mut self, mut change: Change) -> anyhow::Result<()> {
+        match &mut change {
+            Change::SetAttribute { location, .. }
+            | Change::RemoveAttribute { location, .. }
+            | Change::SetLink { location, .. }
+            | Change::Announce(location) => *location = self.location(location)?,
+            Change::RemoveDevice(name) => {
+                let undo = self.node.unplug(&self.location(name)?)?;
+                self.unplugged.insert(std::mem::take(name), undo);
+                return Ok(());
+            }
+            Change::Say { micros, .. } => *micros = self.now()?,
+            _ => {}
+        }
         Ok(self.node.apply(change)?)
     }
 
+    /// Puts back what was unplugged under this name.
+    pub(super) fn plug_again(&mut self, name: &str) -> anyhow::Result<()> {
+        let Some(undo) = self.unplugged.remove(name) else {
+            bail!("device {name}: was not unplugged under this name");
+        };
+        undo.into_iter().try_for_each(|change| Ok(self.node.apply(change)?))
+    }
+
+    /// The time of a line of the kernel's log, in microseconds.
+    fn now(&self) -> anyhow::Result<u64> {
+        let since = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        // A recording may come from a node that has run for longer.
+        let last = self.node.events().log_lines()?.last().map(|line| line.micros);
+        Ok(last.map_or(since, |last| since.max(last.saturating_add(1))))
+    }
+
     /// The location of a device that is named by subsystem and name, or by its path in `/sys`.
-    pub(super) fn location(&self, name: &str) -> anyhow::Result<String> {
+    fn location(&self, name: &str) -> anyhow::Result<String> {
         let path = name.strip_prefix("/sys").unwrap_or(name);
         if let Some(location) = path.strip_prefix("/devices/") {
             return Ok(location.to_owned());
@@ -51,63 +79,18 @@ impl Hardware {
             .map(|device| DevicePath::location(&device).to_owned());
         found.map_err(|error| anyhow::anyhow!("device {name}: {error}"))
     }
-
-    /// Takes a device away, with all that is beneath it.
-    pub(super) fn unplug(&mut self, name: &str) -> anyhow::Result<()> {
-        let undo = self.node.unplug(&self.location(name)?)?;
-        self.unplugged.insert(name.to_owned(), undo);
-        Ok(())
-    }
-
-    /// Puts back what was taken away under this name.
-    pub(super) fn plug_again(&mut self, name: &str) -> anyhow::Result<()> {
-        let Some(undo) = self.unplugged.remove(name) else {
-            bail!("device {name}: was not unplugged under this name");
-        };
-        undo.into_iter().try_for_each(|change| self.apply(change))
-    }
-
-    /// The driver or the kernel says something, at this moment of the scenario.
-    pub(super) fn say(&self, text: &str) -> anyhow::Result<()> {
-        let said = self.node.log_lines()?;
-        // A recording may come from a node that has run for longer.
-        let last = said.last().map(|line| line.micros);
-        let since = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let micros = last.map_or(since, |last| since.max(last.saturating_add(1)));
-        self.apply(Change::Say {
-            micros,
-            text: text.to_owned(),
-        })
-    }
-
-    /// A node that belongs to no device; its number is written `c 195:0`.
-    pub(super) fn add_node(&self, path: &str, number: &str) -> anyhow::Result<()> {
-        let parsed = number.split_once(' ').and_then(|(kind, number)| {
-            let (major, minor) = number.split_once(':')?;
-            let kind = match kind {
-                "c" => NodeKind::Character,
-                "b" => NodeKind::Block,
-                _ => return None,
-            };
-            Some(NodeNumber {
-                kind,
-                major: major.parse().ok()?,
-                minor: minor.parse().ok()?,
-            })
-        });
-        let number = parsed.with_context(|| {
-            format!("node {path}: number must be c or b, a space, and major:minor, such as \"c 195:0\"")
-        })?;
-        self.apply(Change::AddNode {
-            path: path.to_owned(),
-            number,
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn say(text: &str) -> Change {
+        Change::Say {
+            micros: 0,
+            text: text.to_owned(),
+        }
+    }
 
     #[test]
     fn what_is_said_comes_after_what_a_recording_says() {
@@ -116,10 +99,10 @@ mod tests {
         let late = u64::MAX - 1_000;
         for line in [format!("K: {late} before\n"), format!("E: DEVGATE=K: {late} before\n")] {
             std::fs::write(&recording, format!("P: /devices/x\nE: SUBSYSTEM=misc\n{line}")).unwrap();
-            let hardware = Hardware::open(&recording).unwrap();
-            hardware.say("first").unwrap();
-            hardware.say("second").unwrap();
-            let said = hardware.node.log_lines().unwrap();
+            let mut hardware = Hardware::open(&recording).unwrap();
+            hardware.apply(say("first")).unwrap();
+            hardware.apply(say("second")).unwrap();
+            let said = hardware.node.events().log_lines().unwrap();
             let said: Vec<_> = said
                 .iter()
                 .map(|line| (line.micros - late, line.text.as_str()))
@@ -127,10 +110,10 @@ mod tests {
             assert_eq!(said, [(0, "before"), (1, "first"), (2, "second")]);
         }
         std::fs::write(&recording, "P: /devices/x\nE: SUBSYSTEM=misc\n").unwrap();
-        let hardware = Hardware::open(&recording).unwrap();
-        hardware.say("only").unwrap();
+        let mut hardware = Hardware::open(&recording).unwrap();
+        hardware.apply(say("only")).unwrap();
         assert!(
-            hardware.node.log_lines().unwrap()[0].micros < 60_000_000,
+            hardware.node.events().log_lines().unwrap()[0].micros < 60_000_000,
             "since the start"
         );
     }

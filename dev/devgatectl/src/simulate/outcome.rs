@@ -4,6 +4,7 @@ use super::check::Mismatch;
 use super::scenario::Scenario;
 use crate::stage::Line;
 use devgate_fake_kubelet::Moment;
+use serde::{Serialize, Serializer};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -26,68 +27,64 @@ pub(super) struct Outcome {
 }
 
 /// A step that was taken.
+#[derive(Serialize)]
 pub(super) struct Played {
     pub(super) number: usize,
     pub(super) line: u32,
+    #[serde(rename = "step")]
     pub(super) summary: String,
     pub(super) note: Option<String>,
+    pub(super) passed: bool,
+    #[serde(skip)]
     pub(super) begun: Instant,
+    #[serde(rename = "seconds", serialize_with = "as_seconds")]
     pub(super) took: Duration,
     pub(super) failure: Option<Failure>,
 }
 
 /// Why a step failed.
-pub(super) enum Failure {
-    /// What it should do could not be done.
-    Broken(String),
-    /// What was expected was not so, and did not come within a time.
-    Unexpected { within: Duration, wrong: Vec<Mismatch> },
-    /// What was expected came, and did not last.
-    Brief {
-        lasted: Duration,
-        of: Duration,
-        wrong: Vec<Mismatch>,
-    },
-    /// What must not be was so.
-    Happened { after: Duration },
-    /// It was done, and took too long.
-    Slow { took: Duration, most: Duration },
+#[derive(Serialize)]
+pub(super) struct Failure {
+    /// What happened; `None` if the mismatches say it.
+    pub(super) message: Option<String>,
+    /// What is not as expected.
+    pub(super) wrong: Vec<Mismatch>,
 }
 
 impl Failure {
-    /// What is not as expected at one moment.
-    pub(super) fn now(mismatch: Mismatch) -> Self {
-        Self::Unexpected {
-            within: Duration::ZERO,
-            wrong: vec![mismatch],
-        }
-    }
-
-    /// What happened, in one line; nothing where the mismatches say it.
-    pub(super) fn head(&self) -> Option<String> {
-        match self {
-            Self::Broken(why) => Some(why.clone()),
-            Self::Unexpected { within, .. } if within.is_zero() => None,
-            Self::Unexpected { within, .. } => Some(format!("did not come within {}", seconds(*within))),
-            Self::Brief { lasted, of, .. } => Some(format!("lasted {} of {}", seconds(*lasted), seconds(*of))),
-            Self::Happened { after } => Some(format!("must not be so, and was after {}", seconds(*after))),
-            Self::Slow { took, most } => Some(format!("took {}, more than {}", seconds(*took), seconds(*most))),
-        }
-    }
-
-    /// What is not as expected.
-    pub(super) fn wrong(&self) -> &[Mismatch] {
-        match self {
-            Self::Unexpected { wrong, .. } | Self::Brief { wrong, .. } => wrong,
-            Self::Broken(_) | Self::Happened { .. } | Self::Slow { .. } => &[],
+    /// What is not as expected, and what was waited for.
+    pub(super) fn of(message: String, wrong: Vec<Mismatch>) -> Self {
+        Self {
+            message: Some(message),
+            wrong,
         }
     }
 
     /// All of it in one line.
     pub(super) fn line(&self) -> String {
-        let head = self.head().and_then(|head| head.lines().next().map(str::to_owned));
-        let wrong = self.wrong().iter().map(ToString::to_string);
+        let head = self
+            .message
+            .as_ref()
+            .and_then(|head| head.lines().next().map(str::to_owned));
+        let wrong = self.wrong.iter().map(ToString::to_string);
         head.into_iter().chain(wrong).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What a step should do could not be done.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::of(format!("{error:#}"), Vec::new())
+    }
+}
+
+/// What is not as expected at one moment.
+impl From<Mismatch> for Failure {
+    fn from(mismatch: Mismatch) -> Self {
+        Self {
+            message: None,
+            wrong: vec![mismatch],
+        }
     }
 }
 
@@ -120,4 +117,8 @@ impl Outcome {
 /// A time as it is shown.
 pub(super) fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
+}
+
+fn as_seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
 }

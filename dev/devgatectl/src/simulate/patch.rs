@@ -1,11 +1,16 @@
 //! A policy with a merge patch over it (RFC 7386). The order of the entries stays: what two plugins claim is the earlier one's.
 
-use devgate_policy::yaml::{Key, Node, Value};
-use serde::Serialize;
-use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use devgate::exit;
+use devgate_policy::yaml::{Node, Value, read_as};
+use serde::{Serialize, Serializer};
 
-/// The policy's text with the patch over it, as JSON, which is YAML as well.
-pub(super) fn patched(mut policy: Node, patch: &Node) -> anyhow::Result<String> {
+/// A policy's text with the patch over it, as JSON, which is YAML as well.
+///
+/// # Errors
+/// Where the text is no policy.
+pub(super) fn patched(policy: &str, patch: &Node) -> anyhow::Result<String> {
+    let policy = read_as("a policy", policy);
+    let mut policy = policy.map_err(|(_, message)| exit::with_code(exit::POLICY, message))?;
     merge(&mut policy, patch);
     Ok(serde_json::to_string_pretty(&Tree(&policy))?)
 }
@@ -15,33 +20,23 @@ fn merge(target: &mut Node, patch: &Node) {
         *target = patch.clone();
         return;
     };
-    if !matches!(target.value, Value::Map(_)) {
-        target.value = Value::Map(Vec::new());
-    }
-    let Value::Map(entries) = &mut target.value else { return };
+    let mut entries = match std::mem::replace(&mut target.value, Value::Null) {
+        Value::Map(entries) => entries,
+        _ => Vec::new(),
+    };
     for (key, change) in changes {
-        let at = entries.iter().position(|(known, _)| known.text == key.text);
-        match (at, &change.value) {
-            (Some(at), Value::Null) => {
-                entries.remove(at);
-            }
-            (None, Value::Null) => {}
-            (Some(at), _) => {
-                if let Some((_, value)) = entries.get_mut(at) {
-                    merge(value, change);
-                }
-            }
-            (None, _) => {
-                let mut value = Node {
-                    at: change.at,
-                    value: Value::Null,
-                };
-                merge(&mut value, change);
-                let key: Key = key.clone();
-                entries.push((key, value));
-            }
+        if change.value == Value::Null {
+            entries.retain(|(known, _)| known.text != key.text);
+        } else if let Some((_, value)) = entries.iter_mut().find(|(known, _)| known.text == key.text) {
+            merge(value, change);
+        } else {
+            let (at, value) = (change.at, Value::Null);
+            let mut new = Node { at, value };
+            merge(&mut new, change);
+            entries.push((key.clone(), new));
         }
     }
+    target.value = Value::Map(entries);
 }
 
 /// A tree as JSON, its entries in their order.
@@ -50,20 +45,8 @@ struct Tree<'a>(&'a Node);
 impl Serialize for Tree<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0.value {
-            Value::List(list) => {
-                let mut all = serializer.serialize_seq(Some(list.len()))?;
-                for node in list {
-                    all.serialize_element(&Tree(node))?;
-                }
-                all.end()
-            }
-            Value::Map(map) => {
-                let mut all = serializer.serialize_map(Some(map.len()))?;
-                for (key, node) in map {
-                    all.serialize_entry(&key.text, &Tree(node))?;
-                }
-                all.end()
-            }
+            Value::List(list) => serializer.collect_seq(list.iter().map(Tree)),
+            Value::Map(map) => serializer.collect_map(map.iter().map(|(key, node)| (&key.text, Tree(node)))),
             _ => self.0.to_json().serialize(serializer),
         }
     }
@@ -72,11 +55,10 @@ impl Serialize for Tree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use devgate_policy::yaml::read_as;
 
     fn merged(policy: &str, patch: &str) -> serde_json::Value {
         let read = |text| read_as("a test", text).unwrap();
-        let text = patched(read(policy), &read(patch)).unwrap();
+        let text = patched(policy, &read(patch)).unwrap();
         serde_json::from_str(&text).unwrap()
     }
 
@@ -104,7 +86,7 @@ mod tests {
     fn the_order_of_the_plugins_stays() {
         let read = |text| read_as("a test", text).unwrap();
         let text = patched(
-            read("plugins: {z: {a: 1}, b: {}}"),
+            "plugins: {z: {a: 1}, b: {}}",
             &read("plugins: {b: {c: 2}, z: {a: 3}, a: {}}"),
         )
         .unwrap();

@@ -2,18 +2,20 @@
 
 use super::check::{self, Mismatch, Seen, Started};
 use super::hardware::Hardware;
-use super::outcome::{Failure, Outcome, Played};
-use super::scenario::{Expect, PodSpec, Reload, Scenario, Step, Verb};
-use super::{keep, patch};
+use super::keep;
+use super::outcome::{Failure, Outcome, Played, seconds};
+use super::patch::patched;
+use super::scenario::{Expect, Reload, Scenario, Step, Verb};
 use crate::stage::{LOOK, Line, Setup, Stage};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use devgate::exit;
 use devgate::status::ask;
 use devgate::watching::Report;
 use devgate_core::status::State;
-use devgate_fake_kubelet::StandIn;
+use devgate_fake_kubelet::{Pod, StandIn};
 use devgate_fake_node::Change;
 use devgate_policy::{PolicyFile, yaml};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -59,21 +61,19 @@ pub(super) fn prepare(
     registry: Vec<String>,
 ) -> anyhow::Result<Prepared> {
     let policy = policy(&scenario.policy, scenario.patch.as_ref())?;
-    let beside = || scenario.policy.parent().map(Path::to_owned).unwrap_or_default();
+    let beside = scenario.policy.parent().unwrap_or(Path::new(""));
     let components = components
-        .map(Path::to_owned)
-        .or_else(|| scenario.components.clone())
-        .unwrap_or_else(beside);
-    let node = |error: String| {
+        .or(scenario.components.as_deref())
+        .unwrap_or(beside)
+        .to_owned();
+    let opened = match scenario.node.is_file() {
+        true => Hardware::open(&scenario.node).map(|_| ()),
+        false => Err(anyhow!("there is no such file; a scenario plays on a recorded node")),
+    };
+    opened.map_err(|error| {
         let (file, node) = (scenario.file.display(), scenario.node.display());
         exit::with_code(exit::NODE, format!("scenario {file}: node {node}: {error}"))
-    };
-    if !scenario.node.is_file() {
-        return Err(node(
-            "there is no such file; a scenario plays on a recorded node".to_owned(),
-        ));
-    }
-    Hardware::open(&scenario.node).map_err(|error| node(error.to_string()))?;
+    })?;
     Ok(Prepared {
         scenario,
         policy,
@@ -97,33 +97,20 @@ fn policy(file: &Path, patch: Option<&yaml::Node>) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn patched(text: &str, patch: &yaml::Node) -> anyhow::Result<String> {
-    let tree = yaml::read_as("a policy", text).map_err(|(_, message)| exit::with_code(exit::POLICY, message))?;
-    patch::patched(tree, patch)
-}
-
 impl Prepared {
     /// Plays it from its first step to its last, or to the one that fails; keeps what is worth a look in a folder.
     pub(super) async fn play(&self, keep: Option<&Path>) -> Outcome {
         let mut outcome = Outcome::new(&self.scenario);
-        match self.begin().await {
+        outcome.broken = match self.begin().await {
             Ok(mut play) => {
                 play.take_all(&self.scenario, &mut outcome).await;
-                outcome.events = play.stage.kubelet.events();
-                if let Some(keep) = keep
-                    && let Err(error) = keep::keep(keep, &play.stage, &mut outcome).await
-                {
-                    outcome.broken = Some(format!("not kept: {error:#}"));
-                }
-                if outcome.passed()
-                    && let Err(error) = play.stage.end().await
-                {
-                    outcome.broken = Some(format!("{error:#}"));
-                }
+                let ended = play.leave(keep, &mut outcome).await;
                 outcome.log = play.stage.lines();
+                ended.err()
             }
-            Err(error) => outcome.broken = Some(format!("{error:#}")),
+            Err(error) => Some(error),
         }
+        .map(|error| format!("{error:#}"));
         outcome.took = outcome.begun.elapsed();
         outcome
     }
@@ -176,12 +163,23 @@ impl Play {
                 );
             }
             if Instant::now() > deadline {
-                bail!(
-                    "a component was not loaded within {LOADING:?}; the host's log:\n{}",
-                    self.stage.last_words()
-                );
+                let log = self.stage.last_words();
+                bail!("a component was not loaded within {LOADING:?}; the host's log:\n{log}");
             }
             tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Keeps what is worth a look, and ends the host of a scenario that has passed.
+    async fn leave(&mut self, keep: Option<&Path>, outcome: &mut Outcome) -> anyhow::Result<()> {
+        outcome.events = self.stage.kubelet.events();
+        if let Some(keep) = keep {
+            keep::keep(keep, &self.stage, outcome).await.context("not kept")?;
+        }
+        if outcome.passed() {
+            self.stage.end().await
+        } else {
+            Ok(())
         }
     }
 
@@ -193,14 +191,16 @@ impl Play {
             if let (Ok(()), Some(most)) = (&result, step.at_most)
                 && took > most
             {
-                result = Err(Failure::Slow { took, most });
+                let slow = format!("took {}, more than {}", seconds(took), seconds(most));
+                result = Err(Failure::of(slow, Vec::new()));
             }
             let failed = result.is_err();
             outcome.steps.push(Played {
                 number: step.number,
-                line: step.at.line,
+                line: step.line,
                 summary: step.summary.clone(),
                 note: step.note.clone(),
+                passed: !failed,
                 begun,
                 took,
                 failure: result.err(),
@@ -216,71 +216,42 @@ impl Play {
         if !matches!(step.verb, Verb::Expect(_) | Verb::Wait(_)) {
             self.logged = self.stage.lines().len();
         }
-        let done = match &step.verb {
+        match &step.verb {
             Verb::Expect(expect) => return self.expect(expect, step).await,
-            Verb::Pod(spec) => return self.pod(spec, step).await,
+            Verb::Pod(pod) => return self.pod(pod, step).await,
             Verb::Start(pod) => return self.start(pod, step).await,
-            Verb::Stop(pod) => self.stop(pod),
-            Verb::RestartKubelet => self.stage.kubelet.restart().await.context("restart the kubelet"),
-            Verb::RestartHost => self.restart_host().await,
+            Verb::Reload(reload) => return self.reload(reload, step).await,
+            Verb::Stop(pod) => self.stop(pod)?,
+            Verb::RestartKubelet => self.stage.kubelet.restart().await.context("restart the kubelet")?,
             Verb::CrashKubelet => {
                 self.stage.kubelet.crash().await;
-                self.stage.kubelet.start().await.context("start the kubelet")
+                self.stage.kubelet.start().await.context("start the kubelet")?;
             }
-            Verb::CrashHost => self.crash_host().await,
-            Verb::Reload(reload) => return self.reload(reload, step).await,
-            Verb::Wait(time) => {
-                tokio::time::sleep(*time).await;
-                Ok(())
+            Verb::RestartHost | Verb::CrashHost => {
+                match &step.verb {
+                    Verb::CrashHost => self.stage.kill().await?,
+                    _ => self.stage.end().await?,
+                }
+                self.stage.start()?;
+                self.loaded().await?;
             }
-            change => match self.change(change) {
-                Ok(()) => self.hand_over().await,
-                Err(error) => Err(error),
-            },
-        };
-        done.map_err(|error| Failure::Broken(format!("{error:#}")))
-    }
-
-    /// Does what happens to the node.
-    fn change(&mut self, verb: &Verb) -> anyhow::Result<()> {
-        let hardware = &mut self.hardware;
-        match verb {
-            Verb::Set {
-                device,
-                attribute,
-                value,
-            } => hardware.apply(Change::SetAttribute {
-                location: hardware.location(device)?,
-                path: attribute.clone(),
-                value: value.clone(),
-            }),
-            Verb::RemoveAttribute { device, attribute } => hardware.apply(Change::RemoveAttribute {
-                location: hardware.location(device)?,
-                path: attribute.clone(),
-            }),
-            Verb::Link { device, path, target } => hardware.apply(Change::SetLink {
-                location: hardware.location(device)?,
-                path: path.clone(),
-                target: target.clone(),
-            }),
-            Verb::Unplug(device) => hardware.unplug(device),
-            Verb::PlugAgain(device) => hardware.plug_again(device),
-            Verb::Plug(text) => hardware.apply(Change::AddDevices(text.clone())),
+            Verb::Wait(time) => tokio::time::sleep(*time).await,
+            Verb::Change(change) => self.change(change.clone()).await?,
             Verb::PlugFile(file) => {
                 let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-                hardware.apply(Change::AddDevices(text))
+                self.change(Change::AddDevices(text)).await?;
             }
-            Verb::File { path, text } => hardware.apply(Change::SetFile {
-                path: path.clone(),
-                value: text.clone(),
-            }),
-            Verb::RemoveFile(path) => hardware.apply(Change::RemoveFile(path.clone())),
-            Verb::Node { path, number } => hardware.add_node(path, number),
-            Verb::NodeGone(path) => hardware.apply(Change::RemoveNode(path.clone())),
-            Verb::Kernel(text) => hardware.say(text),
-            Verb::Announce(device) => hardware.apply(Change::Announce(hardware.location(device)?)),
-            _ => bail!("is no change of the node"),
+            Verb::PlugAgain(device) => {
+                self.hardware.plug_again(device)?;
+                self.hand_over().await?;
+            }
         }
+        Ok(())
+    }
+
+    async fn change(&mut self, change: Change) -> anyhow::Result<()> {
+        self.hardware.apply(change)?;
+        self.hand_over().await
     }
 
     /// Writes the node as it is now, and waits until the host has read it: two changes are never one.
@@ -311,31 +282,11 @@ impl Play {
         Ok(())
     }
 
-    async fn restart_host(&mut self) -> anyhow::Result<()> {
-        self.stage.end().await?;
-        self.stage.start()?;
-        self.loaded().await.map(|_| ())
-    }
-
-    async fn crash_host(&mut self) -> anyhow::Result<()> {
-        self.stage.kill().await?;
-        self.stage.start()?;
-        self.loaded().await.map(|_| ())
-    }
-
-    /// Puts another policy in force, as somebody does who edits it.
+    /// Puts another policy in force, as an admin does who edits it.
     async fn reload(&mut self, reload: &Reload, step: &Step) -> Result<(), Failure> {
-        match self.put_in_force(reload).await {
-            Ok(Ok(())) => match &step.refused {
-                None => Ok(()),
-                Some(text) => Err(Failure::now(Mismatch {
-                    what: "the policy".to_owned(),
-                    expected: format!("to be refused with \"{text}\""),
-                    found: "it is in force".to_owned(),
-                })),
-            },
-            Ok(Err(refusal)) => refused("the policy", "to be in force", step, &refusal),
-            Err(error) => Err(Failure::Broken(format!("{error:#}"))),
+        match self.put_in_force(reload).await? {
+            Ok(()) => done("the policy", "it is in force", step),
+            Err(refusal) => refused("the policy", "to be in force", step, &refusal),
         }
     }
 
@@ -366,36 +317,38 @@ impl Play {
         if let Some(time) = step.never {
             while begun.elapsed() <= time {
                 if self.wrong(expect).await.is_empty() {
-                    return Err(Failure::Happened { after: begun.elapsed() });
+                    let message = format!("must not be so, and was after {}", seconds(begun.elapsed()));
+                    return Err(Failure::of(message, Vec::new()));
                 }
                 tokio::time::sleep(LOOK).await;
             }
             return Ok(());
         }
+        // Since when all of it holds.
+        let mut since = None;
         loop {
             let wrong = self.wrong(expect).await;
-            if wrong.is_empty() {
-                break;
+            let of = step.lasting.unwrap_or_default();
+            match since {
+                None if wrong.is_empty() => since = Some(Instant::now()),
+                None if begun.elapsed() > step.within => {
+                    let message = match step.within.is_zero() {
+                        true => None,
+                        false => Some(format!("did not come within {}", seconds(step.within))),
+                    };
+                    return Err(Failure { message, wrong });
+                }
+                Some(since) if !wrong.is_empty() => {
+                    let lasted = format!("lasted {} of {}", seconds(since.elapsed()), seconds(of));
+                    return Err(Failure::of(lasted, wrong));
+                }
+                _ => {}
             }
-            if begun.elapsed() > step.within {
-                return Err(Failure::Unexpected {
-                    within: step.within,
-                    wrong,
-                });
+            if since.is_some_and(|since| since.elapsed() >= of) {
+                return Ok(());
             }
             tokio::time::sleep(LOOK).await;
         }
-        let Some(of) = step.lasting else { return Ok(()) };
-        let since = Instant::now();
-        while since.elapsed() <= of {
-            let wrong = self.wrong(expect).await;
-            if !wrong.is_empty() {
-                let lasted = since.elapsed();
-                return Err(Failure::Brief { lasted, of, wrong });
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-        Ok(())
     }
 
     async fn wrong(&self, expect: &Expect) -> Vec<Mismatch> {
@@ -414,9 +367,8 @@ impl Play {
     }
 
     /// Admits a pod and starts its containers, as soon as a scheduler would place it here.
-    async fn pod(&mut self, spec: &PodSpec, step: &Step) -> Result<(), Failure> {
-        let pod = &spec.pod;
-        let wanted = wanted(spec);
+    async fn pod(&mut self, pod: &Pod, step: &Step) -> Result<(), Failure> {
+        let wanted = wanted(pod);
         let enough = |kubelet: &StandIn| {
             wanted.iter().all(|(resource, count)| match step.refused {
                 Some(_) => kubelet.capacity(resource).is_some(),
@@ -428,16 +380,14 @@ impl Play {
             let there = wanted.iter().map(|(resource, count)| {
                 let there = self.stage.kubelet.allocatable(resource);
                 let there = there.map_or("nothing registered".to_owned(), |there| there.to_string());
-                Mismatch {
-                    what: format!("{resource} allocatable"),
-                    expected: format!("{count} or more for the pod"),
-                    found: there,
-                }
+                Mismatch::new(
+                    format!("{resource} allocatable"),
+                    format!("{count} or more for the pod"),
+                    there,
+                )
             });
-            return Err(Failure::Unexpected {
-                within: step.within,
-                wrong: there.collect(),
-            });
+            let message = format!("did not come within {}", seconds(step.within));
+            return Err(Failure::of(message, there.collect()));
         }
         if let Err(rejection) = self.stage.kubelet.admit(pod).await {
             return refused("the pod", "to be admitted", step, &rejection.message);
@@ -447,69 +397,58 @@ impl Play {
 
     /// Starts a pod's containers, again if they run.
     async fn start(&mut self, pod: &str, step: &Step) -> Result<(), Failure> {
-        let Some(containers) = self.stage.kubelet.containers(pod) else {
-            return Err(Failure::Broken(format!("pod {pod}: there is no such pod")));
-        };
+        let kubelet = &self.stage.kubelet;
+        let containers = kubelet.containers(pod).with_context(|| no_such_pod(pod))?;
         for container in containers {
-            match self.stage.kubelet.start_container(pod, &container).await {
-                Ok(options) => {
-                    let devices = self.stage.kubelet.held(pod, &container);
-                    self.started.push(Started {
-                        pod: pod.to_owned(),
-                        container,
-                        devices,
-                        options,
-                    });
-                }
+            match kubelet.start_container(pod, &container).await {
+                Ok(options) => self.started.push(Started {
+                    pod: pod.to_owned(),
+                    devices: kubelet.held(pod, &container),
+                    container,
+                    options,
+                }),
                 Err(error) => return refused("the pod", "to start", step, &error),
             }
         }
-        match &step.refused {
-            None => Ok(()),
-            Some(text) => Err(Failure::now(Mismatch {
-                what: format!("pod {pod}"),
-                expected: format!("to be refused with \"{text}\""),
-                found: "it was admitted and started".to_owned(),
-            })),
-        }
+        done(&format!("pod {pod}"), "it was admitted and started", step)
     }
 
     fn stop(&mut self, pod: &str) -> anyhow::Result<()> {
-        if self.stage.kubelet.containers(pod).is_none() {
-            bail!("pod {pod}: there is no such pod");
-        }
+        self.stage.kubelet.containers(pod).with_context(|| no_such_pod(pod))?;
         self.stage.kubelet.remove(pod);
         Ok(())
     }
 }
 
-/// Something was refused: as expected, or not.
-fn refused(what: &str, otherwise: &str, step: &Step, message: &str) -> Result<(), Failure> {
-    let expected = match &step.refused {
-        Some(text) if message.contains(text.as_str()) => return Ok(()),
-        Some(text) => format!("to be refused with \"{text}\""),
-        None => otherwise.to_owned(),
-    };
-    Err(Failure::now(Mismatch {
-        what: what.to_owned(),
-        expected,
-        found: message.to_owned(),
-    }))
+fn no_such_pod(pod: &str) -> String {
+    format!("pod {pod}: there is no such pod")
 }
 
-/// How many devices of which resource the containers need that run together.
-fn wanted(spec: &PodSpec) -> Vec<(String, usize)> {
-    let mut wanted = std::collections::BTreeMap::<String, usize>::new();
-    for container in spec.pod.containers.iter().filter(|container| !container.init) {
-        for (resource, count) in &container.resources {
-            *wanted.entry(resource.clone()).or_default() += count;
-        }
+/// Something was done: as expected, or it should have been refused.
+fn done(what: &str, found: &str, step: &Step) -> Result<(), Failure> {
+    let Some(text) = &step.refused else { return Ok(()) };
+    Err(Mismatch::new(what, format!("to be refused with \"{text}\""), found).into())
+}
+
+/// Something was refused: as expected, or not.
+fn refused(what: &str, otherwise: &str, step: &Step, message: &str) -> Result<(), Failure> {
+    match &step.refused {
+        Some(text) if message.contains(text.as_str()) => Ok(()),
+        Some(_) => done(what, message, step),
+        None => Err(Mismatch::new(what, otherwise, message).into()),
     }
-    for container in spec.pod.containers.iter().filter(|container| container.init) {
-        for (resource, count) in &container.resources {
-            let most = wanted.entry(resource.clone()).or_default();
-            *most = (*most).max(*count);
-        }
+}
+
+/// How many devices of which resource the containers need that run together; init containers run before them.
+fn wanted(pod: &Pod) -> BTreeMap<String, usize> {
+    let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
+    let (init, others): (Vec<_>, Vec<_>) = pod.containers.iter().partition(|container| container.init);
+    for (resource, count) in others.into_iter().flat_map(|container| &container.resources) {
+        *wanted.entry(resource.clone()).or_default() += count;
     }
-    wanted.into_iter().collect()
+    for (resource, count) in init.into_iter().flat_map(|container| &container.resources) {
+        let most = wanted.entry(resource.clone()).or_default();
+        *most = (*most).max(*count);
+    }
+    wanted
 }

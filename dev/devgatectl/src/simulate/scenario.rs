@@ -7,14 +7,13 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub(super) use expect::{Amount, Choice, Expect, LogLine, MountExpect, NodeExpect, PodExpect, Resource};
-pub(super) use pod::PodSpec;
+pub(super) use expect::{Amount, Choice, Expect, LogLine, PathExpect, PodExpect, Resource, mount_mode};
 pub(super) use step::{Reload, Step, Verb};
 
 use devgate::exit;
 use devgate_fake_kubelet::KubeletVersion;
 use devgate_policy::yaml;
-use read::{Fields, Item, Report};
+use read::{Fields, Item, Read, Report};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,18 +22,7 @@ const KIND: &str = "Scenario";
 /// How long what is expected may take to come, where nothing else is said.
 const WITHIN: Duration = Duration::from_secs(10);
 /// The keys of a scenario.
-const KEYS: [&str; 10] = [
-    "apiVersion",
-    "kind",
-    "about",
-    "policy",
-    "policy-patch",
-    "node",
-    "components",
-    "kubelet",
-    "within",
-    "steps",
-];
+const KEYS: &str = "apiVersion kind about policy policy-patch node components kubelet within steps";
 
 /// One scenario. Its paths are ready to be opened.
 #[derive(Debug)]
@@ -63,75 +51,76 @@ pub(super) fn open(file: &Path) -> anyhow::Result<Scenario> {
 
 /// The scenario that `text` is; `file` is for messages, and what its paths are relative to.
 fn parse(file: &Path, text: &str) -> Result<Scenario, String> {
-    let mut report = Report::new(file);
+    let report = Report::default();
     let scenario = match yaml::read_as("a scenario", text) {
-        Ok(node) => scenario(file, &node, &mut report),
+        Ok(node) => scenario(file, &node, &report),
         Err((at, message)) => {
             report.error(at, message);
             None
         }
     };
-    match (scenario, report.text()) {
-        (Some(scenario), None) => Ok(scenario),
-        (_, wrong) => Err(wrong.unwrap_or_else(|| format!("{}: is no scenario", file.display()))),
-    }
+    let wrong = report.text(file);
+    scenario.filter(|_| wrong.is_empty()).ok_or(wrong)
 }
 
-fn scenario(file: &Path, node: &yaml::Node, report: &mut Report<'_>) -> Option<Scenario> {
-    let fields = Fields::open(node, "a scenario", &KEYS, report)?;
+fn scenario(file: &Path, node: &yaml::Node, report: &Report) -> Option<Scenario> {
+    let (key, at) = ("", node.at);
+    let all = Item { key, at, node, report };
+    let fields = all.fields("a scenario", KEYS)?;
     for (key, wanted) in [("apiVersion", devgate_policy::API_VERSION), ("kind", KIND)] {
-        if let Some(item) = fields.need(key, report)
-            && item.text(report).is_some_and(|text| text != wanted)
+        if let Some(item) = fields.need_item(key)
+            && String::read(item).is_some_and(|text| text != wanted)
         {
-            item.wrong(&format!("\"{wanted}\""), report);
+            item.wrong::<()>(&format!("\"{wanted}\""));
         }
     }
-    let beside = |path: String| match file.parent() {
-        Some(parent) => parent.join(path),
-        None => PathBuf::from(path),
-    };
-    let about = fields.text("about", report).unwrap_or_default();
-    let policy = fields.need_text("policy", report).map(beside);
-    let on = fields.need_text("node", report).map(beside);
-    let components = fields.text("components", report).map(beside);
-    let patch = fields.get("policy-patch").filter(|item| {
-        let mapping = matches!(item.node.value, yaml::Value::Map(_));
-        if !mapping {
-            item.wrong("a mapping", report);
-        }
-        mapping
-    });
-    let kubelet = fields.get("kubelet").map(|item| kubelet(&item, report));
-    let within = fields.duration("within", report).unwrap_or(WITHIN);
-    let mut steps = Vec::new();
-    if let Some(item) = fields.need("steps", report) {
-        for (n, node) in (1..).zip(item.list(report).unwrap_or_default()) {
-            steps.extend(step::read(n, node, within, &beside, report));
-        }
-        if matches!(&item.node.value, yaml::Value::List(list) if list.is_empty()) {
-            report.error(item.at, "a scenario has at least one step");
-        }
+    let beside = |path: String| file.parent().unwrap_or(Path::new("")).join(path);
+    let about: String = fields.get("about").unwrap_or_default();
+    let policy = fields.need("policy").map(beside);
+    let on = fields.need("node").map(beside);
+    let kubelet = fields
+        .item("kubelet")
+        .and_then(|item| item.fields("\"kubelet\"", "version"));
+    let kubelet = kubelet.and_then(|fields| fields.get("version"));
+    let within = fields.get("within").unwrap_or(WITHIN);
+    let list = fields.need_item("steps").and_then(|item| Some((item.at, item.list()?)));
+    let (at, list) = list.unwrap_or_default();
+    let steps: Vec<_> = list
+        .iter()
+        .zip(1..)
+        .filter_map(|(item, n)| step::read(n, item, within, &beside))
+        .collect();
+    if at.line > 0 && list.is_empty() {
+        report.error(at, "a scenario has at least one step");
     }
     Some(Scenario {
         file: file.to_owned(),
         about: about.lines().next().unwrap_or_default().to_owned(),
+        patch: patch(&fields),
+        components: fields.get("components").map(beside),
+        kubelet: kubelet.unwrap_or_default(),
         policy: policy?,
-        patch: patch.map(|item| item.node.clone()),
         node: on?,
-        components,
-        kubelet: kubelet.flatten().unwrap_or_default(),
         steps,
     })
 }
 
-fn kubelet(item: &Item<'_>, report: &mut Report<'_>) -> Option<KubeletVersion> {
-    let fields = Fields::open(item.node, "\"kubelet\"", &["version"], report)?;
-    let version = fields.get("version")?;
-    let minor = |text: &str| text.strip_prefix("1.")?.parse().ok().map(KubeletVersion::minor);
-    let known = |version: &KubeletVersion| (KubeletVersion::OLDEST..=KubeletVersion::NEWEST).contains(version);
-    let parsed = minor(version.text(report)?).filter(known);
-    if parsed.is_none() {
-        version.wrong("a version from \"1.26\" to \"1.37\"", report);
+/// A merge patch over a policy.
+fn patch(fields: &Fields<'_>) -> Option<yaml::Node> {
+    let item = fields.item("policy-patch")?;
+    if item.is_map() {
+        Read::read(item)
+    } else {
+        item.wrong("a mapping")
     }
-    parsed
+}
+
+impl Read for KubeletVersion {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let text = String::read(item)?;
+        let minor = text.strip_prefix("1.").and_then(|minor| minor.parse().ok());
+        let known = |version: &Self| (Self::OLDEST..=Self::NEWEST).contains(version);
+        let version = minor.map(Self::minor).filter(known);
+        version.or_else(|| item.wrong("a version from \"1.26\" to \"1.37\""))
+    }
 }

@@ -1,6 +1,7 @@
 //! What is printed of the scenarios that were played.
 
-use super::outcome::{Failure, Outcome, Played, seconds};
+use super::outcome::{Outcome, Played, seconds};
+use devgate::output::count;
 use devgate_types::escape;
 use std::fmt::Write;
 use std::time::Duration;
@@ -40,13 +41,12 @@ pub(super) fn steps(outcome: &Outcome) -> String {
     for played in &outcome.steps {
         step(&mut text, played);
     }
-    match outcome.of.saturating_sub(outcome.steps.len()) {
-        0 => {}
-        1 => text.push_str("          1 more step was not taken\n"),
-        more => {
-            let _ = writeln!(text, "          {more} more steps were not taken");
-        }
-    }
+    let left = match outcome.of.saturating_sub(outcome.steps.len()) {
+        0 => String::new(),
+        1 => "1 more step was not taken".to_owned(),
+        more => format!("{more} more steps were not taken"),
+    };
+    lines(&mut text, &left);
     lines(&mut text, outcome.broken.as_deref().unwrap_or_default());
     text
 }
@@ -61,12 +61,12 @@ pub(super) fn last_words(outcome: &Outcome) -> String {
     for line in outcome.log.iter().skip(outcome.log.len().saturating_sub(LAST_LINES)) {
         // The host's own lines say which plugin they are about.
         let own = line.plugin.is_empty() || line.message.contains(&format!("plugin {}", line.plugin));
-        let said = if own {
-            line.message.clone()
+        let whose = if own {
+            String::new()
         } else {
-            format!("plugin {} says: {}", line.plugin, line.message)
+            format!("plugin {} says: ", line.plugin)
         };
-        let said = escape(&said, MOST);
+        let said = escape(&format!("{whose}{}", line.message), MOST);
         let _ = writeln!(text, "    {:<5} {said}", line.level);
     }
     text
@@ -74,23 +74,16 @@ pub(super) fn last_words(outcome: &Outcome) -> String {
 
 fn step(text: &mut String, played: &Played) {
     let word = if played.failure.is_some() { "FAILED" } else { "ok" };
-    let Played {
-        number, line, summary, ..
-    } = played;
+    let (number, line, took) = (played.number, played.line, seconds(played.took));
     let _ = writeln!(
         text,
-        "  {word:<6}  step {number}, line {line}: {summary} ({})",
-        seconds(played.took)
+        "  {word:<6}  step {number}, line {line}: {} ({took})",
+        played.summary
     );
     lines(text, played.note.as_deref().unwrap_or_default());
-    if let Some(failure) = &played.failure {
-        failed(text, failure);
-    }
-}
-
-fn failed(text: &mut String, failure: &Failure) {
-    lines(text, failure.head().as_deref().unwrap_or_default());
-    for mismatch in failure.wrong() {
+    let Some(failure) = &played.failure else { return };
+    lines(text, failure.message.as_deref().unwrap_or_default());
+    for mismatch in &failure.wrong {
         lines(text, &mismatch.what);
         let _ = writeln!(text, "            expected  {}", escape(&mismatch.expected, MOST));
         let _ = writeln!(text, "            found     {}", escape(&mismatch.found, MOST));
@@ -103,13 +96,18 @@ fn lines(text: &mut String, what: &str) {
     }
 }
 
+/// At most so many characters of a text.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
 /// All of them, counted.
 pub(super) fn summary(outcomes: &[Outcome], took: Duration) -> String {
-    let failed = outcomes.iter().filter(|outcome| !outcome.passed()).count();
-    let all = match outcomes.len() {
-        1 => "1 scenario".to_owned(),
-        n => format!("{n} scenarios"),
-    };
-    let passed = outcomes.len() - failed;
+    let all = count(outcomes.len(), "scenario");
+    let passed = outcomes.iter().filter(|outcome| outcome.passed()).count();
+    let failed = outcomes.len() - passed;
     format!("\n{all}: {passed} passed, {failed} failed ({})\n", seconds(took))
 }

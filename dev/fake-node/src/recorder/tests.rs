@@ -1,5 +1,6 @@
 use super::*;
 use devgate_node::MountProblem;
+use devgate_node::tree::Readers;
 use devgate_types::{NodeKind, NodeNumber};
 use std::cell::RefCell;
 
@@ -163,12 +164,19 @@ fn an_attribute_that_is_written_is_there_without_what_is_in_it() {
         recorder.writable(&device, "nothing");
     });
     assert_eq!(
-        recording.node.root_attribute(&device, "reset", 9).as_deref(),
+        recording
+            .node
+            .tree()
+            .read(&device.join("reset").unwrap(), 0, 9, Readers::Host)
+            .as_deref(),
         Ok(&b""[..])
     );
     assert!(!left(&recording).iter().any(|left| left.contains("reset")));
     assert_eq!(
-        recording.node.root_attribute(&device, "nothing", 9),
+        recording
+            .node
+            .tree()
+            .read(&device.join("nothing").unwrap(), 0, 9, Readers::Host),
         Err(ReadError::NotFound)
     );
 }

@@ -209,5 +209,5 @@ fn lines_of_the_log_are_the_kernels() {
 #[test]
 fn its_log_is_its_own() {
     let node = RecordedNode::parse("test", NODE).unwrap();
-    assert_eq!(node.log_source(), devgate_node::LogSource::Recorded);
+    assert_eq!(node.events().log_source(), devgate_node::LogSource::Recorded);
 }

@@ -2,12 +2,10 @@
 
 use super::{CallHost, Moment};
 use crate::blob::{MOST_BYTES, NotStored, Ticket};
-use devgate_types::component::{Answered, LogBatch};
-use devgate_types::{Failure, FailureKind};
+use devgate_types::component::Answered;
+use devgate_types::{Again, Failure, FailureKind};
 use std::sync::Arc;
-
-/// The most events of one batch, as the contract says of any list.
-const MOST_EVENTS: u32 = 4_096;
+use std::time::Instant;
 
 impl CallHost {
     /// The same as [`CallHost::during`] for a call that may come to nothing: what it stores is a copy's.
@@ -19,20 +17,6 @@ impl CallHost {
     /// A turn to store, where nobody else has one.
     pub(crate) fn ticket(&self) -> Ticket {
         self.means.blob.ticket()
-    }
-
-    pub(super) fn captured_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        let batch = self.means.captures.since(cursor, most.min(MOST_EVENTS))?;
-        let captures = batch.events.iter().flat_map(|event| &event.captures);
-        self.count(captures.map(String::len).sum())?;
-        Ok(batch)
-    }
-
-    pub(super) fn load_blob(&mut self) -> Answered<Vec<u8>> {
-        let loaded = self.means.blob.load();
-        let blob = loaded.map_err(|error| self.disk_failed("loaded", &error))?;
-        self.count(blob.len())?;
-        Ok(blob.to_vec())
     }
 
     pub(super) fn store_blob(&mut self, bytes: &[u8]) -> Answered<()> {
@@ -58,12 +42,13 @@ impl CallHost {
     }
 
     /// The admin is told what the disk says, the component only that.
-    fn disk_failed(&self, what: &str, error: &std::io::Error) -> Failure {
+    pub(super) fn disk_failed(&self, what: &str, error: &std::io::Error) -> Failure {
         let plugin = self.grants.policy.name.as_str();
         let line = format!(
             "plugin {plugin}: its state could not be {what}: {error}; look at the state directory (--state-dir)"
         );
-        if self.grants.told.first_time(&line).is_some() {
+        let mut refusals = self.grants.refusals.lock();
+        if refusals.line(&line, Again::Never, Instant::now()).is_some() {
             tracing::error!(plugin, family = "host", "{line}");
         }
         Failure::new(FailureKind::Io, format!("state: could not be {what}"))

@@ -2,6 +2,7 @@
 
 use super::CallHost;
 use crate::blob::Ticket;
+use crate::status::CallKind;
 use devgate_policy::Control;
 use std::fmt;
 
@@ -21,6 +22,23 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
+    /// What the call is counted as.
+    pub(super) fn kind(self) -> CallKind {
+        match self {
+            Self::Enumerate(_) => CallKind::Enumerate,
+            Self::Health(_) => CallKind::Health,
+            Self::Release(_) => CallKind::Release,
+            Self::Allocate => CallKind::Allocate,
+            Self::Choose => CallKind::Choose,
+            Self::Prepare | Self::Start => CallKind::Prepare,
+        }
+    }
+
+    /// Whether a component says the same in each call: in an allocation each line is news, in a look it is not.
+    pub(super) fn is_look(self) -> bool {
+        matches!(self, Self::Enumerate(_) | Self::Health(_) | Self::Choose)
+    }
+
     /// Leave to store the blob, if the moment gives it.
     pub(super) fn ticket(self) -> Option<Ticket> {
         match self {
@@ -41,27 +59,18 @@ impl Moment {
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Enumerate(_) => "enumerate",
-            Self::Health(_) => "health",
-            Self::Release(_) => "release",
-            Self::Allocate => "allocate",
-            Self::Choose => "choose",
-            Self::Prepare => "prepare",
-            Self::Start => "prepare before a container's start",
+        f.write_str(self.kind().as_str())?;
+        f.write_str(if *self == Self::Start {
+            " before a container's start"
+        } else {
+            ""
         })
     }
 }
 
 impl CallHost {
     /// Says what the call is about. Until then it may do no more than any: it reads.
-    ///
-    /// What a component says in an allocation is logged even if it has said so lately: each is news, a look is not.
     pub(crate) fn during(&mut self, moment: Moment) {
         self.moment = moment;
-        self.every_line = matches!(
-            moment,
-            Moment::Allocate | Moment::Prepare | Moment::Start | Moment::Release(_)
-        );
     }
 }

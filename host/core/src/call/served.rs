@@ -1,13 +1,22 @@
 //! Each function of the contract, as one call of a component is served it.
 
 use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, files, forged};
-use crate::grants::{Line, NodeDenied};
+use crate::grants::{Grants, MountDenied, NodeDenied};
 use devgate_node::ReadError;
 use devgate_policy::attribute_rule;
 use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
-use devgate_types::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, escape};
+use devgate_types::{Again, DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, escape};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a line need not be logged again.
+const LATELY: Again = Again::After(Duration::from_secs(3_600));
+
+/// The largest text file, and the most bytes that one read of a file gives, as the contract says.
+const TEXT_BYTES: usize = 64 << 10;
+const READ_BYTES: usize = 1 << 20;
+/// The most events of one batch, as the contract says of any list.
+const MOST_EVENTS: u32 = 4_096;
 
 impl Capabilities for CallHost {
     fn limits(&self) -> &Limits {
@@ -56,24 +65,12 @@ impl Capabilities for CallHost {
 
     fn attribute(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
         let bytes = self.read_bytes(device, path, None)?;
-        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-        let Some(mut text) = text else {
-            let message = format!("attribute \"{}\" is not text", escape(path, 80));
-            return Err(Failure::new(FailureKind::Other, message).with_code("not-text").into());
-        };
-        text.truncate(text.trim_end().len());
-        Ok(text)
+        text(&format!("attribute \"{}\"", escape(path, 80)), bytes)
     }
 
     fn attribute_bytes(&mut self, device: DeviceHandle, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if length > ATTRIBUTE_BYTES {
-            let message = format!(
-                "attribute \"{}\": at most {ATTRIBUTE_BYTES} bytes at once",
-                escape(path, 80)
-            );
-            return Err(Failure::new(FailureKind::Limit, message).into());
-        }
+        let what = || format!("attribute \"{}\"", escape(path, 80));
+        let length = at_once(what, length, ATTRIBUTE_BYTES)?;
         self.read_bytes(device, path, Some((offset, length)))
     }
 
@@ -147,7 +144,18 @@ impl Capabilities for CallHost {
     }
 
     fn mount(&mut self, name: &str) -> Answered<MountHandle> {
-        self.ask_mount(name)
+        let what = format!("mount \"{}\"", escape(name, 80));
+        match self.grants.mount(name) {
+            Ok(mount) => Ok(self.hold_mount(mount)),
+            Err(why) => {
+                let text = why.to_string();
+                self.refused(&what, &text);
+                Err(match why {
+                    MountDenied::Missing(_) => Failure::new(FailureKind::NotFound, format!("{what}: {text}")).into(),
+                    MountDenied::NotGranted | MountDenied::Refused(_) => files::denied(&what, &text),
+                })
+            }
+        }
     }
 
     fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {
@@ -173,19 +181,33 @@ impl Capabilities for CallHost {
     }
 
     fn file_text(&mut self, path: &str) -> Answered<String> {
-        self.text_of_file(path)
+        let bytes = self.ask_file(path, "file", |grants, path| grants.file(path, TEXT_BYTES))?;
+        self.count(bytes.len())?;
+        text(&format!("file \"{}\"", escape(path, 160)), bytes)
     }
 
     fn file_read(&mut self, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
-        self.bytes_of_file(path, offset, length)
+        let what = || format!("file \"{}\"", escape(path, 160));
+        let length = at_once(what, length, READ_BYTES)?;
+        // Never more into memory than the call may still read, and one byte to see that it is too much.
+        let left = usize::try_from(self.limits.read.0.saturating_sub(self.bytes_read)).unwrap_or(usize::MAX);
+        let length = length.min(left.saturating_add(1));
+        let bytes = self.ask_file(path, "file", |grants, path| grants.file_at(path, offset, length))?;
+        self.count(bytes.len())?;
+        Ok(bytes)
     }
 
     fn file_entries(&mut self, path: &str) -> Answered<Vec<String>> {
-        self.names_in_directory(path)
+        let names = self.ask_file(path, "directory", Grants::file_entries)?;
+        self.count(names.iter().map(String::len).sum())?;
+        Ok(names)
     }
 
     fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        self.captured_since(cursor, most)
+        let batch = self.means.captures.since(cursor, most.min(MOST_EVENTS))?;
+        let captures = batch.events.iter().flat_map(|event| &event.captures);
+        self.count(captures.map(String::len).sum())?;
+        Ok(batch)
     }
 
     fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()> {
@@ -193,7 +215,10 @@ impl Capabilities for CallHost {
     }
 
     fn state_load(&mut self) -> Answered<Vec<u8>> {
-        self.load_blob()
+        let loaded = self.means.blob.load();
+        let blob = loaded.map_err(|error| self.disk_failed("loaded", &error))?;
+        self.count(blob.len())?;
+        Ok(blob.to_vec())
     }
 
     fn state_store(&mut self, blob: &[u8]) -> Answered<()> {
@@ -201,23 +226,19 @@ impl Capabilities for CallHost {
     }
 
     fn config(&mut self) -> Arc<str> {
-        Arc::clone(&self.config)
+        Arc::clone(&self.grants.config)
     }
 
     fn log(&mut self, level: LogLevel, message: &str) {
         let plugin = self.grants.policy.name.as_str();
         let line = escape(message, 1024);
-        if let Some(heard) = &self.grants.heard {
-            heard.line(Line {
-                level,
-                refusal: false,
-                text: line.clone(),
-            });
-        }
+        self.grants.hear(level, false, &line);
+        let is_repeated = || {
+            let mut lines = self.grants.lines.lock();
+            lines.line(&line, LATELY, Instant::now()).is_none()
+        };
         match level {
-            LogLevel::Info | LogLevel::Warn | LogLevel::Error
-                if !self.every_line && self.grants.said.lately(&line, Instant::now()) =>
-            {
+            LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.moment.is_look() && is_repeated() => {
                 tracing::debug!(target: "component", plugin, "again: {line}");
             }
             LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),
@@ -234,4 +255,25 @@ impl Capabilities for CallHost {
     fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
         self
     }
+}
+
+/// What was read as text, without the white space at its end.
+fn text(what: &str, bytes: Vec<u8>) -> Answered<String> {
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    let Some(mut text) = text else {
+        let message = format!("{what} is not text");
+        return Err(Failure::new(FailureKind::Other, message).with_code("not-text").into());
+    };
+    text.truncate(text.trim_end().len());
+    Ok(text)
+}
+
+/// How many bytes one read asks for, if it may.
+fn at_once(what: impl FnOnce() -> String, length: u32, most: usize) -> Result<usize, Failure> {
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    if length > most {
+        let message = format!("{}: at most {most} bytes at once", what());
+        return Err(Failure::new(FailureKind::Limit, message));
+    }
+    Ok(length)
 }

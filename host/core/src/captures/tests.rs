@@ -126,7 +126,7 @@ fn whoever_watches_the_host_is_told_of_gaps_and_why_nothing_is_heard() {
     let captures = on(BOOT);
     captures.take(&fault(1, 1));
     captures.lost();
-    captures.is_off("no CAP_SYSLOG");
+    captures.kept.lock().off = Some("no CAP_SYSLOG".to_owned());
     captures.replace(&patterns("'^ACME: (Other)'"));
     let expected = KernelLogStatus {
         off: Some("no CAP_SYSLOG".to_owned()),
@@ -244,7 +244,7 @@ fn a_trial_sees_what_its_own_patterns_will() {
     // Nobody reads a log that is not asked for yet; one that cannot be read cannot be after the reload either.
     let none = Arc::new(Captures::new(vec![], None));
     assert_eq!(none.on_trial(&faults()).since("", 10).unwrap().events, []);
-    none.is_off("refused");
+    none.kept.lock().off = Some("refused".to_owned());
     assert!(none.on_trial(&faults()).since("", 10).is_err());
 }
 
@@ -253,7 +253,7 @@ fn a_log_that_is_not_read_is_no_empty_log() {
     let captures = Captures::new(faults(), Some(BOOT.to_owned()));
     let refused = |captures: &Captures| captures.since("", 1).unwrap_err();
     assert_eq!(refused(&captures).kind, FailureKind::Unsupported);
-    captures.is_off("neither /dev/kmsg nor syslog(2) may be read");
+    captures.kept.lock().off = Some("neither /dev/kmsg nor syslog(2) may be read".to_owned());
     insta::assert_snapshot!(refused(&captures), @"the kernel's log: neither /dev/kmsg nor syslog(2) may be read");
     captures.is_read();
     assert!(captures.since("", 1).is_ok());

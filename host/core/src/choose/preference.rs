@@ -1,57 +1,37 @@
 //! The component's own choice, where it exports `preference`: held against the rule, and never waited for for long.
 
 use super::Request;
-use crate::calls;
-use crate::resource::Core;
+use crate::calls::Calls;
 use crate::units::UnitRecord;
-use devgate_types::{ResourceName, escape};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use devgate_types::{Again, Bucket, LogThrottle, Mutex, ResourceName, escape};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// How long a component may take to choose, whatever its deadline is. A pod waits for it, and all others behind that one.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The most reasons that are remembered, so that each is logged once: some are a component's own words.
-const MOST_REASONS: usize = 16;
+/// The most reasons that are logged, each once: some are a component's own words.
+const MOST_REASONS: u32 = 16;
 
-/// Why the host chose itself although the component has a preference.
-#[derive(Default)]
-pub(crate) struct Overruled(Mutex<BTreeSet<Cow<'static, str>>>);
+/// Why the host chose itself although the component has a preference, each reason once.
+pub(crate) struct Overruled(Mutex<LogThrottle>);
 
-/// One such reason: what it is, to be logged once, and what it was this time.
-struct Reason {
-    what: Cow<'static, str>,
-    now: String,
-}
-
-impl Overruled {
-    fn note(&self, core: &Core, resource: &ResourceName, reason: Reason) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = known.len() < MOST_REASONS && known.insert(reason.what);
-        drop(known);
-        let (name, now) = (core.name(), reason.now);
-        if new {
-            tracing::warn!(
-                plugin = name,
-                family = "guest",
-                "plugin {name}: resource {resource}: choose {now}; the host chose instead, and does so silently from now on"
-            );
-        } else {
-            tracing::debug!(
-                plugin = name,
-                family = "guest",
-                "plugin {name}: resource {resource}: choose {now}"
-            );
-        }
+impl Default for Overruled {
+    fn default() -> Self {
+        let bucket = Bucket::new(MOST_REASONS, Duration::MAX);
+        Self(Mutex::new(LogThrottle::new(MOST_REASONS as usize, bucket)))
     }
 }
 
 impl Request {
     /// What the component chooses, if it has a preference, keeps to the rule and answers in time. It is not asked about
     /// replicas: it does not know of them, nor what is in use of each unit.
-    pub(crate) async fn ask(&self, core: &Core, resource: &ResourceName, overruled: &Overruled) -> Option<Vec<String>> {
-        let calls = core.calls();
+    pub(crate) async fn ask(
+        &self,
+        calls: &Calls,
+        resource: &ResourceName,
+        overruled: &Overruled,
+    ) -> Option<Vec<String>> {
         let component = calls
             .component()
             .filter(|component| component.profile().preference && self.replicas <= 1)?;
@@ -64,21 +44,29 @@ impl Request {
         let (lent, named, size) = (units.clone(), resource.clone(), u32::try_from(self.size).ok()?);
         let call = calls.call(component, move |component, mut host| {
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-            let (ids, _) = calls::open(component.choose(host, named.as_str(), &units, &must, size)?)?;
+            let (ids, _) = host.call(|host| component.choose(host, named.as_str(), &units, &must, size))?;
             Ok(ids)
         });
-        let answer = match tokio::time::timeout(PATIENCE, call).await {
-            Ok(Ok(ids)) => self.check(&units, ids),
-            Ok(Err(error)) => Err(Reason {
-                what: error.to_string().into(),
-                now: error.to_string(),
-            }),
-            Err(_) => Err(Reason {
-                what: "late".into(),
-                now: format!("took longer than {PATIENCE:?}"),
-            }),
+        let (reason, now) = match tokio::time::timeout(PATIENCE, call).await {
+            Ok(Ok(ids)) => match self.problem(&units, &ids) {
+                None => return Some(ids),
+                Some((reason, now)) => (reason.to_owned(), now),
+            },
+            Ok(Err(error)) => (error.to_string(), error.to_string()),
+            Err(_) => ("late".to_owned(), format!("took longer than {PATIENCE:?}")),
         };
-        answer.map_err(|reason| overruled.note(core, resource, reason)).ok()
+        let name = calls.grants.policy.name.as_str();
+        let message = format!("plugin {name}: resource {resource}: choose {now}");
+        if overruled.0.lock().line(&reason, Again::Never, Instant::now()).is_some() {
+            tracing::warn!(
+                plugin = name,
+                family = "guest",
+                "{message}; the host chose instead, and does so silently from now on"
+            );
+        } else {
+            tracing::debug!(plugin = name, family = "guest", "{message}");
+        }
+        None
     }
 
     fn units(&self) -> Vec<Arc<UnitRecord>> {
@@ -91,25 +79,23 @@ impl Request {
         must.filter_map(|free| Some(self.snapshot.pool.units.get(free.unit)?.id.as_str()))
     }
 
-    /// Holds an answer against the rule.
-    fn check(&self, units: &[Arc<UnitRecord>], ids: Vec<String>) -> Result<Vec<String>, Reason> {
-        let wrong = |what: &'static str, now: String| Err(Reason { what: what.into(), now });
+    /// Holds an answer against the rule: what is wrong, if anything, and what it is this time.
+    fn problem(&self, units: &[Arc<UnitRecord>], ids: &[String]) -> Option<(&'static str, String)> {
         if ids.len() != self.size {
-            return wrong("size", format!("named {} units instead of {}", ids.len(), self.size));
+            let count = ids.len();
+            return Some(("size", format!("named {count} units instead of {}", self.size)));
         }
         let mut named: BTreeMap<&str, bool> = units.iter().map(|unit| (unit.id.as_str(), false)).collect();
-        for id in &ids {
+        for id in ids {
             let shown = escape(id, 80);
             match named.get_mut(id.as_str()) {
-                None => return wrong("unavailable", format!("named {shown}, which is not available")),
-                Some(true) => return wrong("twice", format!("named {shown} twice")),
+                None => return Some(("unavailable", format!("named {shown}, which is not available"))),
+                Some(true) => return Some(("twice", format!("named {shown} twice"))),
                 Some(once) => *once = true,
             }
         }
-        match self.must().find(|id| named.get(id) != Some(&true)) {
-            Some(left) => wrong("left out", format!("left out {left}, which must be included")),
-            None => Ok(ids),
-        }
+        let left = self.must().find(|id| named.get(id) != Some(&true))?;
+        Some(("left out", format!("left out {left}, which must be included")))
     }
 }
 

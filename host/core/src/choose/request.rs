@@ -2,8 +2,9 @@
 
 use super::{Slots, greedy};
 use crate::replica::{replica_id, split_replica};
-use crate::units::Snapshot;
+use crate::unit_table::Snapshot;
 use devgate_policy::Placement;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A choice to be made.
@@ -37,27 +38,19 @@ impl Request {
     ) -> Option<Self> {
         let find = |id: &String| {
             let (base, number) = split_replica(id, replicas)?;
-            match snapshot.units.get(base)? {
-                (unit, None) => Some((*unit, number)),
-                (_, Some(_)) => None,
-            }
+            let (unit, _, causes) = snapshot.find(base)?;
+            causes.is_empty().then_some((unit, number))
         };
-        let mut free: Vec<_> = available.iter().filter_map(find).collect();
-        free.sort_unstable();
-        free.dedup();
-        let free = free.into_iter().map(|(unit, number)| Free {
+        let mut free: BTreeMap<_, bool> = available.iter().filter_map(find).map(|at| (at, true)).collect();
+        for id in must_include {
+            *free.get_mut(&find(id)?)? = false;
+        }
+        let free = free.into_iter().map(|((unit, number), may_be_left)| Free {
             unit,
             number,
-            may_be_left: true,
+            may_be_left,
         });
-        let mut free: Vec<Free> = free.collect();
-        for id in must_include {
-            let wanted = find(id)?;
-            let at = free
-                .binary_search_by_key(&wanted, |free| (free.unit, free.number))
-                .ok()?;
-            free.get_mut(at)?.may_be_left = false;
-        }
+        let free = free.collect();
         Some(Self {
             snapshot,
             replicas,
@@ -105,10 +98,9 @@ impl Request {
         }
         // What could be given and is not available is in use. A front end may keep back more than that; then it is the
         // same for all that it lets be chosen.
-        for (unit, unhealthy) in self.snapshot.units.values() {
-            if let (None, Some(slot)) = (unhealthy, slots.get_mut(*unit)) {
-                slot.used = self.replicas.max(1).saturating_sub(slot.free);
-            }
+        let units = slots.iter_mut().zip(&self.snapshot.published);
+        for (slot, _) in units.filter(|(_, unit)| unit.causes.is_empty()) {
+            slot.used = self.replicas.max(1).saturating_sub(slot.free);
         }
         slots
     }

@@ -33,15 +33,9 @@ impl Base {
         if sum(0) > size || sum(most) < size {
             return None;
         }
-        let (mut low, mut high) = (0, most);
-        while low < high {
-            let middle = low + (high - low).div_ceil(2);
-            if sum(middle) <= size {
-                low = middle;
-            } else {
-                high = middle - 1;
-            }
-        }
+        let levels: Vec<u32> = (1..=most).collect();
+        let low = levels.partition_point(|level| sum(*level) <= size);
+        let low = u32::try_from(low).unwrap_or(most);
         Some(Self {
             taken: taken(low).collect(),
             open: slots.iter().map(|slot| slot.must <= low && low < slot.free).collect(),

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// What a choice costs, straight from the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Cost {
+struct Rules {
     same_unit: i64,
     numa_nodes: usize,
     not_shared: i64,
@@ -45,7 +45,7 @@ impl World {
         sum
     }
 
-    fn cost(&self, counts: &[u32], placement: Placement) -> Cost {
+    fn cost(&self, counts: &[u32], placement: Placement) -> Rules {
         let chosen = || self.places.iter().zip(counts).filter(|(_, count)| **count > 0);
         let known: BTreeSet<_> = chosen().flat_map(|((_, numa), _)| numa).collect();
         let unknown = chosen().any(|((_, numa), _)| numa.is_empty());
@@ -54,7 +54,7 @@ impl World {
             Placement::Packed => (slots.map(|(slot, count)| slot.free - count).collect(), -1),
             Placement::Spread => (slots.map(|(slot, count)| slot.used + count).collect(), 1),
         };
-        Cost {
+        Rules {
             same_unit: counts.iter().copied().map(pairs).sum(),
             numa_nodes: known.len() + usize::from(unknown),
             not_shared: -self.shared(counts),

@@ -1,6 +1,7 @@
 //! Who has what of the host's hardware, and who may have the same besides.
 
-use super::{Claim, Lost};
+use super::Claim;
+use crate::units::Lost;
 use crate::units::MOST_PARTS;
 use devgate_node::DevicePath;
 use devgate_types::{NodeNumber, UnitId, escape};

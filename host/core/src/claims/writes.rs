@@ -2,11 +2,11 @@
 
 use super::{Ledger, Place};
 use crate::allocations::Memory;
-use crate::waited::Waited;
 use devgate_node::DevicePath;
-use devgate_types::{UnitId, escape};
+use devgate_types::{Mutex, UnitId, escape};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// Writes that are under way. Clones share them.
 #[derive(Clone, Default)]
@@ -34,8 +34,8 @@ pub(crate) struct Intent<'a> {
     pub(crate) own: &'a BTreeSet<DevicePath>,
     /// What it may act on.
     pub(crate) devices: Vec<DevicePath>,
-    /// Who waits for it.
-    pub(crate) waited: &'a Waited,
+    /// Cancelled when nobody waits for it any more.
+    pub(crate) given_up: &'a CancellationToken,
     /// What was handed out.
     pub(crate) memory: &'a Memory,
 }
@@ -74,14 +74,10 @@ impl Area {
 }
 
 impl Writes {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Area>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether a unit may be touched by a write that is under way, be it about that very unit: whoever waited for one that
     /// hangs has given up, or he would not ask for the unit.
     pub(super) fn reach(&self, backing: &[DevicePath]) -> bool {
-        self.lock().iter().any(|area| area.reaches(backing).is_some())
+        self.0.lock().iter().any(|area| area.reaches(backing).is_some())
     }
 }
 
@@ -94,14 +90,14 @@ impl Ledger {
             ids,
             own,
             devices,
-            waited,
+            given_up,
             memory,
         } = intent;
         let area = Arc::new(Area { place, ids, devices });
         // Held while the write is noted: what is handed out before counts, what would be after sees the note. Who gives up
         // waiting and hands the unit out does so before, and is seen here, or after.
         let plugins = self.lock();
-        if waited.is_over() {
+        if given_up.is_cancelled() {
             return Err(NotWritten::Late);
         }
         for (n, entry) in plugins.iter().enumerate() {
@@ -127,7 +123,7 @@ impl Ledger {
             }));
         }
         let writes = self.writes.clone();
-        writes.lock().push(Arc::clone(&area));
+        writes.0.lock().push(Arc::clone(&area));
         drop(plugins);
         Ok(Writing { writes, area })
     }
@@ -135,6 +131,6 @@ impl Ledger {
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        self.writes.lock().retain(|area| !Arc::ptr_eq(area, &self.area));
+        self.writes.0.lock().retain(|area| !Arc::ptr_eq(area, &self.area));
     }
 }

@@ -6,13 +6,13 @@
 
 use super::{SUFFIX, file_name};
 use crate::state::{self, Dir, Found, StateFile, Style};
-use devgate_types::{ResourceName, UnitId, escape};
+use devgate_types::{Mutex, ResourceName, UnitId, escape};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// The most files at once: far more functions than a node has.
@@ -63,13 +63,13 @@ impl Tells {
         file_name(&self.resource, &self.id)
     }
 
-    fn is_of(&self, resource: &str, unit: &str) -> bool {
-        self.resource == resource && self.unit == unit
+    fn is_like(&self, other: &Self) -> bool {
+        (&self.resource, &self.id) == (&other.resource, &other.id)
     }
 }
 
 /// The files that were written, by their names.
-type Written = BTreeMap<String, Tells>;
+pub(super) type Written = BTreeMap<String, Tells>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,12 +89,12 @@ fn record(dir: &Dir) -> StateFile {
 
 /// The files of one host. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Files(Arc<Inner>);
+pub(crate) struct Files(pub(super) Arc<Inner>);
 
-struct Inner {
+pub(super) struct Inner {
     dir: PathBuf,
     record: Option<StateFile>,
-    written: Mutex<Written>,
+    pub(super) written: Mutex<Written>,
     /// The turn to touch the disk.
     turn: Mutex<()>,
 }
@@ -115,7 +115,7 @@ impl Files {
             dir: dir.to_owned(),
             record,
             written: Mutex::new(written),
-            turn: Mutex::default(),
+            turn: Mutex::new(()),
         }))
     }
 
@@ -125,18 +125,7 @@ impl Files {
     /// What could not be written, where and why; also where there is a file already that this host did not write, and that says
     /// something else.
     pub(crate) fn write(&self, all: &[Tells], stop: &CancellationToken) -> Result<(), String> {
-        let _turn = self.turn();
-        for tells in all {
-            let (name, file) = (tells.name(), self.file(tells));
-            // What cannot be looked at cannot be written either, and that is said then.
-            if !self.lock().contains_key(&name) && says(&file, &tells.text).is_ok_and(|says| says == Some(false)) {
-                return Err(format!(
-                    "file {} is there, was not written by this host, and says something else; remove it if nobody else keeps it \
-                     (--device-info-dir)",
-                    shown(&file)
-                ));
-            }
-        }
+        let _turn = self.0.turn.lock();
         match self.put(all, |_| !stop.is_cancelled())? {
             true => Ok(()),
             false => Err("nobody waits for it any more".to_owned()),
@@ -148,11 +137,11 @@ impl Files {
     /// # Errors
     /// What could not be written, where and why.
     pub(crate) fn write_again(&self, all: &[Tells]) -> Result<(), String> {
-        let _turn = self.turn();
+        let _turn = self.0.turn.lock();
         for tells in all {
             let is_told = |written: &Written| {
                 let then = written.get(&tells.name());
-                then.is_some_and(|then| !then.over && (&then.resource, &then.id) == (&tells.resource, &tells.id))
+                then.is_some_and(|then| !then.over && then.is_like(tells))
             };
             if fs::symlink_metadata(self.file(tells)).is_err() {
                 self.put(std::slice::from_ref(tells), is_told)?;
@@ -163,21 +152,26 @@ impl Files {
 
     /// Notes these, and writes them: whether they were wanted before, and still when they had been noted.
     fn put(&self, all: &[Tells], is_wanted: impl Fn(&Written) -> bool) -> Result<bool, String> {
-        let known = self.lock();
-        if !is_wanted(&known) {
+        let (mut written, mut is_new) = (self.0.written.lock().clone(), false);
+        if !is_wanted(&written) {
             return Ok(false);
         }
-        let mut written = known.clone();
-        drop(known);
-        let mut is_new = false;
         for tells in all {
-            let name = tells.name();
+            let (name, file) = (tells.name(), self.file(tells));
             match written.get(&name) {
-                Some(then) if !then.over && (&then.resource, &then.id) != (&tells.resource, &tells.id) => {
+                Some(then) if !then.over && !then.is_like(tells) => {
                     let (id, resource) = (escape(&then.id, 80), escape(&then.resource, 80));
                     return Err(format!("file {name} tells of {id} of {resource} already"));
                 }
                 None if written.len() >= MOST => return Err(format!("there are {MOST} files already")),
+                // What cannot be looked at cannot be written either, and that is said then.
+                None if says(&file, &tells.text).is_ok_and(|says| says == Some(false)) => {
+                    return Err(format!(
+                        "file {} is there, was not written by this host, and says something else; remove it if nobody else keeps it \
+                         (--device-info-dir)",
+                        shown(&file)
+                    ));
+                }
                 then => is_new |= then.is_none_or(|then| then.over || then.text != tells.text),
             }
             written.insert(name, tells.clone());
@@ -186,7 +180,7 @@ impl Files {
             let noted = self.note(written);
             noted.map_err(|why| format!("it could not be noted in the state directory (--state-dir): {why}"))?;
         }
-        let mut known = self.lock();
+        let mut known = self.0.written.lock();
         // Whoever stopped to wait meanwhile has forgotten what was not known yet.
         if !is_wanted(&known) {
             return Ok(false);
@@ -213,24 +207,28 @@ impl Files {
 
     /// Resource and id of files that were written before this host started, and not again since.
     pub(crate) fn of_before(&self) -> Vec<(String, String)> {
-        let known = self.lock();
+        let known = self.0.written.lock();
         let before = known.values().filter(|tells| tells.before && !tells.over);
         before
             .map(|tells| (tells.resource.clone(), tells.unit.clone()))
             .collect()
     }
 
-    /// Nobody has these any more: their files go, in the background where there is a runtime.
+    /// Nobody has these any more: their files go.
     pub(crate) fn forget<'a>(&self, ids: impl Iterator<Item = (&'a str, &'a str)>) {
-        let (mut known, mut some) = (self.lock(), false);
-        for (resource, unit) in ids {
-            for tells in known.values_mut().filter(|tells| tells.is_of(resource, unit)) {
-                tells.over = true;
-                some = true;
-            }
-        }
+        let over: HashSet<_> = ids.collect();
+        self.keep_only(|resource, unit| !over.contains(&(resource, unit)));
+    }
+
+    /// Forgets every file but those of these units: the others go, in the background where there is a runtime.
+    pub(crate) fn keep_only(&self, is_held: impl Fn(&str, &str) -> bool) {
+        let mut known = self.0.written.lock();
+        let over = known
+            .values_mut()
+            .filter(|tells| !is_held(&tells.resource, &tells.unit));
+        let count = over.map(|tells| tells.over = true).count();
         drop(known);
-        if !some {
+        if count == 0 {
             return;
         }
         let files = self.clone();
@@ -240,19 +238,11 @@ impl Files {
         }
     }
 
-    /// Forgets every file but those of these units.
-    pub(crate) fn keep_only(&self, is_held: impl Fn(&str, &str) -> bool) {
-        let known = self.lock();
-        let over = known.values().filter(|tells| !is_held(&tells.resource, &tells.unit));
-        let over: Vec<_> = over.map(|tells| (tells.resource.clone(), tells.unit.clone())).collect();
-        drop(known);
-        self.forget(over.iter().map(|(resource, unit)| (resource.as_str(), unit.as_str())));
-    }
-
     /// The ids of a unit whose files were written before the host started and are not there now; each is told once.
     pub(crate) fn lost(&self, resource: &ResourceName, unit: &UnitId) -> Vec<String> {
-        let mut known = self.lock();
-        let of = |tells: &&mut Tells| tells.unseen && tells.is_of(resource.as_str(), unit.as_str());
+        let mut known = self.0.written.lock();
+        let of =
+            |tells: &&mut Tells| tells.unseen && (&*tells.resource, &*tells.unit) == (resource.as_str(), unit.as_str());
         let lost = known.values_mut().filter(of).filter_map(|tells| {
             tells.unseen = false;
             (!tells.over && !self.file(tells).exists()).then(|| tells.id.clone())
@@ -262,13 +252,13 @@ impl Files {
 
     /// Whether there is nothing that [`Self::lost`] could tell.
     pub(crate) fn has_seen_all(&self) -> bool {
-        !self.lock().values().any(|tells| tells.unseen)
+        !self.0.written.lock().values().any(|tells| tells.unseen)
     }
 
     /// Removes what is over.
     fn remove(&self) {
-        let _turn = self.turn();
-        let mut over = self.lock().clone();
+        let _turn = self.0.turn.lock();
+        let mut over = self.0.written.lock().clone();
         over.retain(|_, tells| tells.over);
         over.retain(|_, tells| {
             let file = self.file(tells);
@@ -278,7 +268,7 @@ impl Files {
             }
             removed.is_ok()
         });
-        let mut known = self.lock();
+        let mut known = self.0.written.lock();
         known.retain(|name, _| !over.contains_key(name));
         let written = known.clone();
         drop(known);
@@ -292,14 +282,6 @@ impl Files {
 
     fn file(&self, tells: &Tells) -> PathBuf {
         self.0.dir.join(tells.name())
-    }
-
-    fn turn(&self) -> MutexGuard<'_, ()> {
-        self.0.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Written> {
-        self.0.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -248,7 +248,7 @@ fn what_nobody_waits_for_is_not_written() {
     stop.cancel();
     assert!(files.write(&[tells("a.com/x", "2", "two")], &stop).is_err());
     assert_eq!(names(&told), ["a.com-x-1-device.json"]);
-    assert_eq!(files.lock().len(), 1);
+    assert_eq!(files.0.written.lock().len(), 1);
 }
 
 #[test]
@@ -263,14 +263,20 @@ fn what_cannot_be_noted_is_not_known() {
     fs::create_dir(state.join("device-info.json")).unwrap();
     let error = write(&files, &[tells("a.com/x", "1", "other"), tells("a.com/x", "2", "two")]).unwrap_err();
     assert!(error.contains("(--state-dir)"), "{error}");
-    let known: Vec<_> = files.lock().values().map(|written| written.text.clone()).collect();
+    let known: Vec<_> = files
+        .0
+        .written
+        .lock()
+        .values()
+        .map(|written| written.text.clone())
+        .collect();
     assert_eq!(known, ["one"]);
     assert_eq!(names(&told), ["a.com-x-1-device.json"]);
     let mut many: Vec<_> = (0..8_192).map(|n| tells("a.com/y", &n.to_string(), "")).collect();
     many.insert(0, tells("a.com/x", "1", "other"));
     assert!(write(&files, &many).is_err(), "too many");
-    assert_eq!(files.lock().values().next().unwrap().text, "one");
-    assert_eq!(files.lock().len(), 1);
+    assert_eq!(files.0.written.lock().values().next().unwrap().text, "one");
+    assert_eq!(files.0.written.lock().len(), 1);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub(crate) async fn expire(devices: Arc<AllDevices>) {
     loop {
         let (over, next) = devices.memory.expired();
         for who in over {
-            let _turn = devices.busy.turn(std::slice::from_ref(&who)).await;
+            let _turn = devices.busy.lock(std::slice::from_ref(&who)).await;
             // It may have been renewed meanwhile.
             if devices.memory.expired().0.contains(&who) {
                 tracing::info!(target: "audit", event = "expire", consumer = %who, "{who}: its time is over");

@@ -62,7 +62,7 @@ impl Core {
     /// of pods'.
     async fn release_left(&self, resource: &ResourceName, id: &UnitId) {
         let ids = std::slice::from_ref(id);
-        let _turn = self.tenancy.turns.turn(ids).await;
+        let _turn = self.tenancy.turns.lock(ids).await;
         // Somebody may have got it meanwhile, who had it released first.
         if self.memory.left_by(resource, id).is_none() {
             return;

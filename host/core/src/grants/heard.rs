@@ -1,7 +1,8 @@
 //! What was said in a plugin's calls, for commands that show it instead of logging it.
 
+use devgate_types::Mutex;
 use devgate_types::component::LogLevel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The most lines that are kept, and shown.
 const MOST: usize = 20;
@@ -25,7 +26,7 @@ impl Heard {
     /// Keeps a line, unless it is the vendor's own business, has been said before, or there are enough: what warns is kept
     /// rather than what does not.
     pub(crate) fn line(&self, line: Line) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.0.lock();
         if line.level == LogLevel::Debug || lines.contains(&line) {
             return;
         }
@@ -40,7 +41,7 @@ impl Heard {
 
     /// All that was kept, in the order in which it was said.
     pub(crate) fn lines(&self) -> Vec<Line> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }
 

@@ -2,39 +2,23 @@
 
 use super::{FileRefused, Grants, NodeDenied, Withheld};
 use crate::units::GrantedNode;
+use devgate_node::ReadError;
 use devgate_policy::Origin;
 
 /// The most paths that are looked at for one pattern, and the deepest that `**` goes.
 const MOST_PATHS: usize = 4_096;
 const DEEPEST: usize = 12;
 
-/// What one entry of `files` matches here.
+/// What one entry of `files` or `host-nodes` matches here.
 #[derive(Debug, Clone)]
-pub struct FileMatch {
+pub struct PathMatch<T> {
     /// The pattern, as the policy writes it.
     pub pattern: String,
     /// Where it is written.
     pub origin: Origin,
-    /// The files that a component may read, sorted.
-    pub files: Vec<String>,
-    /// Those that match and are not read, and why.
-    pub withheld: Vec<Withheld>,
-    /// Whether there are more paths than were looked at.
-    pub more: bool,
-}
-
-/// What one entry of `host-nodes` matches here.
-#[derive(Debug, Clone)]
-pub struct HostNodeMatch {
-    /// The pattern, as the policy writes it.
-    pub pattern: String,
-    /// Whether several containers may have what it matches at once.
-    pub shared: bool,
-    /// Where it is written.
-    pub origin: Origin,
-    /// The nodes that may be given away, sorted by path.
-    pub nodes: Vec<GrantedNode>,
-    /// Those that match and are not given away, and why.
+    /// What may be read or given away, sorted by path.
+    pub found: Vec<T>,
+    /// Those that match and are not, and why.
     pub withheld: Vec<Withheld>,
     /// Whether there are more paths than were looked at.
     pub more: bool,
@@ -43,68 +27,61 @@ pub struct HostNodeMatch {
 impl Grants {
     /// The files that each pattern of the policy matches here. Looks at no more than 4,096 paths for each.
     #[must_use]
-    pub fn files(&self) -> Vec<FileMatch> {
+    pub fn files(&self) -> Vec<PathMatch<String>> {
         let policy = &self.policy.files;
-        let one = |(pattern, origin): (&str, &Origin)| {
-            let (paths, more) = self.expand(pattern);
-            let (mut files, mut withheld) = (Vec::new(), Vec::new());
-            for path in paths {
-                if !policy.matching(&path).any(|matching| matching == pattern) {
-                    continue;
-                }
-                let why = match self.file_at(&path, 0, 0) {
-                    Ok(_) => {
-                        files.push(path);
-                        continue;
-                    }
-                    // A directory matches `*` as well, and is no file.
-                    Err(FileRefused::Read(devgate_node::ReadError::NotFound | devgate_node::ReadError::Invalid(_))) => {
-                        continue;
-                    }
-                    Err(FileRefused::Read(error)) => error.to_string(),
-                    Err(FileRefused::Denied(told, full)) => full.unwrap_or(told),
-                };
-                withheld.push(Withheld { what: path, why });
-            }
-            FileMatch {
-                pattern: pattern.to_owned(),
-                origin: origin.clone(),
-                files,
-                withheld,
-                more,
-            }
+        let look = |path: &str| match self.file_at(path, 0, 0) {
+            Ok(_) => Ok(Some(path.to_owned())),
+            // A directory matches `*` as well, and is no file.
+            Err(FileRefused::Read(ReadError::NotFound | ReadError::Invalid(_))) => Ok(None),
+            Err(FileRefused::Read(error)) => Err(error.to_string()),
+            Err(FileRefused::Denied(told, full)) => Err(full.unwrap_or(told)),
+        };
+        let one = |(pattern, origin)| {
+            let is_its = |path: &str| policy.matching(path).any(|matching| matching == pattern);
+            self.paths(pattern, origin, is_its, look)
         };
         policy.patterns().map(one).collect()
     }
 
     /// The nodes that each pattern of `host-nodes` matches here. Looks at no more than 4,096 paths for each.
     #[must_use]
-    pub fn host_nodes(&self) -> Vec<HostNodeMatch> {
+    pub fn host_nodes(&self) -> Vec<PathMatch<GrantedNode>> {
         let policy = &self.policy.host_nodes;
-        let one = |(pattern, shared, origin): (&str, bool, &Origin)| {
-            let (paths, more) = self.expand(pattern);
-            let (mut nodes, mut withheld) = (Vec::new(), Vec::new());
-            for path in paths {
-                if !policy.matching(&path).any(|matching| matching == pattern) {
-                    continue;
-                }
-                match self.node_at(&path) {
-                    Ok(node) => nodes.push(node),
-                    Err(NodeDenied::Refused(why)) => withheld.push(Withheld { what: path, why }),
-                    // A directory or a link matches as well, and is no node.
-                    Err(NodeDenied::Read(_) | NodeDenied::NotGranted) => {}
-                }
-            }
-            HostNodeMatch {
-                pattern: pattern.to_owned(),
-                shared,
-                origin: origin.clone(),
-                nodes,
-                withheld,
-                more,
-            }
+        let look = |path: &str| match self.node_at(path) {
+            Ok(node) => Ok(Some(node)),
+            Err(NodeDenied::Refused(why)) => Err(why),
+            // A directory or a link matches as well, and is no node.
+            Err(NodeDenied::Read(_) | NodeDenied::NotGranted) => Ok(None),
+        };
+        let one = |(pattern, _, origin)| {
+            let is_its = |path: &str| policy.matching(path).any(|matching| matching == pattern);
+            self.paths(pattern, origin, is_its, look)
         };
         policy.patterns().map(one).collect()
+    }
+
+    fn paths<T>(
+        &self,
+        pattern: &str,
+        origin: &Origin,
+        is_its: impl Fn(&str) -> bool,
+        look: impl Fn(&str) -> Result<Option<T>, String>,
+    ) -> PathMatch<T> {
+        let (paths, more) = self.expand(pattern);
+        let (mut found, mut withheld) = (Vec::new(), Vec::new());
+        for path in paths.into_iter().filter(|path| is_its(path)) {
+            match look(&path) {
+                Ok(one) => found.extend(one),
+                Err(why) => withheld.push(Withheld { what: path, why }),
+            }
+        }
+        PathMatch {
+            pattern: pattern.to_owned(),
+            origin: origin.clone(),
+            found,
+            withheld,
+            more,
+        }
     }
 
     /// Paths among which are all that a pattern matches, sorted, and whether some were left out: each part that has a

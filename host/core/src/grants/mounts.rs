@@ -4,19 +4,7 @@ use super::Grants;
 use devgate_node::{MountKind, MountProblem};
 use devgate_policy::{Danger, MountGrant};
 use devgate_types::escape;
-
-/// A mount that the policy names and the host found nothing wrong with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GrantedMount {
-    /// The policy's name for it.
-    pub name: String,
-    /// The path on the node.
-    pub source: String,
-    /// The path in the container.
-    pub target: String,
-    /// Whether the container may write to it.
-    pub writable: bool,
-}
+use std::sync::Arc;
 
 /// Why a mount that was asked for is not given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,38 +25,17 @@ impl Grants {
     ///
     /// # Errors
     /// See [`MountDenied`].
-    pub fn mount(&self, name: &str) -> Result<GrantedMount, MountDenied> {
-        let grant = self.policy.containers.mount(name).ok_or(MountDenied::NotGranted)?;
+    pub fn mount(&self, name: &str) -> Result<Arc<MountGrant>, MountDenied> {
+        let grant = self.policy.containers.mounts.get(name).ok_or(MountDenied::NotGranted)?;
         self.look_at(grant)?;
-        Ok(GrantedMount {
-            name: grant.name.clone(),
-            source: grant.source.clone(),
-            target: grant.target.clone(),
-            writable: grant.writable,
-        })
-    }
-
-    /// Every mount that the policy names, and what the host says of it here.
-    #[must_use]
-    pub fn mounts(&self) -> Vec<(String, Result<GrantedMount, MountDenied>)> {
-        let names = self.policy.containers.mounts().map(|grant| grant.name.clone());
-        names
-            .map(|name| {
-                let mount = self.mount(&name);
-                (name, mount)
-            })
-            .collect()
+        Ok(Arc::clone(grant))
     }
 
     /// What is wrong with giving a mount away at this moment, if anything: what was root's alone when it was asked for may
     /// have been replaced since.
-    #[must_use]
-    pub fn mount_problem_now(&self, mount: &GrantedMount) -> Option<String> {
-        let problem = match self.policy.containers.mount(&mount.name) {
-            None => MountDenied::NotGranted,
-            Some(grant) => self.look_at(grant).err()?,
-        };
-        Some(format!("mount {}: {problem}", escape(&mount.name, 80)))
+    pub(crate) fn mount_problem_now(&self, name: &str) -> Option<String> {
+        let problem = self.mount(name).err()?;
+        Some(format!("mount {}: {problem}", escape(name, 80)))
     }
 
     fn look_at(&self, grant: &MountGrant) -> Result<(), MountDenied> {

@@ -4,18 +4,22 @@ mod around;
 
 use super::Grants;
 use crate::units::{GrantedNode, PoolRecord};
-use crate::waited::Waited;
-use around::Around;
+use around::has_any;
 use devgate_node::DevicePath;
 use devgate_policy::Use;
 use std::collections::HashSet;
+use tokio_util::sync::CancellationToken;
 
 impl Grants {
     /// Whether what these grants let be offered has anything in common with the pools' units: one of their devices, what is above or
     /// beneath it, another part of the same device, or a node. What cannot be told may be so, and so it is when the answer is not
     /// waited for any more. Reads the node around the units alone, and each device there once, so that hardware which does not answer
     /// holds up nobody but its own plugin, and many units of one device are no more work than one.
-    pub(crate) fn may_claim_of<'a>(&self, pools: impl Iterator<Item = &'a PoolRecord>, waited: &Waited) -> bool {
+    pub(crate) fn may_claim_of<'a>(
+        &self,
+        pools: impl Iterator<Item = &'a PoolRecord>,
+        given_up: &CancellationToken,
+    ) -> bool {
         let listed = |node: &GrantedNode| {
             let grant = self.policy.host_nodes.grant(&node.node.path);
             grant.is_some_and(|grant| !(grant.shared && node.grant.shared))
@@ -26,7 +30,7 @@ impl Grants {
                 return true;
             }
             for unit in &pool.units {
-                if waited.is_over() || unit.nodes.iter().any(listed) {
+                if given_up.is_cancelled() || unit.nodes.iter().any(listed) {
                     return true;
                 }
                 let pieces = unit.pieces.iter().filter(|piece| self.node.exists(piece));
@@ -36,13 +40,13 @@ impl Grants {
                 }
             }
         }
-        let mut around = Around {
-            over: || waited.is_over(),
-            parent: |device: &DevicePath| self.node.parent(device),
-            children: |device: &DevicePath| self.node.child_devices(device).ok(),
-            claims: |device: &DevicePath| self.may_claim(device),
-        };
-        around.has_any(wholes)
+        has_any(
+            wholes,
+            || given_up.is_cancelled(),
+            |device| self.node.parent(device),
+            |device| self.node.child_devices(device).ok(),
+            |device| self.may_claim(device),
+        )
     }
 
     fn may_claim(&self, device: &DevicePath) -> bool {

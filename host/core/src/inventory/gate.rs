@@ -2,6 +2,7 @@
 
 use super::{Inventory, Left, MOST_DEVICES, Numa, Refused, shared_nodes, unread, values};
 use crate::call::CallHost;
+use crate::device_info::function_of;
 use crate::device_info::name_problem;
 use crate::replica::replica_ids;
 use crate::units::GrantedNode;
@@ -93,10 +94,7 @@ impl Gate<'_> {
         shared_nodes: &[GrantedNode],
     ) -> Result<(), Refused> {
         // Whatever the component says that it is made of: what its nodes belong to is part of it, and so is what is above.
-        let devices: Vec<Vec<_>> = unit
-            .devices()
-            .map(|device| device.location().split('/').collect())
-            .collect();
+        let devices: Vec<_> = unit.devices().map(|device| device.location()).collect();
         let facts = UnitFacts {
             id: unit.id.as_str(),
             resource: asked,
@@ -120,8 +118,8 @@ impl Gate<'_> {
             }
         };
         self.fits(&unit)?;
-        if self.policy.containers.device_info() {
-            self.host.pci_function(&unit.backing)?;
+        if self.policy.containers.device_info {
+            function_of(&self.host.grants.node, &unit.backing)?;
             let longest = replica_ids(&unit.id, self.policy.replicas).last();
             if let Some(problem) = longest.and_then(|id| name_problem(&resource, &id)) {
                 return Err(Refused::Unfit(problem));

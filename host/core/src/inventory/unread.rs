@@ -64,7 +64,7 @@ impl Inventory {
                 rejected.push(Rejection { what, why });
                 continue;
             }
-            if let Some(why) = host.no_longer_offered(&unit) {
+            if let Some(why) = host.grants.no_longer_offered(&unit) {
                 self.withdrawn.insert(unit.id.clone(), why.into());
             }
             let units = &mut self.pool_like(resource, pool).units;

@@ -22,13 +22,13 @@ pub(super) fn of(policy: &PluginPolicy, resource: &ResourceName, unit: &UnitReco
         id: unit.id.as_str(),
         properties: &unit.properties,
     };
-    let variables = rules.env_rules().filter(|(name, _)| chooses_devices(name));
-    let value = |(key, rule): (&str, &ValueRule)| {
+    let variables = rules.env.iter().filter(|(name, _)| chooses_devices(name));
+    let value = |(key, rule): (&String, &ValueRule)| {
         let template = rule.template().filter(|template| !Template::is_fixed(template))?;
         let value = template.expand(std::slice::from_ref(&record)).ok()?;
         Some(format!("{key}={value}"))
     };
-    let mut values: Vec<_> = rules.cdi_rules().chain(variables).filter_map(value).collect();
+    let mut values: Vec<_> = rules.cdi.iter().chain(variables).filter_map(value).collect();
     values.sort();
     values
 }

@@ -1,9 +1,8 @@
 //! The file, as whoever reads it sees it.
 
-use super::desk::Desk;
-use super::file::{FILE, HEADER, LOCK, TEMPORARY};
-use super::keeper::{Keeper, LEASE, RENEWED};
-use super::text::{self, MOST_BYTES, Section};
+use super::text::{self, HEADER, MOST_BYTES, Section};
+use super::writer::{FILE, LEASE, LOCK, RENEWED, TEMPORARY, Writer};
+use super::{Desk, Known};
 use crate::status::Board;
 use devgate_policy::{Derived, Labels, PolicyFile};
 use devgate_types::PluginName;
@@ -43,6 +42,12 @@ fn derived(labels: &[(&str, &str)]) -> Derived {
     Derived {
         labels: labels.iter().map(own).collect(),
         missing: Vec::new(),
+    }
+}
+
+impl Desk {
+    fn known(&self) -> Known {
+        self.0.borrow().clone()
     }
 }
 
@@ -88,13 +93,13 @@ fn on_disk(dir: &Path, now: SystemTime) -> Vec<String> {
 fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("nfd/features.d");
-    let ((desk, board), mut keeper) = (desk(), Keeper::new(dir.clone()));
+    let ((desk, board), mut writer) = (desk(), Writer::new(dir.clone()));
     desk.expects(&plugin("b"), &rules("{b.com/y: z}"), &Arc::default());
-    assert!(keeper.turn(&desk.look(), now()));
+    assert!(writer.turn(&desk.known(), now()));
     assert!(!dir.join(FILE).exists(), "nothing is known yet");
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-1", "1")]));
     desk.tells(&plugin("c"), derived(&[("c.com/x", "nobody expects it")]));
-    keeper.turn(&desk.look(), now());
+    writer.turn(&desk.known(), now());
     insta::assert_snapshot!(fs::read_to_string(dir.join(FILE)).unwrap(), @r"
     # Written by devgate, and replaced when its labels change: the policy has them.
     # plugin a
@@ -108,20 +113,20 @@ fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     assert_eq!(beside.len(), 2, "nothing is left beside it but its lock: {beside:?}");
     let mode = fs::metadata(dir.join(LOCK)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "whoever can open it can lock it");
-    assert_eq!(board.labels().0.labels.len(), 2);
-    assert_eq!(board.labels().1, None);
+    assert_eq!(board.noted().labels.labels.len(), 2);
+    assert_eq!(board.noted().labels_problem, None);
     desk.tells(&plugin("a"), Derived::default());
-    keeper.turn(&desk.look(), now());
+    writer.turn(&desk.known(), now());
     assert!(!dir.join(FILE).exists(), "and without labels it goes");
 }
 
 #[test]
 fn it_is_written_anew_when_something_changes_and_before_it_expires() {
     let dir = tempfile::tempdir().unwrap();
-    let ((desk, _), mut keeper) = (desk(), Keeper::new(dir.path().to_owned()));
+    let ((desk, _), mut writer) = (desk(), Writer::new(dir.path().to_owned()));
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
-    let write = |keeper: &mut Keeper, at: SystemTime| {
-        keeper.turn(&desk.look(), at);
+    let write = |writer: &mut Writer, at: SystemTime| {
+        writer.turn(&desk.known(), at);
         use std::os::unix::fs::MetadataExt;
         let look = fs::metadata(dir.path().join(FILE)).unwrap();
         (
@@ -130,70 +135,77 @@ fn it_is_written_anew_when_something_changes_and_before_it_expires() {
             fs::read_to_string(dir.path().join(FILE)).unwrap(),
         )
     };
-    let first = write(&mut keeper, now());
+    let first = write(&mut writer, now());
     let most = LEASE - RENEWED;
-    assert_eq!(write(&mut keeper, now() + most), first);
-    let renewed = write(&mut keeper, now() + most + Duration::from_secs(1));
+    assert_eq!(write(&mut writer, now() + most), first);
+    let renewed = write(&mut writer, now() + most + Duration::from_secs(1));
     assert_ne!(renewed.2, first.2);
     assert_eq!(on_disk(dir.path(), now() + most + LEASE), ["a.com/x=x"]);
     // The clock was set back: nothing may stand for longer than it should.
-    assert_eq!(write(&mut keeper, now()).2, first.2);
+    assert_eq!(write(&mut writer, now()).2, first.2);
     assert!(on_disk(dir.path(), now() + LEASE + MINUTE).is_empty());
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-2", "1")]));
-    assert_ne!(write(&mut keeper, now()).2, first.2);
+    assert_ne!(write(&mut writer, now()).2, first.2);
 }
 
 #[test]
 fn a_successor_goes_on_from_what_was_there_until_it_knows_better() {
     let dir = tempfile::tempdir().unwrap();
-    let ((old, _), mut keeper) = (desk(), Keeper::new(dir.path().to_owned()));
+    let ((old, _), mut writer) = (desk(), Writer::new(dir.path().to_owned()));
     old.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-1", "1")]));
     old.expects(&plugin("gone"), &rules("{g.com/y: z}"), &Arc::default());
     old.tells(&plugin("gone"), derived(&[("g.com/y", "z")]));
-    keeper.turn(&old.look(), now());
-    drop(keeper);
+    writer.turn(&old.known(), now());
+    drop(writer);
     assert_eq!(on_disk(dir.path(), now()).len(), 3, "nothing blinks");
     // One rule is another, and one plugin is gone.
     let (new, board) = (Desk::default(), Arc::<Board>::default());
     new.expects(&plugin("a"), &rules("{a.com/x: x, a.com/new: y}"), &board);
-    let mut keeper = Keeper::new(dir.path().to_owned());
+    let mut writer = Writer::new(dir.path().to_owned());
     let later = now() + 5 * MINUTE;
-    keeper.turn(&new.look(), later);
+    writer.turn(&new.known(), later);
     assert_eq!(on_disk(dir.path(), later), ["a.com/x=x"]);
     // As long as it would have stood.
-    keeper.turn(&new.look(), now() + LEASE - MINUTE);
+    writer.turn(&new.known(), now() + LEASE - MINUTE);
     assert_eq!(on_disk(dir.path(), now() + LEASE - MINUTE), ["a.com/x=x"]);
     assert!(on_disk(dir.path(), now() + LEASE + MINUTE).is_empty());
-    keeper.turn(&new.look(), now() + LEASE + MINUTE);
+    writer.turn(&new.known(), now() + LEASE + MINUTE);
     assert!(!dir.path().join(FILE).exists());
     new.tells(&plugin("a"), derived(&[("a.com/new", "y")]));
-    keeper.turn(&new.look(), later);
+    writer.turn(&new.known(), later);
     assert_eq!(on_disk(dir.path(), later), ["a.com/new=y"]);
 }
 
 #[test]
 fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
     let dir = tempfile::tempdir().unwrap();
-    let ((old, _), mut first) = (desk(), Keeper::new(dir.path().to_owned()));
+    let ((old, _), mut first) = (desk(), Writer::new(dir.path().to_owned()));
     old.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
-    first.turn(&old.look(), now());
-    let ((new, board), mut second) = (desk(), Keeper::new(dir.path().to_owned()));
+    first.turn(&old.known(), now());
+    let ((new, board), mut second) = (desk(), Writer::new(dir.path().to_owned()));
     new.tells(&plugin("a"), derived(&[("a.com/of-2", "1")]));
-    second.turn(&new.look(), now());
+    second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/x=x"]);
-    assert!(board.labels().1.unwrap().contains("another devgate keeps it"));
+    assert!(
+        board
+            .noted()
+            .labels_problem
+            .clone()
+            .unwrap()
+            .contains("another devgate keeps it")
+    );
     drop(first);
-    second.turn(&new.look(), now());
+    second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/of-2=1"]);
-    assert_eq!(board.labels().1, None);
+    assert_eq!(board.noted().labels_problem, None);
     // Without its lock the host is not the one that writes, until it has locked it again.
     fs::remove_file(dir.path().join(LOCK)).unwrap();
-    let ((third, board), mut other) = (desk(), Keeper::new(dir.path().to_owned()));
+    let ((third, board), mut other) = (desk(), Writer::new(dir.path().to_owned()));
     third.tells(&plugin("a"), derived(&[("a.com/of-3", "1")]));
-    other.turn(&third.look(), now());
-    assert_eq!(board.labels().1, None);
+    other.turn(&third.known(), now());
+    assert_eq!(board.noted().labels_problem, None);
     new.tells(&plugin("a"), derived(&[("a.com/of-4", "1")]));
-    second.turn(&new.look(), now());
+    second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/of-3=1"]);
 }
 
@@ -201,9 +213,9 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
 fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("features.d");
-    let ((desk, board), mut keeper) = (desk(), Keeper::new(dir.clone()));
+    let ((desk, board), mut writer) = (desk(), Writer::new(dir.clone()));
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
-    keeper.turn(&desk.look(), now());
+    writer.turn(&desk.known(), now());
     for whole in [false, true] {
         if whole {
             fs::remove_dir_all(&dir).unwrap();
@@ -211,29 +223,46 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
             fs::remove_file(dir.join(FILE)).unwrap();
             fs::write(dir.join(TEMPORARY), "of an earlier host").unwrap();
         }
-        keeper.turn(&desk.look(), now());
+        writer.turn(&desk.known(), now());
         assert_eq!(on_disk(&dir, now()), ["a.com/x=x"]);
     }
     fs::write(dir.join(FILE), "somebody=else\n").unwrap();
-    keeper.turn(&desk.look(), now());
+    writer.turn(&desk.known(), now());
     assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap(), "somebody=else\n");
-    assert!(board.labels().1.unwrap().contains("devgate did not write it"));
+    assert!(
+        board
+            .noted()
+            .labels_problem
+            .clone()
+            .unwrap()
+            .contains("devgate did not write it")
+    );
     // Nor is it removed by a host without labels.
-    let none = Desk::default().look();
-    assert!(!Keeper::new(dir.clone()).turn(&none, now()) && dir.join(FILE).exists());
+    let none = Desk::default().known();
+    assert!(!Writer::new(dir.clone()).turn(&none, now()) && dir.join(FILE).exists());
     fs::write(dir.join(FILE), format!("{HEADER}a.com/x=x\n")).unwrap();
-    drop(keeper);
-    assert!(!Keeper::new(dir.clone()).turn(&none, now()));
+    drop(writer);
+    assert!(!Writer::new(dir.clone()).turn(&none, now()));
     assert!(!dir.join(FILE).exists(), "what devgate wrote is");
     fs::remove_dir(&dir).unwrap();
     fs::write(&dir, "a file").unwrap();
-    let mut keeper = Keeper::new(dir.clone());
-    keeper.turn(&desk.look(), now());
-    assert!(board.labels().1.unwrap().contains("could not be written: "));
+    let mut writer = Writer::new(dir.clone());
+    writer.turn(&desk.known(), now());
+    assert!(
+        board
+            .noted()
+            .labels_problem
+            .clone()
+            .unwrap()
+            .contains("could not be written: ")
+    );
     fs::remove_file(&dir).unwrap();
-    keeper.turn(&desk.look(), now());
-    assert_eq!((on_disk(&dir, now()).len(), board.labels().1), (1, None));
-    assert!(!Keeper::new(parent.path().join("none")).turn(&none, now()));
+    writer.turn(&desk.known(), now());
+    assert_eq!(
+        (on_disk(&dir, now()).len(), board.noted().labels_problem.clone()),
+        (1, None)
+    );
+    assert!(!Writer::new(parent.path().join("none")).turn(&none, now()));
     assert!(
         !parent.path().join("none").exists(),
         "without labels no directory is made"
@@ -245,12 +274,12 @@ fn a_policy_without_labels_takes_them_away() {
     let (desk, board) = desk();
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
     desk.expects(&plugin("a"), &Labels::default(), &board);
-    assert!(desk.look().is_empty() && board.labels().0.labels.is_empty());
+    assert!(desk.known().is_empty() && board.noted().labels.labels.is_empty());
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
-    assert!(desk.look().is_empty());
+    assert!(desk.known().is_empty());
     let (desk, _) = self::desk();
     desk.forgets(&plugin("a"));
-    assert!(desk.look().is_empty());
+    assert!(desk.known().is_empty());
 }
 
 #[test]
@@ -318,16 +347,16 @@ proptest! {
         let sections = [(plugin("p"), Section { until: now() + LEASE, labels: labels.clone() })].into();
         let (text, _) = text::write(&sections);
         prop_assert_eq!(&labels_in(&text, now()), &labels);
-        let known = [(plugin("p"), rules)].into();
-        let read = text::read(&text, now(), LEASE, &known);
+        let read = text::read(&text, now(), LEASE, |name, label, value| *name == plugin("p") && rules.grants(label, value));
         prop_assert_eq!(read.get(&plugin("p")).map(|s| s.labels.clone()).unwrap_or_default(), labels);
     }
 
     /// Whatever is in the file, nothing but what the rules let be told comes of it.
     #[test]
     fn a_file_that_is_odd_is_read_without_harm(text in "(# plugin p\n|# \\+expiry-time=2026-11-21T13:5[0-9]:00Z\n|a.com/x=[a-z -]{0,3}\n|.{0,30}\n){0,12}") {
-        let known = [(plugin("p"), rules("{a.com/x: x}"))].into();
-        for (name, section) in text::read(&text, now(), LEASE, &known) {
+        let rules = rules("{a.com/x: x}");
+        let is_granted = |name: &PluginName, label: &str, value: &str| *name == plugin("p") && rules.grants(label, value);
+        for (name, section) in text::read(&text, now(), LEASE, is_granted) {
             prop_assert!(name == plugin("p") && section.until > now() && section.until <= now() + LEASE);
             prop_assert!(section.labels.keys().all(|name| name == "a.com/x"), "{section:?}");
         }

@@ -3,15 +3,15 @@
 //! A section for each plugin, with its own time of expiry: what a plugin told before a restart stands until that time, or until the
 //! plugin tells something again.
 
-use super::file::HEADER;
-use crate::status::When;
-use devgate_policy::Labels;
+use crate::when::When;
 use devgate_types::PluginName;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 /// The largest file: Node Feature Discovery ignores a larger one whole.
 pub(super) const MOST_BYTES: usize = 64 << 10;
+/// The first line of the file, and what makes it devgate's own.
+pub(crate) const HEADER: &str = "# Written by devgate, and replaced when its labels change: the policy has them.\n";
 /// What a plugin's section begins with.
 const PLUGIN: &str = "# plugin ";
 /// What says until when the lines behind it hold.
@@ -46,9 +46,14 @@ pub(super) fn write(sections: &Sections) -> (String, Vec<&PluginName>) {
     (text, left_out)
 }
 
-/// What an earlier host's file says, as far as the rules that are in force now let it stand and it has not expired. What is odd is
-/// left out. No time is later than `lease` from now.
-pub(super) fn read(text: &str, now: SystemTime, lease: Duration, rules: &BTreeMap<PluginName, Labels>) -> Sections {
+/// What an earlier host's file says, as far as the policy in force grants it (plugin, name, value) and it has not expired. What is odd
+/// is left out. No time is later than `lease` from now.
+pub(super) fn read(
+    text: &str,
+    now: SystemTime,
+    lease: Duration,
+    is_granted: impl Fn(&PluginName, &str, &str) -> bool,
+) -> Sections {
     let mut sections = Sections::new();
     let (mut plugin, mut until) = (None, None);
     for line in text.lines() {
@@ -59,8 +64,7 @@ pub(super) fn read(text: &str, now: SystemTime, lease: Duration, rules: &BTreeMa
             until = humantime::parse_rfc3339(time).ok();
         } else if let (Some(plugin), Some(until), Some((name, value))) = (&plugin, until, line.split_once('='))
             && until > now
-            && rules.get(plugin).is_some_and(|rules| rules.grants(name))
-            && devgate_policy::label_value(value).is_ok_and(|same| same == value)
+            && is_granted(plugin, name, value)
         {
             let until = until.min(now + lease);
             let section = sections.entry(plugin.clone()).or_insert_with(|| Section {

@@ -14,10 +14,7 @@ pub(crate) fn of(policy: &PluginPolicy, inventory: &Inventory, health: impl Fn(&
     for (offered, pool) in &inventory.pools {
         for unit in &pool.units {
             let Some(healthy) = health(&unit.id) else { continue };
-            let devices: Vec<Vec<&str>> = unit
-                .devices()
-                .map(|device| device.location().split('/').collect())
-                .collect();
+            let devices: Vec<_> = unit.devices().map(|device| device.location()).collect();
             units.push((offered, pool.asked(offered), unit, devices, healthy));
         }
     }

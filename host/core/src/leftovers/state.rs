@@ -1,6 +1,6 @@
 //! The state directory, when devgate leaves for good.
 
-use super::{Broom, is_file};
+use super::{Broom, Fate, is_file};
 use crate::allocations::Recorded;
 use crate::hold;
 use crate::state::is_temporary;
@@ -41,18 +41,9 @@ pub enum NotState {
     /// It cannot be looked at.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A link could lead anywhere by the time that something is removed.
-    #[error("it is a link; name the directory that it leads to")]
-    Link,
-    /// It is something else.
-    #[error("it is no directory")]
-    NoDirectory,
-    /// Its owner is a third.
-    #[error("it is neither root's nor this user's")]
-    Foreign,
-    /// Its group or everybody may write there.
-    #[error("others than its owner can write there; take that from them first (chmod go-w)")]
-    Open,
+    /// It is something else, or others could change what is in it: why.
+    #[error("{0}")]
+    Unlike(&'static str),
     /// It has this in it, escaped and cut, and nothing of devgate's.
     #[error("it does not look like devgate's: it has no {JOURNAL}, no {records}, and {0} is not devgate's", records = RECORDS.join(", no "))]
     Other(String),
@@ -65,22 +56,23 @@ impl StateDir {
     /// Why it does not look like one of devgate's, or cannot be looked at.
     pub fn look(dir: &Path) -> Result<Option<Self>, NotState> {
         let look = match fs::symlink_metadata(dir) {
-            Ok(look) => look,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.into()),
+            look => look?,
         };
+        let unlike = |why| Err(NotState::Unlike(why));
         if look.is_symlink() {
-            return Err(NotState::Link);
+            // By the time that something is removed it could lead anywhere.
+            return unlike("it is a link; name the directory that it leads to");
         }
         if !look.is_dir() {
-            return Err(NotState::NoDirectory);
+            return unlike("it is no directory");
         }
         if look.uid() != 0 && look.uid() != rustix::process::geteuid().as_raw() {
-            return Err(NotState::Foreign);
+            return unlike("it is neither root's nor this user's");
         }
         // Whoever may write there could put a link where a directory was just looked at.
         if look.mode() & 0o022 != 0 {
-            return Err(NotState::Open);
+            return unlike("others than its owner can write there; take that from them first (chmod go-w)");
         }
         let list = names(dir)?;
         let has_journal = || {
@@ -126,25 +118,25 @@ impl Broom {
         let what = kind(place);
         let mut names = match names(dir) {
             Ok(names) => names,
-            Err(why) => return self.fail(what, dir, &why),
+            Err(why) => return self.end(what, dir, Err(why)),
         };
         // Last: it keeps hosts out.
         names.sort_by_key(|name| name == hold::FILE);
-        let before = self.staying();
+        let stays = [Fate::Failed, Fate::Left];
+        let before = self.count(&stays);
         for name in names {
             let (path, name) = (dir.join(&name), name.to_string_lossy());
             let place = [place, &[name.as_ref()]].concat();
             let what = kind(&place);
-            let look = fs::symlink_metadata(&path);
-            match (look, is_ours(&place)) {
-                (Err(why), _) => self.fail(what, &path, &why),
+            match (fs::symlink_metadata(&path), is_ours(&place)) {
+                (Err(why), _) => self.end(what, &path, Err(why)),
                 (Ok(look), Ours::Dir | Ours::Either) if look.is_dir() => self.sweep(&path, &place),
                 (Ok(look), Ours::File | Ours::Either) if look.is_file() => self.remove(what, &path),
-                (Ok(_), Ours::Dir) => self.leave(what, &path, "it is no directory"),
-                (Ok(_), _) => self.leave(what, &path, "devgate did not make it"),
+                (Ok(_), Ours::Dir) => self.judge(what, &path, Ok(Some(false)), "it is no directory"),
+                (Ok(_), _) => self.judge(what, &path, Ok(Some(false)), "devgate did not make it"),
             }
         }
-        if self.staying() == before {
+        if self.count(&stays) == before {
             self.remove_dir(what, dir);
         }
     }

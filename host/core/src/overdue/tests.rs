@@ -4,7 +4,11 @@ use std::sync::mpsc;
 const LONG: Duration = Duration::from_secs(30);
 
 fn overdue(computes: Duration, hang: usize) -> Overdue {
-    Overdue::new(Bounds { computes, hang })
+    Overdue::new(Bounds { computes, hang }, Failures::default())
+}
+
+async fn too_much(overdue: &Overdue) -> String {
+    overdue.0.failures.next().await.to_string()
 }
 
 /// Does `work` on a thread of its own, which is given up on at once, and waits until it has begun.
@@ -51,7 +55,7 @@ async fn until(what: impl Fn() -> bool) {
 async fn a_call_that_computes_after_it_was_given_up_on_is_too_much() {
     let (overdue, board) = (overdue(Duration::from_millis(200), 32), Arc::default());
     let call = abandoned(&overdue, &board, compute);
-    let why = tokio::time::timeout(LONG, overdue.too_much()).await.unwrap();
+    let why = tokio::time::timeout(LONG, too_much(&overdue)).await.unwrap();
     assert!(why.starts_with("plugin acme: a call was given up on "), "{why}");
     assert_eq!(board.overdue(), (1, 1));
     until(|| call.doing() == Doing::Computes).await;
@@ -69,7 +73,7 @@ async fn the_hosts_own_look_that_computes_late_ends_nothing() {
         }
     });
     until(|| call.used() > ended).await;
-    let much = tokio::time::timeout(LOOK * 3, overdue.too_much()).await;
+    let much = tokio::time::timeout(LOOK * 3, too_much(&overdue)).await;
     end.store(true, Ordering::Release);
     assert!(much.is_err(), "{much:?}");
     until(|| board.overdue() == (1, 0)).await;
@@ -81,7 +85,7 @@ async fn a_call_that_waits_is_counted_until_it_returns_and_ends_nothing() {
     let (release, held) = mpsc::channel::<()>();
     let call = abandoned(&overdue, &board, move || _ = held.recv_timeout(LONG));
     until(|| board.overdue() == (1, 1) && call.doing() == Doing::Waits).await;
-    let much = tokio::time::timeout(LOOK * 3, overdue.too_much()).await;
+    let much = tokio::time::timeout(LOOK * 3, too_much(&overdue)).await;
     assert!(much.is_err(), "{much:?}");
     release.send(()).unwrap();
     until(|| board.overdue() == (1, 0)).await;
@@ -97,7 +101,7 @@ async fn more_that_hang_than_there_may_be_are_too_much_whosever_they_are() {
         let held = Arc::clone(&held);
         abandoned(&overdue, board, move || _ = held.lock().unwrap().recv_timeout(LONG));
     }
-    let why = tokio::time::timeout(LONG, overdue.too_much()).await.unwrap();
+    let why = tokio::time::timeout(LONG, too_much(&overdue)).await.unwrap();
     assert_eq!(
         why,
         "plugin acme: a call has not returned, nor have 2 others of all plugins"
@@ -111,7 +115,7 @@ async fn more_that_hang_than_there_may_be_are_too_much_whosever_they_are() {
 /// Nine plugins whose selectors read one attribute that hangs, with all calls that each may have.
 #[tokio::test]
 async fn honest_plugins_that_wait_for_the_same_read_end_nothing() {
-    let (overdue, board) = (Overdue::new(Bounds::default()), Arc::default());
+    let (overdue, board) = (Overdue::new(Bounds::default(), Failures::default()), Arc::default());
     let (release, held) = mpsc::channel::<()>();
     let held = Arc::new(std::sync::Mutex::new(held));
     for _ in 0..36 {
@@ -119,7 +123,7 @@ async fn honest_plugins_that_wait_for_the_same_read_end_nothing() {
         abandoned(&overdue, &board, move || _ = held.lock().unwrap().recv_timeout(LONG));
     }
     until(|| board.overdue() == (36, 36)).await;
-    let much = tokio::time::timeout(LOOK * 2, overdue.too_much()).await;
+    let much = tokio::time::timeout(LOOK * 2, too_much(&overdue)).await;
     (0..36).for_each(|_| release.send(()).unwrap());
     assert!(much.is_err(), "{much:?}");
     until(|| board.overdue() == (36, 0)).await;
@@ -131,11 +135,11 @@ async fn what_has_not_begun_takes_no_thread_and_ends_nothing() {
     let call = Arc::new(Call::default());
     drop(overdue.wait_for(&call, "acme", &board, Instant::now()));
     until(|| board.overdue() == (1, 1)).await;
-    let much = tokio::time::timeout(LOOK * 2, overdue.too_much()).await;
+    let much = tokio::time::timeout(LOOK * 2, too_much(&overdue)).await;
     assert!(much.is_err(), "{much:?}");
     // It counts from when it begins, as late as that is.
     let here = call.begin();
-    tokio::time::timeout(LONG, overdue.too_much()).await.unwrap();
+    tokio::time::timeout(LONG, too_much(&overdue)).await.unwrap();
     drop(here);
     until(|| board.overdue() == (1, 0)).await;
 }

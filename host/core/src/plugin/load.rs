@@ -2,14 +2,16 @@
 
 use super::attempt::Attempt;
 use super::swap::Turn;
-use super::{LOAD_PATIENCE, LONGEST_BACKOFF, LoadFailure, Loader, Plugin, backoff};
+use super::{FIRST_BACKOFF, LOAD_PATIENCE, LONGEST_BACKOFF, Plugin};
+use crate::backoff::Backoff;
 use crate::calls::Calls;
-use crate::grants::Grants;
+use crate::loader::{LoadFailure, Loader};
+use crate::look::matched;
 use crate::status::{RefusalKind, State};
 use crate::survey::Outcome;
 use devgate_policy::PluginPolicy;
+use devgate_types::CallError;
 use devgate_types::component::Component;
-use devgate_types::{CallError, HostFault};
 use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,7 +32,7 @@ impl Plugin {
             return Ok(component);
         }
         let name = self.policy().name.to_string();
-        let (mut backoff, mut attempt) = (backoff(), Attempt::default());
+        let (mut backoff, mut attempt) = (Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF), Attempt::default());
         let (mut was_idle, mut said) = (false, String::new());
         let wake = Arc::clone(&self.core.wake);
         'again: loop {
@@ -111,7 +113,7 @@ impl Plugin {
                 LoadFailure::Host(text) => ("host", text),
             };
             self.core.ledger.report(self.core.place, Vec::new());
-            let wait = backoff.next().unwrap_or(LONGEST_BACKOFF);
+            let wait = backoff.pause();
             self.core.board.fails(text, wait);
             self.core.board.comes_by(wait);
             if family == "refused" {
@@ -216,17 +218,4 @@ pub(super) async fn matched_now(calls: &Calls) -> Result<usize, CallError> {
     let matched = calls.block(TREE_PATIENCE, move || matched(&grants)).await??;
     calls.scale(matched);
     Ok(matched)
-}
-
-/// How many devices the selectors match. A tree that is not there is a fault, not "no devices": what was known stands for a
-/// while, and is unhealthy then.
-pub(crate) fn matched(grants: &Grants) -> Result<usize, HostFault> {
-    if grants.policy.hardware.is_empty() {
-        return Ok(0);
-    }
-    let fault = |why: String| HostFault(format!("the device tree cannot be read: {why}"));
-    if !grants.node.has_devices() {
-        return Err(fault("neither /sys/class nor /sys/bus has anything in it".to_owned()));
-    }
-    grants.matched().map_err(|error| fault(error.to_string()))
 }

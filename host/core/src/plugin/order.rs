@@ -3,10 +3,10 @@
 
 use super::{ORDER_PATIENCE, Plugin};
 use crate::claims::{Place, Silent};
-use crate::waited::Waits;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
 /// What looking for what two plugins may both offer may take. Who cannot be compared is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -42,13 +42,13 @@ impl Plugin {
             let Some(grants) = other.grants.filter(|_| !self.order.apart.contains_key(&other.place)) else {
                 continue;
             };
-            let (pools, shares) = (self.inventory.pools.clone(), self.policy().shares_hardware);
+            let (pools, shares) = (self.units.inventory().pools.clone(), self.policy().shares_hardware);
             // Ends with this round: a look that was given up on does not go on.
-            let waits = Waits::default();
-            let waited = waits.for_call();
+            let given_up = CancellationToken::new();
+            let _ends = given_up.clone().drop_guard();
             let look = move || {
                 let both_share = shares && grants.policy.shares_hardware;
-                both_share || !grants.may_claim_of(pools.values(), &waited)
+                both_share || !grants.may_claim_of(pools.values(), &given_up)
             };
             let calls = Arc::clone(&self.calls);
             let apart = calls.block(PATIENCE, look).await.unwrap_or(false);

@@ -12,7 +12,7 @@ const UNITS: Duration = Duration::from_millis(500);
 const SHARE: u32 = 10;
 
 /// What is asked for and not done yet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pace {
     hardware: Turn,
     health: Turn,
@@ -27,14 +27,6 @@ struct Turn {
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
-        Self {
-            hardware: Turn::default(),
-            health: Turn::default(),
-            units: Turn::default(),
-        }
-    }
-
     /// Notes what is asked for.
     pub(super) fn ask(&mut self, asked: Asked, now: Instant) {
         for (what, turn) in [
@@ -112,7 +104,7 @@ mod tests {
     #[test]
     fn the_first_is_at_once_and_a_storm_is_bounded() {
         let start = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = Pace::default();
         assert_eq!(pace.due(), None);
         let (mut looks, mut lists) = (Vec::new(), Vec::new());
         // An event every millisecond for two seconds; a look takes no time, an enumeration 20 ms.
@@ -135,7 +127,7 @@ mod tests {
     #[test]
     fn what_costs_more_is_done_less_often() {
         let start = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = Pace::default();
         pace.did_units(start, start + ms(200));
         pace.ask(Asked::UNITS, start + ms(300));
         assert_eq!(pace.due(), Some(start + ms(2_200)));
@@ -147,7 +139,7 @@ mod tests {
     #[test]
     fn a_look_that_asks_for_health_is_one_at_the_hardware() {
         let start = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = Pace::default();
         pace.ask(Asked::HARDWARE | Asked::HEALTH, start);
         pace.did_health(start, start);
         assert_eq!(pace.due(), None);
@@ -158,7 +150,7 @@ mod tests {
     #[test]
     fn a_component_that_takes_long_does_not_put_off_looks_at_the_hardware() {
         let start = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = Pace::default();
         pace.did_health(start, start + ms(2_000));
         pace.ask(Asked::HARDWARE, start + ms(2_001));
         assert_eq!(pace.due(), Some(start + ms(2_050)));

@@ -2,18 +2,12 @@
 
 use super::Plugin;
 use crate::allocations::TakenBy;
-use crate::claims::Lost;
-use crate::health::UnitHealth;
-use crate::labels;
 use crate::offer::{Device, DeviceList};
 use crate::replica::replica_ids;
 use crate::resource::{Resource, take};
-use crate::units::Layout;
-use crate::units::PoolRecord;
-use crate::units::Snapshot;
+use crate::unit_table::{Change, Others, Published};
+use crate::units::{Cause, Layout, PoolRecord};
 use devgate_policy::Derived;
-use devgate_types::UnitId;
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,34 +26,26 @@ impl Plugin {
             return false;
         }
         // First: what is known by now is compared with what there is then.
-        let closed = self.core.memory.trouble();
+        let closed = core.memory.trouble();
         self.follow_memory();
-        let outcomes = self.outcomes(closed.as_ref());
-        self.log_outcomes(&outcomes);
-        let settling = |(id, health): (&UnitId, &UnitHealth)| Some((id.clone(), health.settling()?));
-        core.board.settles(self.health.iter().filter_map(settling));
-        let lost = core.ledger.lost(core.place);
-        for (name, pool) in &self.inventory.pools {
+        let others = self.others(closed);
+        let (changes, news) = self.units.judge(&others);
+        self.log_changes(&changes);
+        for (name, pool) in &self.units.inventory().pools {
             let known = self.resources.get(name);
-            let mut snapshot = Snapshot {
-                pool: pool.clone(),
-                units: HashMap::with_capacity(pool.units.len()),
-                layout: layout(known, pool),
-                unlisted: self.unlisted(pool),
-            };
+            let snapshot = self.units.snapshot(pool, layout(known, pool));
             let taken = core.memory.taken_by_others(name);
             let mut list = DeviceList::default();
-            for (n, unit) in pool.units.iter().enumerate() {
-                let unhealthy = outcomes.get(&unit.id).cloned().flatten();
-                if !lost.get(&unit.id).is_some_and(|lost| lost.id_taken) {
-                    let (taken, replicas) = (taken.get(unit.id.as_str()), self.policy().replicas);
-                    list.devices.extend(replica_ids(&unit.id, replicas).map(|id| Device {
-                        unhealthy: unhealthy.clone().or_else(|| in_use(taken, &id, replicas)),
-                        id,
-                        numa_nodes: unit.numa_nodes.clone(),
-                    }));
+            for (unit, Published { causes, .. }) in snapshot.units() {
+                if causes.has(Cause::IdTaken) {
+                    continue;
                 }
-                snapshot.units.insert(unit.id.clone(), (n, unhealthy));
+                let (taken, replicas) = (taken.get(unit.id.as_str()), self.policy().replicas);
+                list.devices.extend(replica_ids(&unit.id, replicas).map(|id| Device {
+                    unhealthy: causes.reason().cloned().or_else(|| in_use(taken, &id, replicas)),
+                    id,
+                    numa_nodes: unit.numa_nodes.clone(),
+                }));
             }
             list.devices.sort_by(|a, b| a.id.cmp(&b.id));
             let resource = known
@@ -67,7 +53,7 @@ impl Plugin {
                 .unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
             let snapshot = Arc::new(snapshot);
             // First, so that who has the list and asks for the status is told of the same.
-            core.board.shows(name, Arc::clone(&snapshot));
+            core.shown.show(name, Arc::clone(&snapshot));
             resource.publish(snapshot, list);
             // Another plugin may have offered it in between; the policy lets only one.
             if known.is_none() || (self.policy().grants_resource(name) && !self.shared.registry.has(core.place, name)) {
@@ -75,26 +61,23 @@ impl Plugin {
                 self.shared.registry.add(core.place, name, resource);
             }
         }
-        core.board.shows_only(|name| self.resources.contains_key(name));
-        self.label(&outcomes, &lost);
-        self.shown = outcomes;
+        core.shown.retain(|name| self.resources.contains_key(name));
+        if news || std::mem::take(&mut self.relabel) {
+            self.label(&others);
+        }
         true
     }
 
-    /// Tells what there is to tell of the node, where it may be something else: while the list stands, and with it what its component
-    /// said of the units.
-    fn label(&mut self, outcomes: &HashMap<UnitId, Option<Arc<str>>>, lost: &HashMap<UnitId, Lost>) {
-        if self.policy().labels.is_empty() || (!self.relabel && self.shown == *outcomes) {
+    /// Tells what there is to tell of the node: while the list stands, and with it what its component said of the units.
+    fn label(&mut self, others: &Others) {
+        self.relabel = false;
+        if self.policy().labels.is_empty() {
             return;
         }
-        self.relabel = false;
         let derived = if self.is_stale() {
             Derived::default()
         } else {
-            labels::of(self.policy(), &self.inventory, |id| {
-                let hidden = lost.get(id).is_some_and(|lost| lost.id_taken);
-                (!hidden).then(|| matches!(outcomes.get(id), Some(None)))
-            })
+            self.units.labels(self.policy(), others)
         };
         self.shared.labels.tells(&self.policy().name, derived);
     }
@@ -110,18 +93,18 @@ impl Plugin {
         let forgotten = self.core.memory.times_forgotten();
         if std::mem::replace(&mut self.forgotten, forgotten) != forgotten {
             self.complete();
-            self.core.tenancy.meet(&self.inventory);
-            let (policy, memory) = (Arc::clone(self.policy()), &self.core.memory);
-            self.drifted = self.inventory.drifted(&policy, memory);
-            let claims = self.inventory.claims(&policy, memory);
-            self.core.ledger.report(self.core.place, claims);
+            self.core.tenancy.meet(self.units.inventory());
+            self.compare_with_memory();
+            self.report();
         }
     }
 
     /// Says what ids are made of that only the kubelet knows of.
     pub(super) fn complete(&self) {
         let lifecycle = self.calls.has_lifecycle();
-        self.core.memory.complete(&self.inventory, self.policy(), lifecycle);
+        self.core
+            .memory
+            .complete(self.units.inventory(), self.policy(), lifecycle);
     }
 
     /// Whether it may be known in a moment what pods have: then nothing has to be offered as unhealthy before.
@@ -129,74 +112,35 @@ impl Plugin {
         self.shared.born.elapsed() < LEARN_PATIENCE && self.core.memory.trouble().is_some()
     }
 
-    /// Why each unit may not be handed out, if so: what is certain before what was said.
-    /// `closed` is why nothing is given that nobody has, if so.
-    pub(super) fn outcomes(&self, closed: Option<&Arc<str>>) -> HashMap<UnitId, Option<Arc<str>>> {
-        let (lost, tenancy) = (self.core.ledger.lost(self.core.place), self.core.tenancy.problems());
-        let stale = self.failing.as_ref().filter(|_| self.is_stale());
-        let resting = self.core.breaker.problems(Instant::now());
+    /// What others say of the units now. `closed` is why nothing is given that nobody has, if so.
+    pub(super) fn others(&self, closed: Option<Arc<str>>) -> Others {
+        let core = &self.core;
+        let units = self.units.inventory().units().map(|unit| &unit.id);
         // What pods have they keep.
-        let closed_to = |id: &UnitId| closed.filter(|_| !self.core.tenancy.has(id));
-        let why = |id: &UnitId| {
-            let host = lost
-                .get(id)
-                .map(|lost| &lost.reason)
-                .or_else(|| self.problems.get(id))
-                .or_else(|| self.strayed.get(id).map(|strayed| &strayed.why))
-                .or_else(|| self.drifted.get(id))
-                .or_else(|| tenancy.get(id))
-                .or_else(|| closed_to(id));
-            match host.or(stale.map(|failing| &failing.reason)) {
-                Some(reason) => Some(Arc::clone(reason)),
-                None => {
-                    let health = self.health.get(id);
-                    let unhealthy = health.map_or_else(|| Some("not found healthy yet".into()), UnitHealth::unhealthy);
-                    // What is wrong with the hardware says more than that a selector does not match it any more.
-                    let unhealthy = unhealthy.or_else(|| self.inventory.withdrawn.get(id).cloned());
-                    unhealthy.or_else(|| resting.get(id).cloned())
-                }
-            }
-        };
-        self.inventory
-            .units()
-            .map(|unit| (unit.id.clone(), why(&unit.id)))
-            .collect()
-    }
-
-    /// The units of a pool that are in it for their pods alone.
-    fn unlisted(&self, pool: &PoolRecord) -> BTreeSet<UnitId> {
-        let ids = pool.units.iter().map(|unit| &unit.id);
-        ids.filter(|id| self.strayed.get(*id).is_some_and(|strayed| !strayed.listed))
-            .cloned()
-            .collect()
+        let kept = |_: &_| units.filter(|id| core.tenancy.has(id)).cloned().collect();
+        let failing = self.failing.as_ref().filter(|_| self.is_stale());
+        Others {
+            lost: core.ledger.lost(core.place),
+            unreleased: core.tenancy.problems(),
+            kept: closed.as_ref().map(kept).unwrap_or_default(),
+            closed,
+            failing: failing.map(|failing| Arc::clone(&failing.reason)),
+            resting: core.breaker.problems(Instant::now()),
+        }
     }
 
     /// One line for each device whose health is another than it was, and a count where there are many.
-    fn log_outcomes(&self, outcomes: &HashMap<UnitId, Option<Arc<str>>>) {
+    fn log_changes(&self, changes: &[Change]) {
         let name = self.policy().name.as_str();
-        let mut changed: Vec<_> = outcomes
-            .iter()
-            .filter(|(id, now)| match self.shown.get(*id) {
-                Some(before) => before.is_some() != now.is_some(),
-                None => now.is_some(),
-            })
-            .collect();
-        if !changed.is_empty() {
-            // What was unhealthy before the host started has been so since then.
-            let since = |id: &UnitId| self.health.get(id)?.ailment().map(|(_, since)| since);
-            let ids = changed.iter().map(|(id, _)| (*id, since(id)));
-            self.core.board.health_changed(ids, |id| outcomes.contains_key(id));
-        }
-        changed.sort();
-        for (id, unhealthy) in changed.iter().take(LOGGED_AT_ONCE) {
-            match unhealthy {
+        for Change { id, reason } in changes.iter().take(LOGGED_AT_ONCE) {
+            match reason {
                 None => tracing::info!(plugin = name, device = %id, "plugin {name}: device {id} is healthy again"),
                 Some(why) => {
                     tracing::warn!(plugin = name, device = %id, "plugin {name}: device {id} is unhealthy: {why}")
                 }
             }
         }
-        if let Some(more) = changed.len().checked_sub(LOGGED_AT_ONCE).filter(|more| *more > 0) {
+        if let Some(more) = changes.len().checked_sub(LOGGED_AT_ONCE).filter(|more| *more > 0) {
             tracing::warn!(
                 plugin = name,
                 more,

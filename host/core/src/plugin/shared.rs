@@ -1,12 +1,13 @@
 //! What plugins run on, and what all of a host share.
 
-use super::{Loader, Watch};
+use super::Watch;
 use crate::ailments::Ailments;
 use crate::allocations::Memory;
 use crate::calls::Threads;
 use crate::claims::Ledger;
 use crate::holders::HoldersFeed;
 use crate::labels::Desk;
+use crate::loader::Loader;
 use crate::registry::Registry;
 use crate::watcher::Watcher;
 use devgate_node::Node;

@@ -2,11 +2,11 @@
 //! put in its place, without a gap in what the front ends are told.
 
 use super::load::matched_now;
-use super::look::verdicts;
 use super::{Against, Order, Plugin};
 use crate::call::Moment;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
+use crate::look::verdicts;
 use crate::survey::Surveyed;
 use crate::units::Rejection;
 use crate::units::UnitRecord;
@@ -82,7 +82,7 @@ impl Plugin {
         match command {
             Command::Try { calls, forced, answer } => {
                 self.candidate = None;
-                let result = match try_out(calls, &self.inventory).await {
+                let result = match try_out(calls, self.units.inventory()).await {
                     Ok(candidate) => {
                         let candidate = Candidate { forced, ..candidate };
                         let spoken = self.against(&candidate).map(|()| candidate.counts());
@@ -134,7 +134,7 @@ impl Plugin {
         // One replica has the unit's own id, several have numbers behind it.
         let renumbered = before != after && (before == 1 || after < before);
         let mut lost: Vec<(&UnitId, &'static str)> = Vec::new();
-        for (resource, pool) in &self.inventory.pools {
+        for (resource, pool) in &self.units.inventory().pools {
             let then = candidate.inventory.pools.get(resource);
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 let new = then.and_then(|pool| pool.units.iter().find(|unit| unit.id == old.id));
@@ -151,12 +151,10 @@ impl Plugin {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        Some(Against::Lost {
-            name: self.core.name().to_owned(),
-            id: (*id).clone(),
-            what,
-            more,
-        })
+        let name = self.core.name();
+        Some(Against(format!(
+            "plugin {name}: device {id}, which a pod may hold, {what}{more}; wait until its pods are gone, or force it"
+        )))
     }
 
     /// Puts a candidate in force, and offers what it found.
@@ -176,24 +174,21 @@ impl Plugin {
         self.failing = None;
         self.take_answer(candidate.inventory, candidate.rejected);
         // What is known of a unit is newer than the trial; only what is new to the plugin begins with what that found.
-        let offered: HashMap<_, _> = self
-            .inventory
-            .units()
-            .map(|unit| (unit.id.clone(), Arc::clone(unit)))
-            .collect();
+        let units = self.units.inventory().units();
+        let offered: HashMap<_, _> = units.map(|unit| (unit.id.clone(), Arc::clone(unit))).collect();
         for (units, verdicts) in candidate.verdicts {
             for (unit, verdict) in units.iter().zip(verdicts) {
                 let same = offered
                     .get(&unit.id)
                     .is_some_and(|offered| offered.is_same_hardware(unit));
-                if same && !self.health.contains_key(&unit.id) {
-                    self.take_verdicts(std::slice::from_ref(unit), &[verdict]);
+                if same && !self.units.has_verdict(&unit.id) {
+                    self.heed(std::slice::from_ref(unit), &[verdict]);
                 }
             }
         }
-        self.drifted = self.inventory.drifted(self.policy(), &self.core.memory);
+        self.compare_with_memory();
         let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
-        let interest = Interest::new(self.policy(), &self.inventory, wake, captures);
+        let interest = Interest::new(self.policy(), self.units.inventory(), wake, captures);
         self.shared.watcher.register(self.core.place, interest);
         self.publish();
         tracing::info!(plugin = name, "plugin {name}: reloaded");
@@ -204,7 +199,12 @@ impl Plugin {
     pub(super) fn say_farewell(&mut self) {
         let policy = Arc::clone(self.policy());
         let gone = self.resources.keys().filter(|name| {
-            let empty = self.inventory.pools.get(*name).is_none_or(|pool| pool.units.is_empty());
+            let empty = self
+                .units
+                .inventory()
+                .pools
+                .get(*name)
+                .is_none_or(|pool| pool.units.is_empty());
             !policy.grants_resource(name) && empty
         });
         let gone: BTreeSet<_> = gone.cloned().collect();
@@ -214,7 +214,7 @@ impl Plugin {
             if since.elapsed() >= FAREWELL {
                 self.farewell.remove(&name);
                 self.resources.remove(&name);
-                self.inventory.pools.remove(&name);
+                self.units.remove_pool(&name);
                 self.shared.registry.remove(self.core.place, &name);
             }
         }
@@ -262,10 +262,7 @@ impl Plugin {
 /// What failed.
 pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, Against> {
     let name = calls.grants.policy.name.clone();
-    let failed = |call, error: CallError| {
-        let name = name.clone();
-        Against::Call { name, call, error }
-    };
+    let failed = |call: &str, error: CallError| Against(format!("plugin {name}: {call} {error}"));
     matched_now(&calls).await.map_err(|error| failed("enumerate", error))?;
     let mut candidate = Candidate {
         calls: Arc::clone(&calls),

@@ -2,6 +2,7 @@
 
 use super::Plugin;
 use crate::device_info::{self, Tells};
+use crate::units::Cause;
 use std::sync::Arc;
 
 impl Plugin {
@@ -9,13 +10,13 @@ impl Plugin {
     /// it has given away, and a pod's network is made anew after a restart of the node. In the background.
     pub(super) fn tell_again(&self) {
         let files = self.core.memory.files().filter(|files| !files.has_seen_all());
-        let Some(files) = files.filter(|_| self.policy().containers.device_info()) else {
+        let Some(files) = files.filter(|_| self.policy().containers.device_info) else {
             return;
         };
-        for (resource, pool) in &self.inventory.pools {
+        for (resource, pool) in &self.units.inventory().pools {
             for unit in &pool.units {
                 // One that is another by now is not told of before it is again what it was.
-                if self.drifted.contains_key(&unit.id) {
+                if self.units.has(&unit.id, Cause::HeldAsOther) {
                     continue;
                 }
                 let ids = files.lost(resource, &unit.id);
@@ -27,7 +28,7 @@ impl Plugin {
                 tokio::spawn(async move {
                     let (name, id) = (grants.policy.name.clone(), [unit.id.clone()]);
                     // Whoever hands it out in between tells of it, too.
-                    let _turn = core.tenancy.turns.turn(&id).await;
+                    let _turn = core.tenancy.turns.lock(&id).await;
                     let write = move || {
                         let text = device_info::of_unit(&grants.node, &unit, &shared).map_err(|why| why.to_string())?;
                         let tells = |id| Tells::new(&resource, id, &unit.id, text.clone());

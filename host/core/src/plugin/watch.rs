@@ -1,16 +1,16 @@
 //! Looks at all plugins, whatever they are doing.
 
 use crate::resource::Core;
-use crate::status::Noted;
 use crate::status::{
-    ComponentStatus, DeviceStatus, LabelStatus, MissingLabel, PluginStatus, ResourceStatus, State, When,
+    CauseStatus, ComponentStatus, DeviceStatus, LabelStatus, PluginStatus, ResourceStatus, State, When,
 };
-use crate::units::Snapshot;
-use devgate_policy::{ComponentSource, NoLabel};
-use devgate_types::{PluginName, ResourceName, UnitId};
+use crate::unit_table::{Published, Snapshot};
+use crate::units::{Cause, UnitRecord};
+use devgate_policy::ComponentSource;
+use devgate_types::{Mutex, PluginName, ResourceName, UnitId};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// Looks at all plugins of a host. Cheap to clone; keeps no plugin alive.
@@ -20,14 +20,14 @@ pub struct Watch(Arc<Mutex<Vec<Weak<Core>>>>);
 impl Watch {
     /// One more plugin, behind the others.
     pub(crate) fn add(&self, core: &Arc<Core>) {
-        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plugins = self.0.lock();
         plugins.retain(|plugin| plugin.strong_count() > 0);
         plugins.push(Arc::downgrade(core));
     }
 
     /// One plugin less: nobody waits for it any more.
     pub(crate) fn forget(&self, core: &Arc<Core>) {
-        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plugins = self.0.lock();
         plugins.retain(|plugin| !std::ptr::eq(plugin.as_ptr(), Arc::as_ptr(core)));
     }
 
@@ -37,7 +37,7 @@ impl Watch {
             let core = plugin.upgrade()?;
             order.iter().position(|name| name.as_str() == core.name())
         };
-        let mut plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plugins = self.0.lock();
         plugins.sort_by_cached_key(|plugin| rank(plugin).unwrap_or(usize::MAX));
     }
 
@@ -57,7 +57,7 @@ impl Watch {
     }
 
     fn cores(&self) -> Vec<Arc<Core>> {
-        let plugins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let plugins = self.0.lock();
         plugins.iter().filter_map(Weak::upgrade).collect()
     }
 }
@@ -82,12 +82,12 @@ fn of(core: &Core, now: When) -> PluginStatus {
         State::Failing if stale || component.is_none() => State::Quarantined,
         state => state,
     };
-    let shown = noted.shown.values().flat_map(|snapshot| snapshot.units.keys());
-    let resting = shown.filter(|id| problems.get(id).is_some()).count();
-    let resources = noted
-        .shown
+    let shown = core.shown.all();
+    let units = shown.values().flat_map(|snapshot| &snapshot.pool.units);
+    let resting = units.filter(|unit| problems.get(&unit.id).is_some()).count();
+    let resources = shown
         .iter()
-        .map(|(name, snapshot)| resource(name, snapshot, policy.replicas, &noted, &held));
+        .map(|(name, snapshot)| resource(name, snapshot, policy.replicas, &held));
     PluginStatus {
         name: policy.name.to_string(),
         state,
@@ -116,43 +116,28 @@ fn of(core: &Core, now: When) -> PluginStatus {
         kernel_log: calls.means.captures.status(),
         labels: LabelStatus {
             given: noted.labels.labels.clone(),
-            missing: noted.labels.missing.iter().map(missing).collect(),
+            missing: noted.labels.missing.clone(),
             problem: noted.labels_problem.as_deref().map(str::to_owned),
         },
     }
 }
 
-fn missing(missing: &NoLabel) -> MissingLabel {
-    MissingLabel {
-        name: missing.name.clone(),
-        why: missing.why.clone(),
-    }
-}
-
-fn resource(
-    name: &ResourceName,
-    snapshot: &Snapshot,
-    replicas: u32,
-    noted: &Noted,
-    held: &BTreeSet<UnitId>,
-) -> ResourceStatus {
-    let device = |unit: &Arc<crate::units::UnitRecord>| DeviceStatus {
+fn resource(name: &ResourceName, snapshot: &Snapshot, replicas: u32, held: &BTreeSet<UnitId>) -> ResourceStatus {
+    let device = |(unit, published): (&Arc<UnitRecord>, &Published)| DeviceStatus {
         id: unit.id.to_string(),
-        unhealthy: snapshot
-            .units
-            .get(&unit.id)
-            .and_then(|(_, why)| why.as_deref().map(str::to_owned)),
-        settling: noted.settling.get(&unit.id).copied(),
-        since: noted.changed.get(&unit.id).copied(),
+        unhealthy: published.causes.reason().map(ToString::to_string),
+        causes: CauseStatus::of(&published.causes),
+        settling: published.settling,
+        since: published.since,
         numa_nodes: unit.numa_nodes.clone(),
         held: held.contains(&unit.id),
-        unlisted: snapshot.unlisted.contains(&unit.id),
+        unlisted: published.causes.has(Cause::Unlisted),
         holders: Vec::new(),
     };
     ResourceStatus {
         name: name.to_string(),
         replicas,
-        devices: snapshot.pool.units.iter().map(device).collect(),
+        devices: snapshot.units().map(device).collect(),
     }
 }
 

@@ -14,12 +14,14 @@ use crate::calls::Calls;
 use crate::claims::Place;
 use crate::grants::Grants;
 use crate::inventory::Inventory;
-use crate::plugin::{Against, Command, matched, try_out};
+use crate::loader::LoadFailure;
+use crate::look::matched;
+use crate::plugin::{Against, Command, try_out};
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::{PluginName, UnitId};
 use fewer::{Counts, Tally};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -57,34 +59,13 @@ pub struct NotReloaded(
     pub Vec<String>,
 );
 
-/// What is done for a reload, and for which plugin.
-pub(super) type Loads = Arc<Mutex<BTreeSet<(Work, PluginName)>>>;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What is done for a reload, and never twice at a time for one plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Work {
     /// Reading a component, for its digest.
     Read,
     /// Getting and compiling one.
     Load,
-}
-
-/// Leave to do it, until it is dropped.
-struct Leave(Loads, (Work, PluginName));
-
-impl Leave {
-    fn take(loads: &Loads, what: (Work, PluginName)) -> Option<Self> {
-        let new = loads
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(what.clone());
-        new.then(|| Self(Arc::clone(loads), what))
-    }
-}
-
-impl Drop for Leave {
-    fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
-    }
 }
 
 /// One plugin that is new or another.
@@ -95,9 +76,10 @@ struct Trial {
     runs: bool,
 }
 
-fn late(name: &PluginName, what: &'static str) -> Against {
-    let (name, patience) = (name.clone(), PATIENCE);
-    Against::Late { name, what, patience }
+/// What `work` comes to; an error says what was not done.
+async fn in_time<T>(name: &PluginName, not_done: &str, work: impl Future<Output = T>) -> Result<T, Against> {
+    let late = |_| Against(format!("plugin {name}: {not_done} within {PATIENCE:?}"));
+    tokio::time::timeout(PATIENCE, work).await.map_err(late)
 }
 
 /// Whether no selector matches a device of this node, and a plugin needs no component. What cannot be read is no reason to be idle.
@@ -125,14 +107,15 @@ impl Plugins {
         for trial in &trials {
             match self.attempt(trial, forced).await {
                 Ok(after) => tally.after(&after),
-                Err(problem) => problems.push(problem.to_string()),
+                Err(Against(problem)) => problems.push(problem),
             }
         }
         // Seconds may have passed, in which pods began.
         if problems.is_empty() && !forced {
             problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
             for trial in trials.iter().filter(|trial| trial.runs) {
-                problems.extend(self.confirm(&trial.name).await.err().map(|problem| problem.to_string()));
+                let confirmed = self.ask(&trial.name, |answer| Command::Confirm { answer }).await;
+                problems.extend(confirmed.err().map(|Against(problem)| problem));
             }
         }
         if !problems.is_empty() {
@@ -144,8 +127,11 @@ impl Plugins {
         let idle = trials.iter().filter(|trial| trial.calls.component().is_none());
         let idle: BTreeSet<_> = idle.map(|trial| trial.name.clone()).collect();
         let touched = trials.iter().map(|trial| &trial.name).chain(&reloaded.gone);
+        let plugins = self.shared.registry.plugins();
         for (name, running) in touched.filter_map(|name| self.running.get_key_value(name)) {
-            tally.before(name, &running.calls.grants.board.counts());
+            if let Some(core) = plugins.iter().find(|core| core.place == running.place) {
+                tally.before(name, &core.shown.counts());
+            }
         }
         reloaded.fewer = tally.fewer(policy, &idle);
         self.apply(policy, trials, &reloaded).await;
@@ -157,16 +143,18 @@ impl Plugins {
         let (mut trials, mut reloaded, mut problems) = (Vec::new(), Reloaded::default(), Vec::new());
         for (name, new) in &policy.plugins {
             let running = self.running.get(name);
-            match running {
-                None => reloaded.new.push(name.clone()),
-                Some(running) => match self.is_another(running, new).await {
-                    Ok(true) => reloaded.changed.push(name.clone()),
-                    Ok(false) => continue,
-                    Err(problem) => {
-                        problems.push(problem.to_string());
-                        continue;
-                    }
-                },
+            let is_another = match running {
+                None => Ok(true),
+                Some(running) => self.is_another(running, new).await,
+            };
+            match is_another {
+                Ok(true) if running.is_none() => reloaded.new.push(name.clone()),
+                Ok(true) => reloaded.changed.push(name.clone()),
+                Ok(false) => continue,
+                Err(Against(problem)) => {
+                    problems.push(problem);
+                    continue;
+                }
             }
             trials.push(Trial {
                 name: name.clone(),
@@ -199,12 +187,11 @@ impl Plugins {
         let grants = Arc::clone(&running.calls.grants);
         let read = move || match loader.digest(&policy) {
             Err(_) if has_nothing_to_do(&grants) => Ok(None),
-            Err(failure) => Err(failure),
-            Ok(digest) => Ok(digest),
+            digest => digest,
         };
         let name = &new.name;
-        let read = tokio::time::timeout(PATIENCE, self.alone(Work::Read, name, read));
-        let digest = read.await.map_err(|_| late(name, "its component was not read"))???;
+        let read = self.alone(Work::Read, name, read);
+        let digest = in_time(name, "its component was not read", read).await???;
         Ok(digest.is_some() && digest != component.profile().sha256)
     }
 
@@ -224,13 +211,11 @@ impl Plugins {
     /// Loads a component and tries it beside what is in force. How many devices it has.
     async fn attempt(&self, trial: &Trial, forced: bool) -> Result<Counts, Against> {
         let name = &trial.name;
-        let late = || late(name, "was not loaded and tried");
-        let load = tokio::time::timeout(PATIENCE, self.load(&trial.calls));
-        load.await.map_err(|_| late())??;
+        let what = "was not loaded and tried";
+        in_time(name, what, self.load(&trial.calls)).await??;
         let calls = Arc::clone(&trial.calls);
         if !trial.runs {
-            let tried = tokio::time::timeout(PATIENCE, try_out(calls, &Inventory::default())).await;
-            let tried = tried.map_err(|_| late())??;
+            let tried = in_time(name, what, try_out(calls, &Inventory::default())).await??;
             self.takes_up(name, tried.inventory())?;
             return Ok(tried.counts());
         }
@@ -255,16 +240,10 @@ impl Plugins {
         let held = self.shared.ledger.held(place);
         match held.iter().find(|id| !is_as_before(id)) {
             None => Ok(()),
-            Some(id) => Err(Against::Another {
-                name: name.clone(),
-                id: id.clone(),
-            }),
+            Some(id) => Err(Against(format!(
+                "plugin {name}: is back, and device {id}, which a pod may hold since it was taken out, would not be offered as it was; wait until its pods are gone, or restart devgate"
+            ))),
         }
-    }
-
-    /// Whether what was tried may be switched to still.
-    async fn confirm(&self, name: &PluginName) -> Result<(), Against> {
-        self.ask(name, |answer| Command::Confirm { answer }).await
     }
 
     /// Tells a plugin something and waits for its answer.
@@ -273,7 +252,7 @@ impl Plugins {
         name: &PluginName,
         command: impl FnOnce(oneshot::Sender<Result<T, Against>>) -> Command,
     ) -> Result<T, Against> {
-        let ended = || Against::Ended(name.clone());
+        let ended = || Against(format!("plugin {name}: its task has ended"));
         let running = self.running.get(name).ok_or_else(ended)?;
         let (answer, answered) = oneshot::channel();
         let command = command(answer);
@@ -281,8 +260,7 @@ impl Plugins {
             running.commands.send(command).await.ok()?;
             answered.await.ok()
         };
-        let result = tokio::time::timeout(PATIENCE, asked).await;
-        result.map_err(|_| late(name, "did not answer"))?.ok_or_else(ended)?
+        in_time(name, "did not answer", asked).await?.ok_or_else(ended)?
     }
 
     /// Loads a component, unless there is nothing for it to do here.
@@ -290,16 +268,10 @@ impl Plugins {
         let (loader, calls) = (Arc::clone(&self.shared.around.loader), Arc::clone(calls));
         let name = calls.grants.policy.name.clone();
         let work = move || {
-            if has_nothing_to_do(&calls.grants) {
-                return Ok(());
+            if !has_nothing_to_do(&calls.grants) {
+                calls.loaded(loader.load(&calls.grants.policy)?);
             }
-            match loader.load(&calls.grants.policy) {
-                Ok(component) => {
-                    calls.loaded(component);
-                    Ok(())
-                }
-                Err(failure) => Err(failure),
-            }
+            Ok::<_, LoadFailure>(())
         };
         Ok(self.alone(Work::Load, &name, work).await??)
     }
@@ -312,18 +284,17 @@ impl Plugins {
         plugin: &PluginName,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Against> {
-        let Some(leave) = Leave::take(&self.loads, (what, plugin.clone())) else {
-            return Err(Against::Busy(plugin.clone()));
+        let Some(leave) = self.loads.try_lock(&[(what, plugin.clone())]) else {
+            return Err(Against(format!(
+                "plugin {plugin}: host fault: an earlier reload still gets, reads or compiles a component of this plugin"
+            )));
         };
         let work = move || {
             let _leave = leave;
             work()
         };
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|panic| {
-            let name = plugin.clone();
-            Against::Panicked { name, panic }
-        })
+        done.map_err(|panic| Against(format!("plugin {plugin}: host fault: loading panicked: {panic}")))
     }
 
     fn leaving_as(&self, name: &PluginName) -> Option<Place> {

@@ -17,20 +17,21 @@ impl<'a> Names<'a> {
     /// The names that the policy's templates make of the allocated units.
     pub(super) fn of(rules: &'a Rules, records: &[Record<'_>]) -> Result<Self, Refused> {
         let mut made = BTreeSet::new();
-        for (kind, template) in rules
-            .cdi_rules()
-            .filter_map(|(kind, rule)| Some((kind, rule.template()?)))
-        {
+        let templates = rules
+            .cdi
+            .iter()
+            .filter_map(|(kind, rule)| Some((kind, rule.template()?)));
+        for (kind, template) in templates {
             for record in records {
                 let device = template
                     .expand(std::slice::from_ref(record))
-                    .map_err(|expected| Refused::CdiMade {
-                        kind: kind.to_owned(),
-                        expected: Box::new(expected),
-                    })?;
+                    .map_err(|expected| Refused(format!("CDI device of {kind}: the policy expects {expected}")))?;
                 let name = format!("{kind}={device}");
                 if !is_cdi_device(&name) {
-                    return Err(Refused::CdiName(escape(&name, 160)));
+                    let name = escape(&name, 160);
+                    return Err(Refused(format!(
+                        "CDI device \"{name}\" (containers.cdi) is not a name that CDI allows"
+                    )));
                 }
                 made.insert(name);
             }
@@ -47,10 +48,14 @@ impl<'a> Names<'a> {
         let shown = escape(name, 160);
         let parts = name.split_once('=').filter(|_| is_cdi_device(name));
         let Some((kind, device)) = parts else {
-            return Err(Refused::NoCdiName(shown));
+            return Err(Refused(format!(
+                "CDI device \"{shown}\" is not a name such as vendor.com/class=name"
+            )));
         };
-        let Some(rule) = self.rules.cdi(kind) else {
-            return Err(Refused::Cdi(shown));
+        let Some(rule) = self.rules.cdi.get(kind) else {
+            return Err(Refused(format!(
+                "CDI device \"{shown}\" is not granted (containers.cdi)"
+            )));
         };
         let expected = match rule {
             ValueRule::Template(template) if self.made.contains(name) => return self.keep(name),
@@ -63,8 +68,9 @@ impl<'a> Names<'a> {
                 Err(expected) => expected.to_string(),
             },
         };
-        let name = shown;
-        Err(Refused::CdiOther { name, expected })
+        Err(Refused(format!(
+            "CDI device \"{shown}\" is named, but the policy expects {expected}"
+        )))
     }
 
     /// All of them.

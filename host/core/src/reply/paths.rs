@@ -1,10 +1,10 @@
 //! Nodes and mounts: what appears in a container under which path. Two edits never share one.
 
 use super::Refused;
-use crate::grants::GrantedMount;
 use crate::offer::{MountEdit, NodeEdit};
 use crate::units::GrantedNode;
 use crate::units::{PoolRecord, UnitRecord};
+use devgate_policy::MountGrant;
 use devgate_types::escape;
 use std::sync::Arc;
 
@@ -26,7 +26,9 @@ pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<
         {
             let (one, other) = (escape(&a.host_path, 80), escape(&b.host_path, 80));
             let path = escape(&a.container_path, 80);
-            return Err(Refused::TwoNodes { one, other, path });
+            return Err(Refused(format!(
+                "nodes {one} and {other} would both be {path} in the container (container-path)"
+            )));
         }
     }
     Ok(nodes)
@@ -38,11 +40,13 @@ pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdi
         let now = today.iter().find(|now| now.container_path == then.container_path);
         let path = escape(&then.container_path, 80);
         let Some(now) = now else {
-            return Err(Refused::Node(path));
+            return Err(Refused(format!("node {path} is not one of its nodes any more")));
         };
         if now.access.both(then.access) != Some(then.access) {
             let (before, today) = (then.access, now.access);
-            return Err(Refused::Access { path, before, today });
+            return Err(Refused(format!(
+                "node {path} was given with access {before}, and the policy grants {today} now"
+            )));
         }
         let (host_path, access) = (now.host_path.clone(), then.access);
         Ok(NodeEdit {
@@ -55,7 +59,7 @@ pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdi
 }
 
 /// The mounts that the component chose, where the policy says that they appear.
-pub(super) fn mounts(asked: &[GrantedMount], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, Refused> {
+pub(super) fn mounts(asked: &[Arc<MountGrant>], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, Refused> {
     let mut mounts: Vec<_> = asked.iter().map(MountEdit::from).collect();
     mounts.sort();
     mounts.dedup();
@@ -63,14 +67,17 @@ pub(super) fn mounts(asked: &[GrantedMount], nodes: &[NodeEdit]) -> Result<Vec<M
         let path = &mount.container_path;
         let twice = mounts.iter().filter(|other| other.container_path == *path).count() > 1;
         if twice || nodes.iter().any(|node| node.container_path == *path) {
-            return Err(Refused::TwoMounts(escape(path, 80)));
+            let path = escape(path, 80);
+            return Err(Refused(format!(
+                "two edits would both be {path} in the container (containers.mounts)"
+            )));
         }
     }
     Ok(mounts)
 }
 
-impl From<&GrantedMount> for MountEdit {
-    fn from(mount: &GrantedMount) -> Self {
+impl From<&Arc<MountGrant>> for MountEdit {
+    fn from(mount: &Arc<MountGrant>) -> Self {
         Self {
             container_path: mount.target.clone(),
             host_path: mount.source.clone(),

@@ -56,13 +56,10 @@ fn unit(n: u32) -> Arc<UnitRecord> {
     })
 }
 
-fn mount(target: &str) -> GrantedMount {
-    GrantedMount {
-        name: "lib".into(),
-        source: "/opt/v/lib".into(),
-        target: target.into(),
-        writable: false,
-    }
+fn mount(target: &str) -> Arc<MountGrant> {
+    let mut mount = Arc::clone(&plugin_policy(POLICY).containers.mounts["lib"]);
+    Arc::make_mut(&mut mount).target = target.into();
+    mount
 }
 
 fn reply_for(units: &[Arc<UnitRecord>], asked: &Asked) -> Result<Reply, Refused> {
@@ -168,7 +165,7 @@ fn a_template_that_a_unit_cannot_fill_gives_nothing() {
 
 #[test]
 fn two_edits_never_share_a_path() {
-    let asked = |mounts: Vec<GrantedMount>| Asked {
+    let asked = |mounts: Vec<Arc<MountGrant>>| Asked {
         edits: Edits::default(),
         mounts,
     };
@@ -179,7 +176,7 @@ fn two_edits_never_share_a_path() {
     .unwrap();
     assert_eq!(good.mounts.len(), 2, "the same mount twice is one");
     let mut other = mount("/opt/a");
-    other.source = "/opt/other".into();
+    Arc::make_mut(&mut other).source = "/opt/other".into();
     let refused = reply_for(&[unit(0)], &asked(vec![mount("/opt/a"), other])).unwrap_err();
     insta::assert_snapshot!(refused, @"two edits would both be /opt/a in the container (containers.mounts)");
     let refused = reply_for(&[unit(0)], &asked(vec![mount("/dev/gpu/card0")])).unwrap_err();

@@ -2,7 +2,7 @@
 //! as far as its rules let it.
 
 use super::Refused;
-use devgate_policy::{Record, Rules, ValueRule};
+use devgate_policy::{Record, Rules, ValueRules};
 use devgate_types::{Property, escape};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,71 +13,51 @@ type Values = Result<BTreeMap<String, String>, Refused>;
 const CDI: &str = "cdi.k8s.io/";
 
 pub(super) fn env(rules: &Rules, records: &[Record<'_>], asked: &[Property]) -> Values {
-    let what = What {
-        name: "environment variable",
-        key: "containers.env",
-    };
-    what.values(rules.env_rules(), |key| rules.env(key), records, asked)
+    values(("environment variable", "containers.env"), &rules.env, records, asked)
 }
 
 pub(super) fn annotations(rules: &Rules, records: &[Record<'_>], asked: &[Property]) -> Values {
-    let what = What {
-        name: "annotation",
-        key: "containers.annotations",
-    };
     if let Some(cdi) = asked.iter().find(|edit| edit.name.starts_with(CDI)) {
-        return Err(Refused::CdiAnnotation(escape(&cdi.name, 80)));
+        let name = escape(&cdi.name, 80);
+        return Err(Refused(format!(
+            "annotation {name} names CDI devices, which the component has to name in the edit \"cdi\""
+        )));
     }
-    what.values(rules.annotation_rules(), |key| rules.annotation(key), records, asked)
+    values(
+        ("annotation", "containers.annotations"),
+        &rules.annotations,
+        records,
+        asked,
+    )
 }
 
-/// What a value is one of, for messages.
-struct What {
-    name: &'static str,
-    /// The policy's key.
-    key: &'static str,
-}
-
-impl What {
-    fn values<'a>(
-        &self,
-        rules: impl Iterator<Item = (&'a str, &'a ValueRule)>,
-        rule: impl Fn(&str) -> Option<&'a ValueRule>,
-        records: &[Record<'_>],
-        asked: impl IntoIterator<Item = &'a Property>,
-    ) -> Values {
-        let what = self.name;
-        let mut values = BTreeMap::new();
-        // Whether or not the component says them: an image may bring a value of its own, and it must not win.
-        for (key, template) in rules.filter_map(|(key, rule)| Some((key, rule.template()?))) {
-            let value = template.expand(records).map_err(|expected| {
-                let key = key.to_owned();
-                let expected = Box::new(expected);
-                Refused::Made { what, key, expected }
-            })?;
-            values.insert(key.to_owned(), value);
+/// Values that are one of `what`; with it comes the policy's key, for messages.
+fn values((what, of): (&str, &str), rules: &ValueRules, records: &[Record<'_>], asked: &[Property]) -> Values {
+    let refused = |why: String| Err(Refused(format!("{what} {why}")));
+    let mut values = BTreeMap::new();
+    // Whether or not the component says them: an image may bring a value of its own, and it must not win.
+    for (key, template) in rules.iter().filter_map(|(key, rule)| Some((key, rule.template()?))) {
+        match template.expand(records) {
+            Ok(value) => _ = values.insert(key.to_owned(), value),
+            Err(expected) => return refused(format!("{key}: the policy expects {expected}")),
         }
-        let mut said = BTreeSet::new();
-        for edit in asked {
-            let key = escape(&edit.name, 80);
-            let Some(rule) = rule(&edit.name) else {
-                let of = self.key;
-                return Err(Refused::Value { what, key, of });
-            };
-            if let Err(expected) = rule.check(&edit.value, records) {
-                let value = escape(&edit.value, 120);
-                return Err(Refused::Other {
-                    what,
-                    key,
-                    value,
-                    expected: Box::new(expected),
-                });
-            }
-            if !said.insert(&edit.name) {
-                return Err(Refused::Twice { what, key });
-            }
-            values.insert(edit.name.clone(), edit.value.clone());
-        }
-        Ok(values)
     }
+    let mut said = BTreeSet::new();
+    for Property { name, value } in asked {
+        let key = escape(name, 80);
+        let Some(rule) = rules.get(name) else {
+            return refused(format!("{key} is not granted ({of})"));
+        };
+        if let Err(expected) = rule.check(value, records) {
+            let value = escape(value, 120);
+            return refused(format!(
+                "{key} has the value \"{value}\", but the policy expects {expected}"
+            ));
+        }
+        if !said.insert(name) {
+            return refused(format!("{key} is set twice"));
+        }
+        values.insert(name.clone(), value.clone());
+    }
+    Ok(values)
 }

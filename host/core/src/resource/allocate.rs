@@ -8,8 +8,8 @@ use super::attempt::{Attempt, Part};
 use super::telling::Telling;
 use crate::allocations::{AllocationId, Consumer, State, StoredReply};
 use crate::claims::Place;
+use crate::keyed_lock::Held;
 use crate::offer::{AllocateError, Reply};
-use crate::turns::Turn;
 use devgate_types::UnitId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -251,10 +251,10 @@ fn by_plugin(parts: &[Part<'_>], ids: &[Vec<UnitId>]) -> ByPlugin {
 }
 
 /// The turns of all units, plugin by plugin in one order: nobody waits for somebody who waits for him.
-async fn turns(by_plugin: &ByPlugin) -> Vec<Turn<'_, UnitId>> {
+async fn turns(by_plugin: &ByPlugin) -> Vec<Held<UnitId>> {
     let mut turns = Vec::with_capacity(by_plugin.len());
     for (core, ids) in by_plugin.values() {
-        turns.push(core.tenancy.turns.turn(ids).await);
+        turns.push(core.tenancy.turns.lock(ids).await);
     }
     turns
 }

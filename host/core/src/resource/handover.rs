@@ -5,7 +5,8 @@ use super::attempt::ids_of;
 use crate::calls::Calls;
 use crate::offer::AllocateError;
 use crate::tenancy::{Failed, Work};
-use crate::units::{Snapshot, UnitRecord};
+use crate::unit_table::Snapshot;
+use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ impl Resource {
     /// Takes back what an answer would have given that nobody got: only what nobody had before.
     pub(super) async fn undo(&self, ids: &[String]) {
         let Ok(ids) = self.unit_ids(ids) else { return };
-        let _turn = self.core.tenancy.turns.turn(&ids).await;
+        let _turn = self.core.tenancy.turns.lock(&ids).await;
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
         let first = |unit: &&Arc<UnitRecord>| ids.contains(&unit.id) && self.core.tenancy.is_first(&unit.id);
         let units: Vec<_> = snapshot.pool.units.iter().filter(first).cloned().collect();
@@ -41,7 +42,7 @@ impl Resource {
     pub(super) async fn make_ready(&self, ids: &[String]) -> Result<(), AllocateError> {
         let ids = self.unit_ids(ids)?;
         let tenancy = &self.core.tenancy;
-        let _turn = tenancy.turns.turn(&ids).await;
+        let _turn = tenancy.turns.lock(&ids).await;
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
         // What failed here before is no reason not to try again.
         let units = self.look_up_but(&snapshot, &ids, |id| tenancy.failed_to_start(id))?;

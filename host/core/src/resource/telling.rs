@@ -5,7 +5,8 @@ use crate::calls::Calls;
 use crate::device_info::{self, Tells};
 use crate::offer::AllocateError;
 use crate::replica::split_replica;
-use crate::units::{Snapshot, UnitRecord};
+use crate::unit_table::Snapshot;
+use crate::units::UnitRecord;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +24,7 @@ impl Resource {
         ids: &[String],
     ) -> Result<(), AllocateError> {
         let policy = &calls.grants.policy;
-        let Some(files) = self.core.memory.files().filter(|_| policy.containers.device_info()) else {
+        let Some(files) = self.core.memory.files().filter(|_| policy.containers.device_info) else {
             return Ok(());
         };
         let (grants, files) = (Arc::clone(&calls.grants), files.clone());

@@ -3,7 +3,7 @@
 //! A name may be anything by the time that it is used: a link, a pipe, another user's file. So nothing is followed, what is
 //! written first has a name that nothing had before, and a directory in which others could rename things is not used at all.
 
-use devgate_types::escape;
+use devgate_types::{Mutex, escape};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Before and after the number of what is written first.
 const BEFORE: &str = ".devgate-";
@@ -127,23 +127,19 @@ impl Dir {
 
     /// What could not be written here or beneath it the last time that it was tried, with the reason: text for people.
     pub(crate) fn unsaved(&self) -> Vec<String> {
-        self.lock().values().cloned().collect()
+        self.0.unsaved.lock().values().cloned().collect()
     }
 
     /// Keeps in mind whether something could be written, and why not.
     pub(crate) fn notes(&self, name: &str, problem: Option<&io::Error>) {
         let path = self.0.path.join(name);
         match problem {
-            None => drop(self.lock().remove(&path)),
+            None => drop(self.0.unsaved.lock().remove(&path)),
             Some(error) => {
                 let why = escape(&format!("{} could not be saved: {error}", path.display()), 512);
-                self.lock().insert(path, why);
+                self.0.unsaved.lock().insert(path, why);
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
-        self.0.unsaved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its path when it was opened, for people.

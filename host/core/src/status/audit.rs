@@ -3,51 +3,13 @@
 use super::Board;
 use crate::allocations::Consumer;
 use crate::offer::AllocateError;
-use devgate_types::{ResourceName, escape};
-use std::time::{Duration, Instant};
+use devgate_types::{Bucket, ResourceName, escape};
+use std::time::Duration;
 
-/// Lines of one plugin at once, and then for each second. A kubelet asks once for each container; one that asks for the same
-/// thing in a loop must not fill the log.
-const BURST: u32 = 200;
-const EACH_SECOND: u32 = 2;
+/// Lines of one plugin. A kubelet asks once for each container; one that asks for the same thing in a loop must not fill the log.
+pub(super) const LINES: Bucket = Bucket::new(200, Duration::from_millis(500));
 /// The most characters of the list of ids, which is the kubelet's text.
 const MOST_IDS: usize = 1_024;
-
-/// How many lines may be written.
-#[derive(Debug, Clone)]
-pub(super) struct Pace {
-    free: u32,
-    since: Instant,
-    left_out: u64,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            free: BURST,
-            since: Instant::now(),
-            left_out: 0,
-        }
-    }
-}
-
-impl Pace {
-    /// How many lines were left out before this one, if this one may be written.
-    pub(super) fn line(&mut self, now: Instant) -> Option<u64> {
-        let seconds = now.saturating_duration_since(self.since).as_secs();
-        if seconds > 0 {
-            let new = u32::try_from(seconds).unwrap_or(u32::MAX).saturating_mul(EACH_SECOND);
-            self.free = self.free.saturating_add(new).min(BURST);
-            self.since += Duration::from_secs(seconds);
-        }
-        let Some(free) = self.free.checked_sub(1) else {
-            self.left_out += 1;
-            return None;
-        };
-        self.free = free;
-        Some(std::mem::take(&mut self.left_out))
-    }
-}
 
 /// Notes how an allocation ended, counts it and writes its line.
 pub(crate) fn allocation(
@@ -78,20 +40,4 @@ pub(crate) fn allocation(
         target: "audit", event = "allocate", plugin, family, %resource, consumer = %who, ids = shown, count, result, left_out,
         "not allocated: {error}"
     );
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flood_is_cut_and_what_was_cut_is_counted() {
-        let mut pace = Pace::default();
-        let now = pace.since;
-        let written = (0..1_000).filter(|_| pace.line(now).is_some()).count();
-        assert_eq!(written, 200);
-        assert_eq!(pace.line(now + Duration::from_secs(1)), Some(800));
-        assert_eq!(pace.line(now + Duration::from_secs(1)), Some(0));
-        assert_eq!(pace.line(now + Duration::from_secs(1)), None);
-    }
 }

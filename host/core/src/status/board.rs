@@ -1,19 +1,17 @@
 //! Where one plugin notes what it does, and what it found.
 
-use super::audit::Pace;
+use super::audit::LINES;
 use super::calls::{CallCounts, CallKind, Used};
-use super::metered::Metered;
 use super::refusals::Refusals;
-use super::{AllocationEnd, CallStatus, Edge, RefusalKind, RejectedUnit, Settling, State, When};
+use super::{AllocationEnd, CallStatus, Edge, RefusalKind, State, When};
 use crate::offer::AllocateError;
 use crate::units::Rejection;
-use crate::units::Snapshot;
 use devgate_policy::Derived;
-use devgate_types::component::Component;
-use devgate_types::{CallError, ResourceName, UnitId};
-use std::collections::{BTreeMap, HashMap};
+use devgate_types::component::Answer;
+use devgate_types::{Bucket, CallError, Mutex};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The most rejections that are shown.
@@ -40,13 +38,7 @@ pub(crate) struct Noted {
     pub(crate) since: When,
     pub(crate) reason: Option<Arc<str>>,
     pub(crate) retry_at: Option<When>,
-    /// What was published last.
-    pub(crate) shown: BTreeMap<ResourceName, Arc<Snapshot>>,
-    /// When the health of these last changed.
-    pub(crate) changed: HashMap<UnitId, When>,
-    /// The units whose health is between two states.
-    pub(crate) settling: HashMap<UnitId, Settling>,
-    pub(crate) rejected: Vec<RejectedUnit>,
+    pub(crate) rejected: Vec<Rejection>,
     pub(crate) rejected_total: u64,
     /// How many units the policy's filters leave out, and how many devices the component cannot describe.
     pub(crate) left_out: usize,
@@ -59,7 +51,7 @@ pub(crate) struct Noted {
     /// Allocations that component or host failed since the last one that was given, and when the last of them was.
     failed: u64,
     last_failed: Option<When>,
-    pace: Pace,
+    lines: Bucket,
     /// When the plugin's task must have come by again.
     due: Instant,
 }
@@ -72,9 +64,6 @@ impl Default for Board {
                 since: When::now(),
                 reason: None,
                 retry_at: None,
-                shown: BTreeMap::new(),
-                changed: HashMap::new(),
-                settling: HashMap::new(),
                 rejected: Vec::new(),
                 rejected_total: 0,
                 left_out: 0,
@@ -85,7 +74,7 @@ impl Default for Board {
                 allocations: BTreeMap::new(),
                 failed: 0,
                 last_failed: None,
-                pace: Pace::default(),
+                lines: LINES,
                 due: Instant::now() + SLACK,
             }),
             calls: Mutex::default(),
@@ -96,14 +85,6 @@ impl Default for Board {
 }
 
 impl Board {
-    /// The component, with its calls counted here.
-    pub(crate) fn metered(self: &Arc<Self>, component: Arc<dyn Component>) -> Arc<dyn Component> {
-        Arc::new(Metered {
-            component,
-            board: Arc::clone(self),
-        })
-    }
-
     /// The plugin's task came by, and will again after `pause` at the latest.
     pub(crate) fn comes_by(&self, pause: Duration) {
         self.noted().due = Instant::now() + pause.saturating_add(SLACK);
@@ -154,52 +135,13 @@ impl Board {
     pub(crate) fn rejects<'a>(&self, rejected: impl ExactSizeIterator<Item = &'a Rejection>) {
         let mut noted = self.noted();
         noted.rejected_total = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
-        let unit = |rejection: &Rejection| RejectedUnit {
-            what: rejection.what.clone(),
-            why: rejection.why.clone(),
-        };
-        noted.rejected = rejected.take(MOST_REJECTED).map(unit).collect();
+        noted.rejected = rejected.take(MOST_REJECTED).cloned().collect();
     }
 
     /// What the policy's filters leave out, and how many devices the component names that it cannot describe.
     pub(crate) fn leaves_out(&self, left_out: usize, unread: usize) {
         let mut noted = self.noted();
         (noted.left_out, noted.unread) = (left_out, unread);
-    }
-
-    /// What is offered under this name now.
-    pub(crate) fn shows(&self, resource: &ResourceName, snapshot: Arc<Snapshot>) {
-        self.noted().shown.insert(resource.clone(), snapshot);
-    }
-
-    /// Everything that is offered now, by the resource's name.
-    pub(crate) fn shown(&self) -> Vec<(ResourceName, Arc<Snapshot>)> {
-        let noted = self.noted();
-        let shown = noted.shown.iter();
-        shown
-            .map(|(name, snapshot)| (name.clone(), Arc::clone(snapshot)))
-            .collect()
-    }
-
-    /// Whether the component lists a unit of a resource, as far as it is known.
-    pub(crate) fn lists(&self, resource: &ResourceName, id: &UnitId) -> bool {
-        let noted = self.noted();
-        let shown = noted.shown.get(resource);
-        shown.is_some_and(|snapshot| snapshot.units.contains_key(id) && !snapshot.unlisted.contains(id))
-    }
-
-    /// What is not offered any more is not shown either.
-    pub(crate) fn shows_only(&self, is_offered: impl Fn(&ResourceName) -> bool) {
-        self.noted().shown.retain(|name, _| is_offered(name));
-    }
-
-    /// How many devices of each resource the component lists, of those that are shown; replicas not counted.
-    pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
-        let noted = self.noted();
-        let shown = noted.shown.iter();
-        shown
-            .map(|(name, snapshot)| (name.clone(), snapshot.pool.units.len() - snapshot.unlisted.len()))
-            .collect()
     }
 
     /// What its labels of the node are now.
@@ -215,41 +157,9 @@ impl Board {
         }
     }
 
-    /// Its labels, and why they are not told.
-    #[cfg(test)]
-    pub(crate) fn labels(&self) -> (Arc<Derived>, Option<Arc<str>>) {
-        let noted = self.noted();
-        (Arc::clone(&noted.labels), noted.labels_problem.clone())
-    }
-
-    /// These units are between healthy and not, and no others.
-    pub(crate) fn settles(&self, units: impl Iterator<Item = (UnitId, Settling)>) {
-        self.noted().settling = units.collect();
-    }
-
-    /// The health of these units changed, now where it is not said when; of the units that are gone nothing is kept.
-    pub(crate) fn health_changed<'a>(
-        &self,
-        changed: impl IntoIterator<Item = (&'a UnitId, Option<When>)>,
-        is_there: impl Fn(&UnitId) -> bool,
-    ) {
-        let now = When::now();
-        let mut noted = self.noted();
-        noted.changed.retain(|id, _| is_there(id));
-        let changed = changed.into_iter();
-        let changed = changed.map(|(id, since)| (id.clone(), since.unwrap_or(now)));
-        noted.changed.extend(changed);
-    }
-
     /// Something was asked for and not given. Whether it is news.
     pub(crate) fn refuses(&self, kind: RefusalKind, text: &str) -> bool {
         self.noted().refusals.note(kind, text, When(SystemTime::now()))
-    }
-
-    /// How many refusals of each kind there were.
-    #[cfg(test)]
-    pub(crate) fn refused(&self) -> BTreeMap<RefusalKind, u64> {
-        self.noted().refusals.counts()
     }
 
     /// An allocation ended.
@@ -288,15 +198,20 @@ impl Board {
 
     /// How many lines were left out before this one, if this one may be written.
     pub(crate) fn line(&self) -> Option<u64> {
-        self.noted().pace.line(Instant::now())
+        self.noted().lines.line(Instant::now())
     }
 
-    /// A call of the component ended.
-    pub(super) fn call_ended(&self, call: CallKind, took: Duration, end: Result<Used, &CallError>) {
-        self.calls
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .note(call, took, end);
+    /// Calls the component, and counts that.
+    pub(crate) fn count<T>(
+        &self,
+        call: CallKind,
+        work: impl FnOnce() -> Result<Answer<T>, CallError>,
+    ) -> Result<Answer<T>, CallError> {
+        let started = Instant::now();
+        let result = work();
+        let (took, end) = (started.elapsed(), result.as_ref().map(Used::of));
+        self.calls.lock().note(call, took, end);
+        result
     }
 
     /// The host gave up on a call, which has not returned.
@@ -317,13 +232,13 @@ impl Board {
 
     /// The calls so far, and the limits that they came near.
     pub(crate) fn calls(&self, now: When) -> (Vec<CallStatus>, Vec<Edge>) {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = self.calls.lock();
         (calls.status(), calls.near(now))
     }
 
     /// What is on it. Every change is made whole before the lock is let go.
     pub(crate) fn noted(&self) -> MutexGuard<'_, Noted> {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+        self.noted.lock()
     }
 }
 

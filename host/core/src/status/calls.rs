@@ -13,10 +13,11 @@ pub const BUCKETS: [u64; 9] = [50, 100, 250, 1_000, 5_000, 25_000, 100_000, 500_
 const LATELY: Duration = Duration::from_secs(3_600);
 
 /// What a component is called for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallKind {
     /// Everything that there is.
+    #[default]
     Enumerate,
     /// Verdicts.
     Health,
@@ -35,7 +36,7 @@ words!(
 );
 
 /// The calls of one kind since the host started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStatus {
     /// Which calls.
     pub call: CallKind,
@@ -115,34 +116,19 @@ impl Used {
 #[derive(Debug, Default)]
 pub(super) struct CallCounts {
     kinds: BTreeMap<CallKind, CallStatus>,
-    edges: Vec<Edge>,
-}
-
-impl CallStatus {
-    /// Of calls that there were none of.
-    fn none(call: CallKind) -> Self {
-        Self {
-            call,
-            count: 0,
-            failed: 0,
-            guest: 0,
-            host: 0,
-            last_us: 0,
-            longest_us: 0,
-            total_us: 0,
-            memory: 0,
-            memory_limit: 0,
-            answered: None,
-            buckets: vec![0; BUCKETS.len() + 1],
-        }
-    }
+    /// One for each limit and call: bounded by what there is.
+    edges: BTreeMap<(&'static str, CallKind), Edge>,
 }
 
 impl CallCounts {
     /// Notes a call that ended.
     pub(super) fn note(&mut self, call: CallKind, took: Duration, end: Result<Used, &CallError>) {
         let took = micros(took);
-        let counts = self.kinds.entry(call).or_insert_with(|| CallStatus::none(call));
+        let counts = self.kinds.entry(call).or_insert_with(|| CallStatus {
+            call,
+            buckets: vec![0; BUCKETS.len() + 1],
+            ..CallStatus::default()
+        });
         counts.count += 1;
         counts.last_us = took;
         counts.longest_us = counts.longest_us.max(took);
@@ -177,7 +163,7 @@ impl CallCounts {
         }
     }
 
-    fn edge(&mut self, limit: &str, call: CallKind, used: u64, of: u64) {
+    fn edge(&mut self, limit: &'static str, call: CallKind, used: u64, of: u64) {
         let edge = Edge {
             limit: limit.to_owned(),
             call,
@@ -185,15 +171,7 @@ impl CallCounts {
             of,
             at: When::now(),
         };
-        // One for each limit and call: bounded by what there is.
-        let known = self
-            .edges
-            .iter_mut()
-            .find(|known| known.limit == limit && known.call == call);
-        match known {
-            Some(known) => *known = edge,
-            None => self.edges.push(edge),
-        }
+        self.edges.insert((limit, call), edge);
     }
 
     /// The calls of every kind that there were.
@@ -203,14 +181,8 @@ impl CallCounts {
 
     /// The limits that a call came near within the last hour.
     pub(super) fn near(&self, now: When) -> Vec<Edge> {
-        let mut near: Vec<_> = self
-            .edges
-            .iter()
-            .filter(|edge| edge.at.ago(now) < LATELY)
-            .cloned()
-            .collect();
-        near.sort_by(|a, b| (&a.limit, a.call).cmp(&(&b.limit, b.call)));
-        near
+        let near = self.edges.values().filter(|edge| edge.at.ago(now) < LATELY);
+        near.cloned().collect()
     }
 }
 

@@ -50,11 +50,8 @@ impl Refusals {
     /// Notes one; whether it is none of those that are known.
     pub(crate) fn note(&mut self, kind: RefusalKind, text: &str, now: When) -> bool {
         *self.counts.entry(kind).or_default() += 1;
-        let known = self
-            .last
-            .iter()
-            .position(|known| known.kind == kind && known.text == text);
-        if let Some(mut again) = known.and_then(|n| self.last.remove(n)) {
+        let is_it = |known: &Refusal| known.kind == kind && known.text == text;
+        if let Some(mut again) = self.last.iter().position(is_it).and_then(|n| self.last.remove(n)) {
             again.times += 1;
             again.last = now;
             self.last.push_back(again);

@@ -2,13 +2,13 @@
 
 use crate::allocations::{Consumer, Giving, State};
 use crate::calls::Calls;
-use crate::holders::{Holders, HoldersFeed};
+use crate::holders::HoldersFeed;
 use crate::resource::Core;
-use crate::tenancy::{Due, LAST_LOOK};
-use crate::units::Snapshot;
+use crate::tenancy::Held;
+use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
-use devgate_types::ResourceName;
+use devgate_types::{ResourceName, UnitId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,13 +25,12 @@ const FREED_TOGETHER: usize = 1_024;
 
 /// Runs until it is dropped.
 pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
-    let (mut newest, mut forgotten) = (feed.subscribe(), core.memory.forgotten());
-    let mut more_looks = true;
+    let mut forgotten = core.memory.forgotten();
     loop {
         let (due, mut next) = core.tenancy.to_try_again(Instant::now());
         for due in due {
             let ids = [due.id.clone()];
-            let Some(_turn) = core.tenancy.turns.try_turn(&ids) else {
+            let Some(_turn) = core.tenancy.turns.try_lock(&ids) else {
                 let again = Instant::now() + TAKEN;
                 next = Some(next.map_or(again, |next| next.min(again)));
                 continue;
@@ -51,13 +50,6 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
         let idle = Instant::now() + IDLE;
         let next = next.unwrap_or(idle).min(first.unwrap_or(idle));
         tokio::select! {
-            changed = newest.changed(), if more_looks => {
-                more_looks = changed.is_ok();
-                let holders = newest.borrow_and_update().clone();
-                if let Some(holders) = holders {
-                    core.free_what_is_free(&feed, &holders).await;
-                }
-            }
             // Some other unit may be what it was again.
             _ = forgotten.changed() => core.wake.ask(Asked::HEALTH),
             () = core.tenancy.news.notified() => {}
@@ -67,26 +59,28 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
 }
 
 impl Core {
-    /// Lets go of what this look and the one before saw with nobody, after another look that began later.
-    async fn free_what_is_free(&self, feed: &HoldersFeed, holders: &Holders) {
+    /// What consumers have of it that never say when they are done with that.
+    pub(crate) fn held(&self) -> Vec<Held> {
+        self.tenancy.held(self.place, self.calls().has_lifecycle())
+    }
+
+    /// Takes note of units that are seen with somebody and that nobody knew to be handed out.
+    pub(crate) fn adopt(&self, is_seen: &dyn Fn(&str, &str) -> bool) {
         let calls = self.calls();
-        let lifecycle = calls.has_lifecycle();
-        for (resource, snapshot) in &self.board.shown() {
-            let adopted = self.tenancy.adopt(resource, snapshot, holders);
+        for (resource, snapshot) in &self.shown.all() {
+            let adopted = self.tenancy.adopt(resource, snapshot, is_seen);
             self.keep(&calls, resource, snapshot, &adopted);
         }
-        let due = self.tenancy.count(holders, feed.grace(), lifecycle);
-        if due.is_empty() {
-            return;
-        }
-        let Some(last) = feed.look(LAST_LOOK).await else {
-            return;
-        };
+    }
+
+    /// Lets go of these, unless something happened to them since they were read.
+    pub(crate) async fn reclaim(&self, held: &[Held]) {
         let (plugin, mut freed) = (self.name(), 0_usize);
         // Where there is nothing to release, many are settled at once.
+        let lifecycle = self.calls().has_lifecycle();
         let together = if lifecycle { RELEASED_TOGETHER } else { FREED_TOGETHER };
-        for due in due.chunks(together) {
-            freed += self.free_together(due, &last).await;
+        for held in held.chunks(together) {
+            freed += self.free_together(held).await;
         }
         if freed > 0 {
             tracing::info!(
@@ -119,24 +113,27 @@ impl Core {
     }
 
     /// How many of these are free now.
-    async fn free_together(&self, due: &[Due], last: &Holders) -> usize {
+    async fn free_together(&self, held: &[Held]) -> usize {
         let (mut turns, mut free) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
-        for due in due {
+        for held in held {
+            let (Ok(id), Some((_, version))) = (UnitId::try_new(&held.id), held.version) else {
+                continue;
+            };
+            let ids = std::slice::from_ref(&id);
             // Whoever has the turn hands it out.
-            let Some(turn) = self.tenancy.turns.try_turn(std::slice::from_ref(&due.id)) else {
+            let Some(turn) = self.tenancy.turns.try_lock(ids) else {
                 continue;
             };
             // Nothing was handed out since the look began: that is what the version says, and the turn keeps it so.
-            let Some(tenant) = self.tenancy.still_free(due, last) else {
+            let Some(tenant) = self.tenancy.still(&id, version) else {
                 continue;
             };
-            let ids = std::slice::from_ref(&due.id);
             // Another slot of it is somebody's who says himself when that is over.
-            if self.memory.is_with_others(&tenant.resource, &due.id) {
+            if self.memory.is_with_others(&tenant.resource, &id) {
                 self.tenancy.left_by_pods(ids);
                 self.memory.forget(&tenant.resource, ids);
             } else if self.release(&tenant, None).await {
-                free.entry(tenant.resource).or_default().push(due.id.clone());
+                free.entry(tenant.resource).or_default().push(id);
                 turns.push(turn);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{Failed, Tenant};
 use crate::call::Moment;
-use crate::calls::{self, Calls};
+use crate::calls::Calls;
 use crate::resource::{Core, LOOK_PATIENCE, problem_of};
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
@@ -53,11 +53,11 @@ impl Calls {
         let called = self.call(component, move |component, mut host| {
             host.during(moment);
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-            let answer = match work {
-                Work::Prepare | Work::Start => component.prepare(host, resource.as_str(), &units)?,
-                Work::Release => component.release(host, resource.as_str(), &units)?,
-            };
-            calls::open(answer).map(|_| ())
+            let called = host.call(|host| match work {
+                Work::Prepare | Work::Start => component.prepare(host, resource.as_str(), &units),
+                Work::Release => component.release(host, resource.as_str(), &units),
+            });
+            called.map(|_| ())
         });
         let done = called.await;
         drop(turn);
@@ -112,7 +112,7 @@ impl Core {
 
     /// Looks whether units are there, for who watches them. What cannot be said counts as no.
     async fn look_for(&self, calls: &Calls, resource: &ResourceName, units: &[Arc<UnitRecord>]) {
-        let unlisted = |unit: &&Arc<UnitRecord>| !self.board.lists(resource, &unit.id);
+        let unlisted = |unit: &&Arc<UnitRecord>| !self.shown.lists(resource, &unit.id);
         self.wake.away.seen(units.iter().filter(unlisted).map(|unit| &unit.id));
         let (grants, looked_for) = (Arc::clone(&calls.grants), units.to_vec());
         let patience = grants.policy.limits.deadline.max(LOOK_PATIENCE);

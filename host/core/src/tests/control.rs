@@ -7,14 +7,15 @@ use crate::grants::Grants;
 use crate::means::Means;
 use crate::status::RefusalKind;
 use crate::testing::*;
-use crate::waited::{Waited, Waits};
 use devgate_fake_node::RecordedNode;
 use devgate_node::DevicePath;
+use devgate_node::tree::Readers;
 use devgate_types::component::{Answered, Capabilities, Denied};
 use devgate_types::{FailureKind, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
+use tokio_util::sync::CancellationToken;
 
 /// Behind one bridge: two functions that only a reset of their bus resets. Behind another: one with a reset of its own, and a
 /// function beneath it. Two more that share an iommu group.
@@ -117,7 +118,11 @@ impl World {
     }
 
     fn written(&self, name: &str, path: &str) -> String {
-        let bytes = self.node.root_attribute(&self.device(name), path, 64).unwrap();
+        let bytes = self
+            .node
+            .tree()
+            .read(&self.device(name).join(path).unwrap(), 0, 64, Readers::Host)
+            .unwrap();
         String::from_utf8(bytes).unwrap()
     }
 
@@ -275,14 +280,19 @@ fn a_unit_is_written_to_while_it_is_held() {
     assert_eq!(world.release("0000:01:00.0", "reset", "1"), Ok(()));
 }
 
-fn begin(world: &World, ids: &BTreeSet<UnitId>, waited: &Waited, memory: &Memory) -> Result<Writing, NotWritten> {
+fn begin(
+    world: &World,
+    ids: &BTreeSet<UnitId>,
+    given_up: &CancellationToken,
+    memory: &Memory,
+) -> Result<Writing, NotWritten> {
     let gpu = world.device("0000:01:00.0");
     world.ledger.begin_write(Intent {
         place: Place(0),
         ids: ids.clone(),
         own: &BTreeSet::from([gpu.clone()]),
         devices: world.node.acts_on(&gpu).unwrap(),
-        waited,
+        given_up,
         memory,
     })
 }
@@ -291,7 +301,7 @@ fn begin(world: &World, ids: &BTreeSet<UnitId>, waited: &Waited, memory: &Memory
 fn while_something_is_written_nobody_gets_what_it_acts_on() {
     let world = World::new();
     let ids = BTreeSet::from([id("ours")]);
-    let writing = begin(&world, &ids, &Waited::here(), &Memory::forgetful()).unwrap();
+    let writing = begin(&world, &ids, &CancellationToken::new(), &Memory::forgetful()).unwrap();
     assert_eq!(world.give("0000:01:00.1"), Err(NotHeld::Changed));
     assert_eq!(world.give("0000:00:02.0"), Ok(vec![id("theirs")]));
     world.ledger.let_go(Place(1), &[id("theirs")]);
@@ -310,14 +320,14 @@ fn while_something_is_written_nobody_gets_what_it_acts_on() {
 #[test]
 fn what_nobody_waits_for_any_more_is_not_written() {
     let world = World::new();
-    let waits = Waits::default();
-    let mut host = world.host().while_waited(waits.for_call());
+    let given_up = CancellationToken::new();
+    let mut host = world.host().until(given_up.clone());
     host.during(Moment::Prepare);
     let gpu = world.device("0000:01:00.0");
     host.lends(&id("0000:01:00.0"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);
     assert_eq!(host.control_write(target, "reset", "1"), Ok(()));
-    drop(waits);
+    given_up.cancel();
     let (kind, message) = kind(host.control_write(target, "reset", "1"));
     assert_eq!(kind, FailureKind::Busy);
     assert!(message.contains("nobody waits for this call any more"), "{message}");
@@ -336,7 +346,7 @@ fn what_was_handed_out_counts_as_held_whoever_looks_after_it() {
         std::fs::write(dir.path().join("handed-out.json"), handed_out.to_string()).unwrap();
         Memory::open(dir.path()).unwrap()
     };
-    let try_with = |memory: &Memory| begin(&world, &ids, &Waited::here(), memory).map(drop);
+    let try_with = |memory: &Memory| begin(&world, &ids, &CancellationToken::new(), memory).map(drop);
     let refused = try_with(&handed_out("theirs", "0000:01:00.1")).unwrap_err();
     assert!(
         matches!(&refused, NotWritten::Held(other) if other.of == "resource other.com/x"),
@@ -364,7 +374,7 @@ fn what_is_not_written_is_counted_as_such() {
     for path in ["vendor", "vendor", "nothing"] {
         host.control_write(target, path, "1").unwrap_err();
     }
-    let noted = grants.board.refused();
+    let noted = grants.board.noted().refusals.counts();
     assert_eq!(
         noted,
         BTreeMap::from([(RefusalKind::Control, 3)]),

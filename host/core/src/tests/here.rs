@@ -33,15 +33,16 @@ fn every_entry_is_told_with_what_it_matches() {
     let grants = Grants::new(node.into(), plugin_policy(&policy));
     let mut told = String::new();
     for found in grants.files() {
-        let _ = writeln!(told, "{} ({}): {}", found.pattern, found.origin, found.files.join(" "));
+        let _ = writeln!(told, "{} ({}): {}", found.pattern, found.origin, found.found.join(" "));
         for withheld in found.withheld {
             let _ = writeln!(told, "  not {}: {}", withheld.what, withheld.why);
         }
         assert!(!found.more);
     }
-    for found in grants.host_nodes() {
-        let nodes: Vec<_> = found.nodes.iter().map(|n| n.node.path.as_str()).collect();
-        let _ = writeln!(told, "{} (shared {}): {}", found.pattern, found.shared, nodes.join(" "));
+    let patterns = grants.policy.host_nodes.patterns();
+    for (found, (_, shared, _)) in grants.host_nodes().into_iter().zip(patterns) {
+        let nodes: Vec<_> = found.found.iter().map(|n| n.node.path.as_str()).collect();
+        let _ = writeln!(told, "{} (shared {shared}): {}", found.pattern, nodes.join(" "));
         for withheld in found.withheld {
             let _ = writeln!(told, "  not {}: {}", withheld.what, withheld.why);
         }
@@ -70,5 +71,5 @@ fn a_directory_without_end_is_looked_at_so_far() {
     let node = RecordedNode::parse("many", &files).unwrap();
     let grants = Grants::new(node.into(), plugin_policy(&policy_of("\n    files: [/srv/many/*]\n")));
     let found = grants.files();
-    assert_eq!((found[0].files.len(), found[0].more), (4_096, true));
+    assert_eq!((found[0].found.len(), found[0].more), (4_096, true));
 }

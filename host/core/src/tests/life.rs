@@ -84,7 +84,7 @@ async fn a_plugin_that_cannot_be_loaded_costs_only_itself() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_could_not_be_loaded_is_loaded_as_soon_as_it_comes() {
     let loader = Arc::new(FakeLoader::default());
-    let (node, given) = (node(), Arc::clone(&loader) as Arc<dyn crate::plugin::Loader>);
+    let (node, given) = (node(), Arc::clone(&loader) as Arc<dyn crate::loader::Loader>);
     let plugins = Plugins::start(&parse(POLICY), around(&node, given, &Memory::forgetful()));
     let world = World { node, plugins };
     // Until there is a pause that nothing ends by chance.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Outcome;
-use crate::plugin::LoadFailure;
+use crate::loader::LoadFailure;
 use devgate_fake_node::Change;
 use devgate_types::{CallError, HostFault, PluginName};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -107,7 +107,7 @@ async fn a_part_that_cannot_be_described_stays_beside_the_others_and_not_beside_
         (ids(&found).as_slice(), found.rejected.len()),
         (["a", "b"].as_slice(), 0)
     );
-    assert!(found.units.iter().all(|unit| unit.unhealthy().is_none()), "{found:?}");
+    assert!(found.units.iter().all(|unit| unit.causes.is_empty()), "{found:?}");
     PARTS.store(1, Ordering::SeqCst);
     assert_eq!(ids(&look(&world, "gpus").await.unwrap()), ["a", "b"]);
     PARTS.store(0, Ordering::SeqCst);

@@ -2,7 +2,7 @@
 
 use super::{PATIENCE, World, settled};
 use crate::allocations::Memory;
-use crate::plugin::{LoadFailure, Loader};
+use crate::loader::{LoadFailure, Loader};
 use crate::plugins::Plugins;
 use crate::testing::*;
 use devgate_policy::PluginPolicy;

@@ -5,8 +5,8 @@ use crate::allocations::Memory;
 use crate::call::CallHost;
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
+use crate::loader::{LoadFailure, Loader};
 use crate::means::Means;
-use crate::plugin::{LoadFailure, Loader};
 use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
@@ -331,7 +331,7 @@ pub(crate) fn host_of(grants: Arc<Grants>) -> CallHost {
 /// The same with what its plugin has besides.
 pub(crate) fn host_with(grants: Arc<Grants>, means: Arc<Means>) -> CallHost {
     let limits = Arc::new(grants.policy.limits.clone());
-    CallHost::new(grants, means, limits, "null".into())
+    CallHost::new(grants, means, limits)
 }
 
 /// A policy of one plugin `p` with one resource `fake.com/x` and these further lines, each with four spaces in front.

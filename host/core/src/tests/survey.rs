@@ -1,6 +1,6 @@
 //! One look at a whole policy.
 
-use crate::plugin::LoadFailure;
+use crate::loader::LoadFailure;
 use crate::testing::*;
 use crate::{Grants, Outcome, survey};
 use devgate_policy::Use;
@@ -37,7 +37,7 @@ fn show(policy: &str, fakes: Vec<(&'static str, Fake)>) -> String {
         }
         for unit in &plugin.units {
             let nodes: Vec<_> = unit.nodes.iter().map(|n| n.node.path.as_str()).collect();
-            let why = unit.unhealthy().map_or("healthy", |why| why);
+            let why = unit.causes.reason().map_or("healthy", |why| why);
             let _ = writeln!(
                 text,
                 "  {} {} x{} {nodes:?} {why}",
@@ -105,7 +105,7 @@ fn nothing_is_known_without_a_device_tree() {
 fn a_sight_says_which_key_of_which_selector_does_not_hold() {
     let grants = Grants::new(node().into(), plugin_policy(POLICY));
     let sight = |subsystem: &str, name: &str| grants.sight(&grants.node.device(subsystem, name).unwrap()).unwrap();
-    let unmet = |sight: &crate::Sight| sight.answers.iter().map(|a| a.unmet.unwrap_or("-")).collect::<Vec<_>>();
+    let unmet = |sight: &crate::Sight| sight.unmet.iter().map(|unmet| unmet.unwrap_or("-")).collect::<Vec<_>>();
 
     let own = sight("pci", "0000:00:01.0");
     assert_eq!((own.usage, own.from.is_none()), (Some(Use::Offer), true));
@@ -121,6 +121,6 @@ fn a_sight_says_which_key_of_which_selector_does_not_hold() {
     let uinput = sight("misc", "uinput");
     assert!(uinput.withheld[0].why.contains("dangerous"), "{:?}", uinput.withheld);
 
-    assert!(grants.host_node("/dev/fuse").unwrap().is_ok());
-    assert!(grants.host_node("/dev/kvm").is_none());
+    assert!(grants.node_at("/dev/fuse").is_ok());
+    assert_eq!(grants.node_at("/dev/kvm").unwrap_err(), crate::NodeDenied::NotGranted);
 }

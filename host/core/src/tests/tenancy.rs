@@ -3,6 +3,8 @@
 use super::*;
 use crate::holders::{Holder, Holders, HoldersFeed, HoldersSource, holders};
 use crate::offer::AllocateError;
+use crate::reclaim::Reclaim;
+use crate::registry::Registry;
 use devgate_types::{CallError, Edits, Failure, FailureKind, ResourceName, Unit};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -679,7 +681,8 @@ async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name
     let pods = Pods::default();
     pods.hold(&[FIRST]);
     let memory = Memory::open(dir.path()).unwrap();
-    let orphans = tokio::spawn(crate::tenancy::forget_orphans(memory.clone(), pods.feed()));
+    let reclaim = Reclaim::new(Registry::default(), memory.clone());
+    let orphans = tokio::spawn(crate::reclaim::find(reclaim, pods.feed()));
     tokio::time::sleep(A_WHILE).await;
     pods.set(|told| {
         told.held.clear();

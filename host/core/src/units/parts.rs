@@ -2,7 +2,7 @@
 
 use crate::units::GrantedNode;
 use devgate_policy::Partitions;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// The most units that are parts of one device: each of them is compared with each.
 pub(crate) const MOST_PARTS: usize = 64;
@@ -11,13 +11,7 @@ pub(crate) const MOST_PART_NODES: usize = 16;
 
 /// The exclusive nodes of a unit that is a part of a device, each known as `N`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part<N> {
-    nodes: BTreeSet<N>,
-    /// Those that tell it from other parts.
-    own: BTreeSet<N>,
-    /// Those that other parts may have as well.
-    common: BTreeSet<N>,
-}
+pub(crate) struct Part<N>(BTreeMap<N, Role>);
 
 /// What a node is to a part that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,36 +33,32 @@ impl Role {
     }
 }
 
-impl<N: Ord + Copy> Part<N> {
+impl<N: Ord> Part<N> {
     /// A unit with these exclusive nodes; none where it has no own one, so that it is a whole.
     pub(crate) fn new(nodes: impl IntoIterator<Item = (N, Role)>) -> Option<Self> {
-        let nodes: Vec<_> = nodes.into_iter().collect();
-        let set = |is: fn(Role) -> bool| -> BTreeSet<N> {
-            let those = nodes.iter().filter(|(_, role)| is(*role));
-            those.map(|(node, _)| *node).collect()
-        };
-        let (own, strict) = (set(|role| role.own), set(|role| !role.common));
-        let common = set(|role| role.common);
-        (!own.is_empty()).then(|| Self {
-            nodes: set(|_| true),
-            own,
+        let mut part = BTreeMap::<N, Role>::new();
+        for (node, role) in nodes {
+            let known = part.entry(node).or_insert(role);
             // One node under two paths, of which only one is common.
-            common: common.difference(&strict).copied().collect(),
-        })
+            (known.own, known.common) = (known.own || role.own, known.common && role.common);
+        }
+        part.values().any(|role| role.own).then_some(Self(part))
     }
 
     /// How many nodes it has for itself.
     pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
+        self.0.len()
     }
 
     /// Whether both may be given, of one plugin: they have only common nodes in common, and each an own one that the other has
     /// not. Who has no more than a part has that part, or the whole.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
-        let has_own = |one: &Self, two: &Self| one.own.difference(&two.nodes).next().is_some();
-        let both = self.nodes.intersection(&other.nodes);
-        let is_common = |node: &N| self.common.contains(node) && other.common.contains(node);
-        both.into_iter().all(is_common) && has_own(self, other) && has_own(other, self)
+        let has_own = |one: &Self, two: &Self| one.0.iter().any(|(node, role)| role.own && !two.0.contains_key(node));
+        let mut both = self
+            .0
+            .iter()
+            .filter_map(|(node, role)| Some((role, other.0.get(node)?)));
+        both.all(|(one, two)| one.common && two.common) && has_own(self, other) && has_own(other, self)
     }
 }
 

@@ -3,9 +3,9 @@
 use super::takes_away;
 use crate::units::UnitRecord;
 use devgate_node::NodeEvent;
-use devgate_types::UnitId;
+use devgate_types::{Mutex, UnitId};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The units of one plugin that are watched now: a few, each under its turn.
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub(crate) struct Watching<'a> {
 impl Away {
     /// Watches these from now on.
     pub(crate) fn watch(&self, units: &[Arc<UnitRecord>]) -> Watching<'_> {
-        let mut watched = self.lock();
+        let mut watched = self.0.lock();
         for unit in units {
             let unit = Arc::clone(unit);
             watched.insert(unit.id.clone(), Watched { unit, away: false });
@@ -37,10 +37,7 @@ impl Away {
 
     /// Somebody looked, and these are not there.
     pub(crate) fn seen<'a>(&self, ids: impl IntoIterator<Item = &'a UnitId>) {
-        let mut watched = self.lock();
-        if watched.is_empty() {
-            return;
-        }
+        let mut watched = self.0.lock();
         for id in ids {
             if let Some(watched) = watched.get_mut(id) {
                 watched.away = true;
@@ -50,13 +47,9 @@ impl Away {
 
     /// What an event says may have gone is taken for gone: by the time that anybody looks it may be back.
     pub(super) fn tell(&self, event: &NodeEvent) {
-        for watched in self.lock().values_mut() {
+        for watched in self.0.lock().values_mut() {
             watched.away |= takes_from(event, &watched.unit);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<UnitId, Watched>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,20 +75,16 @@ fn takes_from(event: &NodeEvent, unit: &UnitRecord) -> bool {
 
 impl Watching<'_> {
     /// Those of these that were there all the time as far as anybody knows, and those that were not.
-    pub(crate) fn end(mut self) -> (Vec<UnitId>, Vec<UnitId>) {
-        let watched = self.away.lock();
+    pub(crate) fn end(self) -> (Vec<UnitId>, Vec<UnitId>) {
+        let watched = self.away.0.lock();
         let there = |id: &UnitId| watched.get(id).is_some_and(|watched| !watched.away);
-        let ids = std::mem::take(&mut self.ids);
-        let parted = ids.iter().cloned().partition(there);
-        drop(watched);
-        self.ids = ids;
-        parted
+        self.ids.iter().cloned().partition(there)
     }
 }
 
 impl Drop for Watching<'_> {
     fn drop(&mut self) {
-        let mut watched = self.away.lock();
+        let mut watched = self.away.0.lock();
         for id in &self.ids {
             watched.remove(id);
         }
@@ -155,6 +144,6 @@ mod tests {
         }
         // What nobody watches is not kept.
         away.seen([&first]);
-        assert!(away.lock().is_empty());
+        assert!(away.0.lock().is_empty());
     }
 }

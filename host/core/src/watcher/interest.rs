@@ -16,13 +16,13 @@ pub(crate) struct Interest {
     /// What its units are made of, sorted.
     devices: Vec<DevicePath>,
     /// Where its nodes and files are.
-    directories: BTreeMap<String, Told>,
+    pub(super) directories: BTreeMap<String, Told>,
     /// Directories in which a pattern names more of them, so that whatever is in them may be on the way to what it means.
     ways: BTreeSet<String>,
     /// Its units' nodes, sorted.
     nodes: Vec<String>,
     policy: Arc<PluginPolicy>,
-    captures: Arc<Captures>,
+    pub(super) captures: Arc<Captures>,
 }
 
 impl Interest {
@@ -65,9 +65,7 @@ impl Interest {
         nodes.sort_unstable();
         nodes.dedup();
         for (directory, _) in nodes.iter().filter_map(|node| node.rsplit_once('/')) {
-            if !directories.contains_key(directory) {
-                directories.insert(directory.to_owned(), Told::Entries);
-            }
+            directories.entry(directory.to_owned()).or_insert(Told::Entries);
         }
         // Others after a reload.
         captures.replace(&policy.kernel_log);
@@ -89,26 +87,6 @@ impl Interest {
     #[cfg(test)]
     pub(super) fn take(&self) -> bool {
         self.wake.take().is_some()
-    }
-
-    pub(super) fn directories(&self) -> impl Iterator<Item = (&String, &Told)> {
-        self.directories.iter()
-    }
-
-    pub(super) fn wants_kernel_log(&self) -> bool {
-        self.captures.wants_lines()
-    }
-
-    /// Whether it wants the log's lines and nobody has told it of those that were there before.
-    pub(super) fn has_no_lines(&self) -> bool {
-        self.captures.is_new()
-    }
-
-    /// Takes lines from this watch on, which tells all that there are, if it wants any.
-    pub(super) fn begin(&self, watch: u64) {
-        if self.wants_kernel_log() {
-            self.captures.begin(watch);
-        }
     }
 
     /// Wakes the plugin if an event that a watch tells of may be about what it is interested in.
@@ -145,22 +123,14 @@ impl Interest {
     /// Whether a unit is made of this device, of something beneath it, or of something above it.
     fn has_part(&self, device: &DevicePath) -> bool {
         let at = self.devices.partition_point(|known| known < device);
-        let beneath = self
-            .devices
-            .get(at)
-            .is_some_and(|known| known == device || known.is_beneath(device));
-        beneath || {
-            let mut above = device.location();
-            std::iter::from_fn(|| {
-                above = above.rsplit_once('/')?.0;
-                Some(above)
-            })
-            .any(|above| {
-                self.devices
-                    .binary_search_by(|known| known.location().cmp(above))
-                    .is_ok()
-            })
-        }
+        let next = self.devices.get(at);
+        let is_known = |above: &str| {
+            self.devices
+                .binary_search_by(|known| known.location().cmp(above))
+                .is_ok()
+        };
+        let mut above = std::iter::successors(Some(device.location()), |at| Some(at.rsplit_once('/')?.0));
+        next.is_some_and(|known| known.is_beneath(device)) || above.any(is_known)
     }
 
     /// Whether a path is one of those that the policy or a unit names, or on the way to one.

@@ -196,9 +196,9 @@ fn what_an_earlier_watch_says_makes_nothing_pass_for_known() {
     let source = |watch| interest.tell(watch, &NodeEvent::Log(LogSource::Kmsg));
     // Of the watch that another plugin has, before and after its own has begun.
     say(1, 7);
-    assert!(interest.has_no_lines());
-    interest.begin(2);
-    assert!(!interest.has_no_lines() && !interest.take());
+    assert!(interest.captures.is_new());
+    interest.captures.begin(2);
+    assert!(!interest.captures.is_new() && !interest.take());
     say(1, 8);
     interest.tell(1, &NodeEvent::Gap);
     source(1);
@@ -219,7 +219,7 @@ fn a_log_that_fails_or_is_another_one_is_told() {
     let policy = plugin_policy(&policy_of("    kernel-log: ['^(x)']\n"));
     let captures = captures(&policy);
     let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), Arc::clone(&captures));
-    interest.begin(1);
+    interest.captures.begin(1);
     let source = |source| {
         interest.tell(1, &NodeEvent::Log(source));
         interest.take()
@@ -279,7 +279,8 @@ fn what_is_beside_the_paths_of_the_policy_wakes_nobody() {
         assert!(near(path), "{path}");
     }
     let told: Vec<_> = interest
-        .directories()
+        .directories
+        .iter()
         .map(|(path, told)| (path.as_str(), *told))
         .collect();
     let (entries, contents) = (Told::Entries, Told::Contents);

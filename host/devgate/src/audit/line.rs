@@ -3,42 +3,16 @@
 use devgate_core::status::When;
 use serde_json::{Map, Value};
 use std::fmt::Debug;
-use tracing::Event;
 use tracing::field::{Field, Visit};
+use tracing::{Event, Level};
 
 /// The most characters of one field: text is cut where it is made, this is for what nobody thought of.
 const MOST: usize = 8_192;
 
-/// The line, without its end.
-pub(super) fn of(event: &Event<'_>, left_out: u64) -> String {
-    let mut fields = Fields(Map::new());
-    fields.0.insert("time".into(), When::now().to_string().into());
-    fields
-        .0
-        .insert("level".into(), event.metadata().level().as_str().into());
-    event.record(&mut fields);
-    whole(fields.0, left_out)
-}
+/// What a line is going to say.
+pub(super) struct Line(Map<String, Value>);
 
-/// The same of an event that is only for this file.
-pub(super) fn with(fields: impl IntoIterator<Item = (&'static str, Value)>, left_out: u64) -> String {
-    let mut all = Map::new();
-    all.insert("time".into(), When::now().to_string().into());
-    all.insert("level".into(), "INFO".into());
-    all.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
-    whole(all, left_out)
-}
-
-fn whole(mut fields: Map<String, Value>, left_out: u64) -> String {
-    if left_out > 0 {
-        // What made the event may have left out some, too: a slow disk costs lines that had a pace of their own.
-        let before = fields.get("left_out").and_then(Value::as_u64).unwrap_or_default();
-        fields.insert("left_out".into(), before.saturating_add(left_out).into());
-    }
-    Value::Object(fields).to_string()
-}
-
-/// Whose an event is, and of what kind.
+/// Whose a line is, and of what kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     pub(super) plugin: String,
@@ -49,67 +23,74 @@ pub(super) struct Kind {
     pub(super) paced: bool,
 }
 
-impl Kind {
+impl Line {
+    fn new(level: Level) -> Self {
+        let fields = [
+            ("time".to_owned(), When::now().to_string().into()),
+            ("level".to_owned(), level.as_str().into()),
+        ];
+        Self(Map::from_iter(fields))
+    }
+
+    /// An event of the log.
     pub(super) fn of(event: &Event<'_>) -> Self {
-        let mut kind = Self::default();
-        event.record(&mut kind);
-        kind
+        let mut line = Self::new(*event.metadata().level());
+        event.record(&mut line);
+        line
     }
 
-    fn put(&mut self, field: &Field, value: &str) {
-        match field.name() {
-            "plugin" => value.clone_into(&mut self.plugin),
-            "event" => value.clone_into(&mut self.event),
-            "family" => self.refused = value == "refused",
-            _ => {}
+    /// What is for this file alone.
+    pub(super) fn with(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        let mut line = Self::new(Level::INFO);
+        line.0
+            .extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        line
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        let text = |name| self.0.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Kind {
+            plugin: text("plugin"),
+            event: text("event"),
+            refused: text("family") == "refused",
+            paced: self.0.contains_key("left_out"),
         }
     }
-}
 
-impl Visit for Kind {
-    fn record_u64(&mut self, field: &Field, _: u64) {
-        self.paced |= field.name() == "left_out";
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, value);
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if matches!(field.name(), "plugin" | "event" | "family") {
-            self.put(field, &format!("{value:?}"));
+    /// As it is written, without its end.
+    pub(super) fn text(mut self, left_out: u64) -> String {
+        if left_out > 0 {
+            // What made the event may have left out some, too: a slow disk costs lines that had a pace of their own.
+            let before = self.0.get("left_out").and_then(Value::as_u64).unwrap_or_default();
+            self.put("left_out", before.saturating_add(left_out));
         }
+        Value::Object(self.0).to_string()
+    }
+
+    fn put(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
     }
 }
 
-struct Fields(Map<String, Value>);
-
-impl Fields {
-    fn put(&mut self, field: &Field, value: impl Into<Value>) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
-}
-
-impl Visit for Fields {
+impl Visit for Line {
     fn record_str(&mut self, field: &Field, value: &str) {
         let cut: String = value.chars().take(MOST).collect();
-        self.put(field, cut);
+        self.put(field.name(), cut);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, value);
+        self.put(field.name(), value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, value);
+        self.put(field.name(), value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, value);
+        self.put(field.name(), value);
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        let cut: String = format!("{value:?}").chars().take(MOST).collect();
-        self.put(field, cut);
+        self.record_str(field, &format!("{value:?}"));
     }
 }

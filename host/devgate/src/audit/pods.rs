@@ -2,12 +2,11 @@
 //! any more. The log, which leaves the node, says nothing of pods.
 
 use super::Shared;
-use super::line::{self, Kind};
-use devgate_core::Watch;
+use super::line::Line;
 use devgate_core::status::{HolderStatus, PluginStatus};
-use devgate_core::{Holder, Holders, HoldersFeed};
+use devgate_core::{Holders, HoldersFeed, Watch};
 use devgate_types::{ResourceName, escape};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The most characters of a line's list of ids.
@@ -26,16 +25,7 @@ pub(crate) struct Pods {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Hold {
     resource: String,
-    container: Container,
-    id: String,
-}
-
-/// A container, as the status names it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Container {
-    namespace: String,
-    pod: String,
-    name: String,
+    holder: HolderStatus,
 }
 
 /// What has been written as held.
@@ -52,22 +42,18 @@ struct Held {
     ended: bool,
 }
 
-/// What one line says.
+/// What one line says: all that one container got or let go of one resource.
 #[derive(Debug, PartialEq, Eq)]
 struct Change {
     event: &'static str,
     plugin: String,
-    resource: String,
-    container: Container,
-    ids: Vec<String>,
+    holds: Vec<Hold>,
 }
 
 impl Pods {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            known: Known::default(),
-        }
+        let known = Known::default();
+        Self { shared, known }
     }
 
     /// Writes each change that a look shows, until nobody looks any more.
@@ -87,21 +73,10 @@ impl Pods {
     /// Writes what is news. What is left out for its pace, or because the disk is slow, is news still at the next look.
     fn tell(&mut self, plugins: Vec<PluginStatus>, look: &Holders) {
         for change in self.known.news(plugins, look) {
-            if self.write(&change) {
+            if change.line().is_some_and(|line| self.shared.write(line)) {
                 self.known.told(change, look.process);
             }
         }
-    }
-
-    /// Whether the line is on its way.
-    fn write(&self, change: &Change) -> bool {
-        let kind = Kind {
-            plugin: change.plugin.clone(),
-            event: change.event.to_owned(),
-            refused: false,
-            paced: false,
-        };
-        self.shared.write(&kind, |left_out| change.line(left_out))
     }
 }
 
@@ -111,22 +86,17 @@ impl Known {
     fn news(&mut self, plugins: Vec<PluginStatus>, look: &Holders) -> Vec<Change> {
         let seen = holds(plugins, look);
         let mut gone = Vec::new();
-        for (hold, held) in &mut self.0 {
-            if seen.contains_key(hold) {
-                continue;
-            }
-            if let Some(is_held) = is_held(hold, held.process, look) {
-                held.ended = !is_held;
-            }
+        for (hold, held) in self.0.iter_mut().filter(|(hold, _)| !seen.contains_key(hold)) {
+            held.ended = hold.is_held(held.process, look).map_or(held.ended, |is_held| !is_held);
             if held.ended {
-                gone.push((hold.clone(), held.plugin.clone()));
+                gone.push((held.plugin.clone(), hold.clone()));
             }
         }
         let mut new = Vec::new();
         for (hold, plugin) in seen {
             match self.0.get_mut(&hold) {
                 Some(held) => *held = Held::seen(plugin, look.process),
-                None => new.push((hold, plugin)),
+                None => new.push((plugin, hold)),
             }
         }
         // First what went: a device has one container after the other.
@@ -137,12 +107,7 @@ impl Known {
 
     /// Notes that a change has been told, which a look at this process showed.
     fn told(&mut self, change: Change, process: u64) {
-        for id in change.ids {
-            let hold = Hold {
-                resource: change.resource.clone(),
-                container: change.container.clone(),
-                id,
-            };
+        for hold in change.holds {
             if change.event == HELD_BY {
                 self.0.insert(hold, Held::seen(change.plugin.clone(), process));
             } else {
@@ -159,43 +124,34 @@ fn holds(plugins: Vec<PluginStatus>, look: &Holders) -> BTreeMap<Hold, String> {
         let plugin = plugin.with_holders(look);
         for resource in &plugin.resources {
             for holder in resource.devices.iter().flat_map(|device| &device.holders) {
-                holds.insert(Hold::of(&resource.name, holder), plugin.name.clone());
+                let (resource, holder) = (resource.name.clone(), holder.clone());
+                holds.insert(Hold { resource, holder }, plugin.name.clone());
             }
         }
     }
     holds
 }
 
-/// Whether somebody who had something has it still, although no plugin's device shows so: no plugin lists it any more. Nothing where
-/// that cannot be told: another process of the source looks, which may not know its pods yet.
-fn is_held(hold: &Hold, process: u64, look: &Holders) -> Option<bool> {
-    let Ok(resource) = ResourceName::try_new(&hold.resource) else {
-        return Some(false);
-    };
-    let offered = (resource, hold.id.clone());
-    if let Some(holders) = look.seen.get(&offered) {
-        return Some(holders.iter().any(|holder| hold.is_of(holder)));
+/// One change for all that one container got or let go of one resource.
+fn together(event: &'static str, mut holds: Vec<(String, Hold)>) -> Vec<Change> {
+    fn whose((plugin, hold): &(String, Hold)) -> [&str; 5] {
+        let HolderStatus {
+            namespace,
+            pod,
+            container,
+            ..
+        } = &hold.holder;
+        [plugin, &hold.resource, namespace, pod, container]
     }
-    let recorded = look.recorded.as_ref();
-    let may_be = process != look.process && recorded.is_none_or(|recorded| recorded.contains(&offered));
-    (!may_be).then_some(false)
-}
-
-/// One line for all that one container got or let go of one resource.
-fn together(event: &'static str, holds: Vec<(Hold, String)>) -> Vec<Change> {
-    let mut all: BTreeMap<(String, String, Container), BTreeSet<String>> = BTreeMap::new();
-    for (hold, plugin) in holds {
-        let of = (plugin, hold.resource, hold.container);
-        all.entry(of).or_default().insert(hold.id);
-    }
-    let change = |((plugin, resource, container), ids): ((String, String, Container), BTreeSet<String>)| Change {
-        event,
-        plugin,
-        resource,
-        container,
-        ids: ids.into_iter().collect(),
+    // The ids of each stay in their order.
+    holds.sort_by(|a, b| whose(a).cmp(&whose(b)));
+    let same = holds.chunk_by(|a, b| whose(a) == whose(b));
+    let change = |same: &[(String, Hold)]| {
+        let plugin = same.first()?.0.clone();
+        let holds = same.iter().map(|(_, hold)| hold.clone()).collect();
+        Some(Change { event, plugin, holds })
     };
-    all.into_iter().map(change).collect()
+    same.filter_map(change).collect()
 }
 
 impl Held {
@@ -209,44 +165,50 @@ impl Held {
 }
 
 impl Hold {
-    fn of(resource: &str, holder: &HolderStatus) -> Self {
-        Self {
-            resource: resource.to_owned(),
-            container: Container {
-                namespace: holder.namespace.clone(),
-                pod: holder.pod.clone(),
-                name: holder.container.clone(),
-            },
-            id: holder.id.clone(),
+    /// Whether its container has it still, although no plugin's device shows so: no plugin lists it any more. Nothing where
+    /// that cannot be told: another process of the source looks, which may not know its pods yet.
+    fn is_held(&self, process: u64, look: &Holders) -> Option<bool> {
+        let id = &self.holder.id;
+        let Ok(resource) = ResourceName::try_new(&self.resource) else {
+            return Some(false);
+        };
+        let offered = (resource, id.clone());
+        if let Some(holders) = look.seen.get(&offered) {
+            // As the status writes it.
+            let mut holders = holders.iter().map(|holder| HolderStatus::new(id, holder));
+            return Some(holders.any(|holder| holder == self.holder));
         }
-    }
-
-    fn is_of(&self, holder: &Holder) -> bool {
-        // As the status writes it.
-        *self == Self::of(&self.resource, &HolderStatus::new(&self.id, holder))
+        let recorded = look.recorded.as_ref();
+        let may_be = process != look.process && recorded.is_none_or(|recorded| recorded.contains(&offered));
+        (!may_be).then_some(false)
     }
 }
 
 impl Change {
-    fn line(&self, left_out: u64) -> String {
-        let Container { namespace, pod, name } = &self.container;
-        let ids = escape(&self.ids.join(","), MOST_IDS);
-        let Self { plugin, resource, .. } = self;
+    fn line(&self) -> Option<Line> {
+        let Hold { resource, holder } = self.holds.first()?;
+        let HolderStatus {
+            namespace,
+            pod,
+            container,
+            ..
+        } = holder;
+        let ids: Vec<_> = self.holds.iter().map(|hold| hold.holder.id.as_str()).collect();
+        let (plugin, ids) = (&self.plugin, escape(&ids.join(","), MOST_IDS));
         let does = if self.event == HELD_BY { "has" } else { "has no longer" };
         let message =
-            format!("plugin {plugin}: resource {resource}: container {namespace}/{pod} ({name}) {does} {ids}");
-        let fields = [
+            format!("plugin {plugin}: resource {resource}: container {namespace}/{pod} ({container}) {does} {ids}");
+        Some(Line::with([
             ("event", self.event.into()),
-            ("plugin", plugin.clone().into()),
-            ("resource", resource.clone().into()),
+            ("plugin", plugin.as_str().into()),
+            ("resource", resource.as_str().into()),
             ("ids", ids.into()),
-            ("count", self.ids.len().into()),
-            ("namespace", namespace.clone().into()),
-            ("pod", pod.clone().into()),
-            ("container", name.clone().into()),
+            ("count", self.holds.len().into()),
+            ("namespace", namespace.as_str().into()),
+            ("pod", pod.as_str().into()),
+            ("container", container.as_str().into()),
             ("message", message.into()),
-        ];
-        line::with(fields, left_out)
+        ]))
     }
 }
 
@@ -255,6 +217,7 @@ mod tests {
     use super::super::Message;
     use super::*;
     use crate::watching::tests::one;
+    use devgate_core::Holder;
     use std::sync::Mutex;
     use std::sync::mpsc::sync_channel;
     use std::time::Instant;
@@ -287,7 +250,21 @@ mod tests {
     }
 
     fn said(changes: &[Change]) -> Vec<String> {
-        let one = |change: &Change| format!("{} {} {}", change.event, change.container.pod, change.ids.join(","));
+        let ids = |change: &Change| {
+            change
+                .holds
+                .iter()
+                .map(|hold| hold.holder.id.clone())
+                .collect::<Vec<_>>()
+        };
+        let one = |change: &Change| {
+            format!(
+                "{} {} {}",
+                change.event,
+                change.holds[0].holder.pod,
+                ids(change).join(",")
+            )
+        };
         changes.iter().map(one).collect()
     }
 
@@ -428,7 +405,9 @@ mod tests {
         }));
         let mut known = Known::default();
         let changes = known.news(plugins(), &look(1, &[("fuse", "train-0")], None));
-        let written = (0..10_000).filter(|_| pods.write(&changes[0])).count();
+        let written = (0..10_000)
+            .filter(|_| pods.shared.write(changes[0].line().unwrap()))
+            .count();
         assert!((500..1_000).contains(&written), "{written}");
         assert_eq!(lines.try_iter().count(), written);
     }
@@ -437,7 +416,7 @@ mod tests {
     fn a_line_has_what_an_allocations_has_and_who() {
         let mut known = Known::default();
         let changes = known.news(plugins(), &look(1, &[("fuse", "tr\u{1b}ain")], None));
-        let json: serde_json::Value = serde_json::from_str(&changes[0].line(3)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&changes[0].line().unwrap().text(3)).unwrap();
         let field = |name: &str| json[name].to_string();
         let fields = [
             "event",

@@ -2,15 +2,14 @@
 
 use super::finding::Finding;
 use crate::components::Components;
-use crate::loader::import_grant;
 use crate::progress::Progress;
-use devgate_core::LoadFailure;
+use crate::survey::without_plugin;
 use devgate_policy::{ComponentSource, PluginPolicy};
 use devgate_sandbox::{Contents, Need, hex};
 use serde::Serialize;
 
 /// A plugin's component.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct ComponentFacts {
     pub(super) file: String,
     /// Bytes; nothing where it cannot be read.
@@ -45,13 +44,8 @@ pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mu
         file: devgate_types::escape(&name, 512),
         cache: of_registry.then_some(if here { "kept" } else { "unknown" }),
         signed: policy.cosign_keys.is_some(),
-        size: None,
-        sha256: None,
         pinned: sha256.is_some() || of_registry,
-        contract: None,
-        imports: Vec::new(),
-        known: false,
-        lifecycle: false,
+        ..ComponentFacts::default()
     };
     let at = Some(&policy.origin);
     if !here && !components.store().pulls() {
@@ -68,11 +62,8 @@ pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mu
     });
     let bytes = match components.read(policy) {
         Ok(bytes) => bytes,
-        Err(LoadFailure::Refused(why) | LoadFailure::Guest(why) | LoadFailure::Host(why)) => {
-            let why = why
-                .strip_prefix(&format!("plugin {}: ", policy.name))
-                .unwrap_or(&why)
-                .to_owned();
+        Err(failure) => {
+            let why = without_plugin(&failure.to_string(), &policy.name);
             findings.push(Finding::error("component-missing", at, why));
             return facts;
         }
@@ -89,7 +80,7 @@ pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mu
         findings.push(Finding::error("component-invalid", at, message));
         return facts;
     }
-    let grants = |interface: &str| import_grant(policy.grants(interface));
+    let grants = |interface: &str| policy.grants(interface);
     let inspection = devgate_sandbox::inspect(&bytes, &policy.limits, &grants);
     let digest = hex(&inspection.sha256);
     if let Some(pinned) = sha256.filter(|pinned| *pinned != inspection.sha256) {
@@ -111,11 +102,10 @@ pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mu
     facts.sha256 = Some(digest);
     match inspection.contents {
         Ok(contents) => imports(&mut facts, contents, policy, findings),
-        Err(refusal) => findings.push(Finding::error(
-            "component-invalid",
-            at,
-            format!("{}: {refusal}", facts.file),
-        )),
+        Err(refusal) => {
+            let message = format!("{}: {refusal}", facts.file);
+            findings.push(Finding::error("component-invalid", at, message));
+        }
     }
     facts
 }
@@ -141,11 +131,8 @@ fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy
     }
     facts.lifecycle = contents.profile.as_ref().is_ok_and(|profile| profile.lifecycle);
     if let Err(refusal) = contents.profile {
-        findings.push(Finding::error(
-            "component-exports",
-            at,
-            format!("{}: {refusal}", facts.file),
-        ));
+        let message = format!("{}: {refusal}", facts.file);
+        findings.push(Finding::error("component-exports", at, message));
     }
 }
 
@@ -156,7 +143,7 @@ pub(super) fn unused(facts: &ComponentFacts, policy: &PluginPolicy, findings: &m
         let start = format!("devgate:plugin/{interface}@");
         facts.imports.iter().any(|import| import.starts_with(&start))
     };
-    let has_mounts = policy.containers.mounts().next().is_some();
+    let has_mounts = !policy.containers.mounts.is_empty();
     for (key, granted, interface) in [
         ("hardware", !policy.hardware.is_empty(), "hardware"),
         ("host-nodes", !policy.host_nodes.is_empty(), "host-paths"),

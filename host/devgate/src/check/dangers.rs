@@ -18,7 +18,7 @@ pub(super) fn look(
 ) {
     words(node, policy, matches, granted, findings);
     any_rules(policy, findings);
-    for mount in policy.containers.mounts().filter(|mount| mount.unchecked) {
+    for mount in policy.containers.mounts.values().filter(|mount| mount.unchecked) {
         let message = format!(
             "mount {} (unchecked: true) is handed out without a look at {}: whoever can put something there chooses what it is",
             escape(&mount.name, 80),
@@ -46,14 +46,11 @@ fn words(node: &Node, policy: &PluginPolicy, matches: &[Match], granted: &GrantF
         found.extend(danger.map(|danger| (danger.key, says("node", &granted.node.path, danger))));
     }
     for granted in granted.host_nodes.iter().filter(|granted| granted.withheld.is_none()) {
-        let Ok(found_node) = node.node_at(&granted.path) else {
-            continue;
-        };
-        let owner = node.owner_of(found_node.number);
-        let danger = danger_of(node, owner.as_ref(), found_node.number);
+        let Some(number) = granted.number else { continue };
+        let danger = danger_of(node, node.owner_of(number).as_ref(), number);
         found.extend(danger.map(|danger| (danger.key, says("node", &granted.path, danger))));
     }
-    for mount in policy.containers.mounts() {
+    for mount in policy.containers.mounts.values() {
         let writable = || dangerous_if_writable(&mount.source).filter(|_| mount.writable);
         let danger = dangerous_mount(&mount.source).or_else(writable);
         found.extend(danger.map(|danger| (danger.key, says("mount", &mount.source, danger))));
@@ -67,15 +64,11 @@ fn words(node: &Node, policy: &PluginPolicy, matches: &[Match], granted: &GrantF
             found.push((danger.key, says("mount", &mount.source, danger)));
         }
     }
-    for entry in policy.containers.annotations() {
+    for entry in &policy.containers.annotations {
         let danger = dangerous_annotation(&entry.key);
         found.extend(danger.map(|danger| {
-            let message = format!(
-                "annotation {} may be set, which {}",
-                escape(&entry.key, 128),
-                danger.why
-            );
-            (danger.key, message)
+            let (key, why) = (escape(&entry.key, 128), danger.why);
+            (danger.key, format!("annotation {key} may be set, which {why}"))
         }));
     }
     found.sort();
@@ -106,9 +99,9 @@ fn danger_of(node: &Node, owner: Option<&DevicePath>, number: devgate_types::Nod
 fn any_rules(policy: &PluginPolicy, findings: &mut Vec<Finding>) {
     let containers = &policy.containers;
     for (what, entries) in [
-        ("env", containers.env()),
-        ("annotations", containers.annotations()),
-        ("cdi", containers.cdi()),
+        ("env", &containers.env),
+        ("annotations", &containers.annotations),
+        ("cdi", &containers.cdi),
     ] {
         for entry in entries.iter().filter(|entry| entry.rule == ValueRule::Any) {
             let key = escape(&entry.key, 128);

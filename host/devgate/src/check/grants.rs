@@ -1,8 +1,9 @@
 //! What a plugin's grants match on this node.
 
 use super::finding::Finding;
-use devgate_core::{Grants, Match, MountDenied, Withheld};
-use devgate_policy::{Origin, PluginPolicy, Use};
+use crate::survey::Given;
+use devgate_core::{Grants, Match, MountDenied, PathMatch};
+use devgate_policy::{PluginPolicy, Use};
 use devgate_types::{NodeNumber, escape};
 use serde::Serialize;
 
@@ -30,15 +31,7 @@ pub(super) struct DeviceGrant {
     #[serde(rename = "use")]
     pub(super) usage: &'static str,
     /// The nodes that come with it, each with its access.
-    pub(super) nodes: Vec<NodeFacts>,
-}
-
-/// A node that may be handed out.
-#[derive(Debug, Serialize)]
-pub(super) struct NodeFacts {
-    pub(super) path: String,
-    pub(super) access: String,
-    pub(super) shared: bool,
+    pub(super) nodes: Vec<Given>,
 }
 
 /// A node that `host-nodes` matches.
@@ -80,17 +73,12 @@ pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Find
     let device = |found: &Match| DeviceGrant {
         subsystem: escape(&found.subsystem, 80),
         name: escape(found.device.name(), 256),
-        usage: match found.usage {
-            Use::Offer => "offer",
-            Use::Read => "read",
-        },
+        usage: found.usage.as_str(),
         // Whoever may only look at a device has none of them through it.
-        nodes: found
-            .nodes
-            .iter()
-            .filter(|_| found.usage == Use::Offer)
-            .map(node)
-            .collect(),
+        nodes: match found.usage {
+            Use::Offer => found.nodes.iter().map(Given::of).collect(),
+            Use::Read => Vec::new(),
+        },
     };
     let facts = GrantFacts {
         idle: matches.is_empty() && !policy.hardware.is_empty(),
@@ -101,14 +89,6 @@ pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Find
         kernel_log: None,
     };
     (facts, matches)
-}
-
-fn node(granted: &devgate_core::GrantedNode) -> NodeFacts {
-    NodeFacts {
-        path: escape(&granted.node.path, 256),
-        access: granted.grant.access.to_string(),
-        shared: granted.grant.shared,
-    }
 }
 
 fn selectors(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) {
@@ -129,27 +109,18 @@ fn selectors(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) 
 fn host_nodes(view: &Grants, findings: &mut Vec<Finding>) -> Vec<HostNodeGrant> {
     let mut nodes: Vec<HostNodeGrant> = Vec::new();
     for found in view.host_nodes() {
-        let is_nothing = found.nodes.is_empty() && found.withheld.is_empty() && !found.more;
-        nothing(
-            is_nothing,
-            "host-nodes",
-            "node",
-            &found.pattern,
-            &found.origin,
-            findings,
-        );
+        look_at(&found, "host-nodes", "node", findings);
         if matches!(found.pattern.as_str(), "/dev/*" | "/dev/**") {
             let message = format!("host-nodes: {} matches every node", found.pattern);
             findings.push(Finding::warning("matches-everything", Some(&found.origin), message));
         }
-        nodes.extend(found.nodes.iter().map(|granted| HostNodeGrant {
+        nodes.extend(found.found.iter().map(|granted| HostNodeGrant {
             path: escape(&granted.node.path, 256),
             access: Some(granted.grant.access.to_string()),
             shared: granted.grant.shared,
             withheld: None,
             number: Some(granted.node.number),
         }));
-        withheld(&found.withheld, &found.origin, "node-withheld", findings);
         nodes.extend(found.withheld.iter().map(|withheld| HostNodeGrant {
             path: escape(&withheld.what, 256),
             access: None,
@@ -167,48 +138,47 @@ fn host_nodes(view: &Grants, findings: &mut Vec<Finding>) -> Vec<HostNodeGrant> 
 fn files(view: &Grants, findings: &mut Vec<Finding>) -> Vec<String> {
     let mut files = Vec::new();
     for found in view.files() {
-        let is_nothing = found.files.is_empty() && found.withheld.is_empty() && !found.more;
-        nothing(is_nothing, "files", "file", &found.pattern, &found.origin, findings);
-        withheld(&found.withheld, &found.origin, "file-withheld", findings);
-        files.extend(found.files.iter().map(|path| escape(path, 256)));
+        look_at(&found, "files", "file", findings);
+        files.extend(found.found.iter().map(|path| escape(path, 256)));
     }
     files.sort();
     files.dedup();
     files
 }
 
-fn withheld(withheld: &[Withheld], at: &Origin, code: &'static str, findings: &mut Vec<Finding>) {
-    for withheld in withheld {
-        // A selector may offer the same node.
-        if findings
-            .iter()
-            .any(|said| said.code == code && said.message.ends_with(&withheld.why))
-        {
-            continue;
-        }
-        let message = format!("{}: {}", escape(&withheld.what, 256), withheld.why);
-        findings.push(Finding::warning(code, Some(at), message));
+/// What of a pattern under `key` somebody should know.
+fn look_at<T>(found: &PathMatch<T>, key: &str, what: &str, findings: &mut Vec<Finding>) {
+    let at = Some(&found.origin);
+    if found.found.is_empty() && found.withheld.is_empty() && !found.more {
+        let message = format!("{key}: {} matches no {what} of this node", escape(&found.pattern, 256));
+        findings.push(Finding::warning("matches-nothing", at, message));
     }
-}
-
-fn nothing(is_nothing: bool, key: &str, what: &str, pattern: &str, at: &Origin, findings: &mut Vec<Finding>) {
-    if is_nothing {
-        let message = format!("{key}: {} matches no {what} of this node", escape(pattern, 256));
-        findings.push(Finding::warning("matches-nothing", Some(at), message));
+    let code = if what == "node" {
+        "node-withheld"
+    } else {
+        "file-withheld"
+    };
+    for withheld in &found.withheld {
+        // A selector may offer the same node.
+        let is_same = |said: &Finding| said.code == code && said.message.ends_with(&withheld.why);
+        if !findings.iter().any(is_same) {
+            let message = format!("{}: {}", escape(&withheld.what, 256), withheld.why);
+            findings.push(Finding::warning(code, at, message));
+        }
     }
 }
 
 fn mounts(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> Vec<MountFacts> {
-    for (name, mount) in view.mounts() {
-        let origin = policy.containers.mount(&name).map(|grant| &grant.origin);
-        let says = |why: &str| format!("mount {}: {why}", escape(&name, 80));
-        match mount {
+    for (name, mount) in &policy.containers.mounts {
+        let origin = Some(&mount.origin);
+        let says = |why: &str| format!("mount {}: {why}", escape(name, 80));
+        match view.mount(name) {
             Ok(_) | Err(MountDenied::NotGranted) => {}
             Err(MountDenied::Missing(why)) => findings.push(Finding::warning("mount-missing", origin, says(&why))),
             Err(MountDenied::Refused(why)) => findings.push(Finding::error("mount-refused", origin, says(&why))),
         }
     }
-    let mounts = policy.containers.mounts().map(|mount| MountFacts {
+    let mounts = policy.containers.mounts.values().map(|mount| MountFacts {
         name: escape(&mount.name, 80),
         source: escape(&mount.source, 256),
         target: escape(&mount.target, 256),

@@ -2,7 +2,8 @@
 
 use super::finding::Finding;
 use super::grants::GrantFacts;
-use devgate_core::Match;
+use crate::output::beyond;
+use devgate_core::{GrantedNode, Match};
 use devgate_node::{DevicePath, Node};
 use devgate_policy::{PluginPolicy, Use};
 use devgate_types::{NodeNumber, escape};
@@ -37,20 +38,15 @@ pub(super) fn look(
         .host_nodes
         .iter()
         .filter_map(|node| Some((node.number?, node.path.clone(), node.shared)));
+    let with_path = |granted: &GrantedNode| {
+        let path = escape(&granted.node.path, 256);
+        (granted.node.number, path, granted.grant.shared)
+    };
     let own = Offers {
         plugin: policy.name.to_string(),
         shares: policy.shares_hardware,
         devices: offered.map(|found| found.device.clone()).collect(),
-        nodes: nodes
-            .map(|granted| {
-                (
-                    granted.node.number,
-                    escape(&granted.node.path, 256),
-                    granted.grant.shared,
-                )
-            })
-            .chain(listed)
-            .collect(),
+        nodes: nodes.map(with_path).chain(listed).collect(),
         pieces: pieces(node, matches, granted),
     };
     for earlier in before.iter().filter(|earlier| !(earlier.shares && own.shares)) {
@@ -75,14 +71,8 @@ pub(super) fn look(
         // Where a device or node is both's, that has been said.
         let siblings = own.pieces.iter().filter(|_| !told).filter(both);
         let names = siblings.map(|(device, _)| escape(device.name(), 128)).collect();
-        say(
-            "overlap-hardware",
-            "hardware by another node",
-            names,
-            earlier,
-            policy,
-            findings,
-        );
+        let what = "hardware by another node";
+        say("overlap-hardware", what, names, earlier, policy, findings);
     }
     before.push(own);
 }
@@ -116,9 +106,9 @@ fn pieces(node: &Node, matches: &[Match], granted: &GrantFacts) -> Vec<(DevicePa
 /// The first of some names, and how many more there are.
 pub(super) fn first_few(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().checked_sub(NAMED) {
-        Some(more @ 1..) => format!("{shown} and {more} more"),
-        _ => shown,
+    match beyond(names.len(), NAMED) {
+        Some(more) => format!("{shown} and {more} more"),
+        None => shown,
     }
 }
 
@@ -136,11 +126,8 @@ fn say(
         return;
     }
     let shown = first_few(&names);
-    let plural = if names.len() == 1 || what.contains(' ') {
-        ""
-    } else {
-        "s"
-    };
+    let is_one = names.len() == 1 || what.contains(' ');
+    let plural = if is_one { "" } else { "s" };
     let message = format!(
         "plugin {} may offer the same {what}{plural}: {shown}; it comes first in the policy and keeps what both claim",
         earlier.plugin

@@ -11,7 +11,6 @@ const PLACEHOLDER: &str = "CHANGE-ME";
 
 /// Finds it in the policy's files, outside of comments.
 pub(super) fn look(paths: &[PathBuf], policy: &Policy, reports: &mut [PluginReport]) {
-    let origins: Vec<&Origin> = policy.plugins.values().map(|plugin| &plugin.origin).collect();
     for file in paths.iter().filter_map(|path| policy::files(path).ok()).flatten() {
         // What cannot be read by now was a moment ago, and is not what was parsed.
         let Ok(text) = std::fs::read_to_string(&file) else {
@@ -22,21 +21,19 @@ pub(super) fn look(paths: &[PathBuf], policy: &Policy, reports: &mut [PluginRepo
             if !without_comment(line).contains(PLACEHOLDER) {
                 continue;
             }
-            let own = origins
-                .iter()
-                .enumerate()
-                .filter(|(_, origin)| *origin.file == *name && origin.line <= number);
-            let nearest = own.max_by_key(|(_, origin)| origin.line).map(|(n, _)| n);
-            let Some(report) = nearest.and_then(|n| reports.get_mut(n)) else {
+            let all = policy.plugins.values().map(|plugin| &plugin.origin).zip(&mut *reports);
+            let own = all.filter(|(origin, _)| *origin.file == *name && origin.line <= number);
+            let Some((_, report)) = own.max_by_key(|(origin, _)| origin.line) else {
                 continue;
             };
-            let at = Origin {
-                file: name.as_str().into(),
-                line: number,
-            };
-            let message =
-                format!("{PLACEHOLDER} stands where the skeleton of a policy could not know: put in what is meant");
-            report.findings.push(Finding::error("placeholder", Some(&at), message));
+            let (file, line) = (name.as_str().into(), number);
+            let why = "stands where the skeleton of a policy could not know: put in what is meant";
+            let finding = Finding::error(
+                "placeholder",
+                Some(&Origin { file, line }),
+                format!("{PLACEHOLDER} {why}"),
+            );
+            report.findings.push(finding);
         }
     }
 }

@@ -6,17 +6,14 @@
 use super::PluginReport;
 use super::finding::Finding;
 use crate::components::Components;
-use crate::loader::SandboxLoader;
-use crate::progress::Telling;
-use anyhow::Context;
+use crate::output::beyond;
+use crate::survey;
 use devgate_core::status::Nothing;
 use devgate_core::{Outcome, Surveyed};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
-use devgate_sandbox::{Allocation, Engine};
 use devgate_types::escape;
 use serde::Serialize;
-use std::sync::Arc;
 
 /// Findings of one kind that are shown one by one.
 const SHOWN: usize = 16;
@@ -46,9 +43,7 @@ pub(super) fn look(
     node: &Node,
     plugins: &mut [PluginReport],
 ) -> anyhow::Result<()> {
-    let engine = Engine::new(Allocation::OnDemand, None).context("start the sandbox")?;
-    let loader = Telling(Arc::new(SandboxLoader::new(engine, components.clone())));
-    let surveyed = devgate_core::survey(policy, node, &loader);
+    let surveyed = survey::survey(components.clone(), policy, node)?;
     for ((report, surveyed), policy) in plugins.iter_mut().zip(&surveyed).zip(policy.plugins.values()) {
         outcome(report, surveyed, policy);
         units(report, surveyed, policy);
@@ -75,14 +70,9 @@ fn outcome(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy
 
 fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
     let at = Some(&policy.origin);
-    report.outcome = Some(match &surveyed.outcome {
-        Outcome::Answered => "works",
-        Outcome::Idle => "idle",
-        Outcome::NotLoaded(_) => "not-loaded",
-        Outcome::Blind(_) | Outcome::Failed(_) => "failed",
-    });
+    report.outcome = Some(survey::reached(&surveyed.outcome));
     let said = surveyed.lines.iter().map(|line| Said {
-        level: crate::said::level(line),
+        level: survey::level(line),
         text: line.text.clone(),
     });
     report.said = said.collect();
@@ -90,7 +80,7 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
         return;
     }
     let unhealthy = surveyed.units.iter().filter_map(|unit| {
-        let why = unit.unhealthy()?;
+        let why = unit.causes.reason()?;
         Some(format!("id {} of {}: {why}", unit.id, unit.resource))
     });
     let rejected = surveyed.rejected.iter().map(ToString::to_string);
@@ -98,26 +88,21 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
         ("unit-unhealthy", unhealthy.collect::<Vec<_>>()),
         ("unit-rejected", rejected.collect()),
     ] {
-        let messages = all.iter().take(SHOWN).cloned();
-        let more = all.len().checked_sub(SHOWN).filter(|more| *more > 0);
-        let messages = messages.chain(more.map(|more| format!("and {more} more; `devgate explain` has each")));
-        report
-            .findings
-            .extend(messages.map(|message| Finding::warning(code, at, message)));
+        let more = beyond(all.len(), SHOWN).map(|more| format!("and {more} more; `devgate explain` has each"));
+        let messages = all.into_iter().take(SHOWN).chain(more);
+        let findings = messages.map(|message| Finding::warning(code, at, message));
+        report.findings.extend(findings);
     }
-    let [listed, rejected, left_out] = [
-        !surveyed.units.is_empty(),
-        !surveyed.rejected.is_empty(),
-        !surveyed.left.is_empty(),
-    ];
-    if let Some(nothing) = Nothing::of(listed, rejected, !surveyed.unread.is_empty(), left_out) {
+    let (listed, rejected) = (!surveyed.units.is_empty(), !surveyed.rejected.is_empty());
+    let (unread, left_out) = (!surveyed.unread.is_empty(), !surveyed.left.is_empty());
+    if let Some(nothing) = Nothing::of(listed, rejected, unread, left_out) {
         report.findings.push(match nothing {
             Nothing::Rejected => Finding::error(nothing.code(), at, nothing.as_str()),
             _ => Finding::warning(nothing.code(), at, nothing.as_str()),
         });
     }
     unused(report, surveyed, policy);
-    let healthy = surveyed.units.iter().filter(|unit| unit.unhealthy().is_none());
+    let healthy = surveyed.units.iter().filter(|unit| unit.causes.is_empty());
     let pools = surveyed.rejected.iter().filter(|it| it.what.starts_with("resource "));
     report.units = Some(UnitCounts {
         units: surveyed.units.len(),

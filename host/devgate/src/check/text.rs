@@ -3,7 +3,7 @@
 use super::finding::{Finding, Severity};
 use super::grants::{DeviceGrant, GrantFacts};
 use super::{PluginReport, Report};
-use crate::output::{columns, count};
+use crate::output::{beyond, columns, count};
 use std::fmt::Write;
 
 /// Devices of one subsystem to be looked at, or files, beyond which a list says how many more there are.
@@ -70,14 +70,11 @@ fn units(report: &PluginReport) -> Option<String> {
         });
     };
     let alone = units.rejected - units.rejected_pools;
-    let rejected: Vec<_> = [(units.rejected_pools, "pool"), (alone, "unit")]
-        .into_iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, what)| count(n, what))
-        .collect();
-    let rejected = match rejected.join(" and ") {
-        nothing if nothing.is_empty() => nothing,
-        some => format!(", {some} rejected"),
+    let rejected = match (units.rejected_pools, alone) {
+        (0, 0) => String::new(),
+        (0, n) => format!(", {} rejected", count(n, "unit")),
+        (n, 0) => format!(", {} rejected", count(n, "pool")),
+        (pools, n) => format!(", {} and {} rejected", count(pools, "pool"), count(n, "unit")),
     };
     Some(format!("{}, {} healthy{rejected}", units.units, units.healthy))
 }
@@ -105,7 +102,7 @@ fn grants(text: &mut String, facts: &GrantFacts) {
     for same in read.chunk_by(|a, b| a.subsystem == b.subsystem) {
         let shown = shown(same.len());
         rows.extend(same.iter().take(shown).map(|device| device_row(device)));
-        if let (Some(device), more @ 1..) = (same.first(), same.len() - shown) {
+        if let (Some(device), Some(more)) = (same.first(), beyond(same.len(), shown)) {
             let more = format!("… and {more} more of {}", device.subsystem);
             rows.push([String::new(), more, String::new()]);
         }
@@ -122,7 +119,7 @@ fn grants(text: &mut String, facts: &GrantFacts) {
     for file in facts.files.iter().take(shown) {
         rows.push(["file".to_owned(), file.clone(), String::new()]);
     }
-    if let Some(more @ 1..) = facts.files.len().checked_sub(shown) {
+    if let Some(more) = beyond(facts.files.len(), shown) {
         rows.push([String::new(), format!("… and {more} more files"), String::new()]);
     }
     for mount in &facts.mounts {
@@ -142,11 +139,11 @@ fn shown(all: usize) -> usize {
 }
 
 fn device_row(device: &DeviceGrant) -> [String; 3] {
-    let nodes = device.nodes.iter().map(|node| {
-        let shared = if node.shared { " shared" } else { "" };
-        format!("{} {}{shared}", node.path, node.access)
-    });
-    let nodes: Vec<_> = nodes.collect();
+    let shared = |shared| if shared { " shared" } else { "" };
+    let nodes = device.nodes.iter();
+    let nodes: Vec<_> = nodes
+        .map(|node| format!("{} {}{}", node.path, node.access, shared(node.shared)))
+        .collect();
     [
         device.usage.to_owned(),
         format!("{}/{}", device.subsystem, device.name),

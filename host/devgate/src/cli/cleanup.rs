@@ -1,7 +1,7 @@
 //! Options of `devgate cleanup`.
 
-use super::Output;
 use super::watch::STATUS_SOCKET;
+use super::{KubeletArgs, Output};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,13 +25,9 @@ Exit codes:
 /// Options of `devgate cleanup`.
 #[derive(Debug, Clone, Args)]
 pub struct CleanupArgs {
-    /// The kubelet's directory of device plugins: devgate's own sockets go, where nobody answers
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/device-plugins")]
-    pub(crate) kubelet_dir: PathBuf,
-
-    /// The kubelet's directory with the socket that tells which pods have which devices: what they have of devgate keeps the state
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/pod-resources")]
-    pub(crate) pod_resources_dir: PathBuf,
+    /// In its directory of device plugins devgate's own sockets go, where nobody answers; what pods have of devgate keeps the state.
+    #[command(flatten)]
+    pub(crate) kubelet: KubeletArgs,
 
     /// Where Node Feature Discovery reads files: devgate's own goes, and with it its labels of the node
     #[arg(long, value_name = "DIR", default_value = devgate_core::labels::DEFAULT_DIR)]

@@ -1,6 +1,7 @@
 //! Options of the commands that look and change nothing: `explain`, `check`.
 
 use super::RegistryArgs;
+use super::watch::STATUS_SOCKET;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -36,9 +37,23 @@ pub struct ExplainArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 
+    /// The socket of the host that runs on the node: what it has against a device, such as what it remembers of one, is shown as well
+    /// [default: on the node itself /run/devgate/status.sock]
+    #[arg(long, value_name = "PATH")]
+    status_socket: Option<PathBuf>,
+
     /// How to show it
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
+}
+
+impl ExplainArgs {
+    /// The socket to ask; none for another node than this one, unless it is named.
+    pub(crate) fn running(&self) -> Option<PathBuf> {
+        let here = self.place.node_root.as_os_str() == "/";
+        let usual = || here.then(|| PathBuf::from(STATUS_SOCKET));
+        self.status_socket.clone().or_else(usual)
+    }
 }
 
 /// Which policy, on which node.

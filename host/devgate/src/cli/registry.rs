@@ -2,7 +2,7 @@
 
 use super::Output;
 use clap::Args;
-use devgate_oci::{Settings, Store, StoreSettings};
+use devgate_oci::{Registries, Store, StoreSettings};
 use devgate_types::{ByteSize, Reference};
 use std::path::{Path, PathBuf};
 
@@ -49,12 +49,12 @@ pub struct RegistryArgs {
 }
 
 impl RegistryArgs {
-    fn settings(&self) -> Settings {
+    fn settings(&self) -> Registries {
         let config = self.registry_config.clone().or_else(|| {
             let named = PathBuf::from(std::env::var_os("DOCKER_CONFIG")?).join("config.json");
             named.exists().then_some(named)
         });
-        Settings {
+        Registries {
             config,
             authorities: self.registry_ca.clone(),
             plain_loopback: self.registry_http,

@@ -1,6 +1,6 @@
 //! Options of `devgate state`.
 
-use super::Output;
+use super::{KubeletArgs, Output};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -49,12 +49,9 @@ pub enum StateAction {
         /// Also while the kubelet shows it with a pod. The device may then be given to another one, while that pod has it
         #[arg(long)]
         even_if_in_use: bool,
-        /// The kubelet's directory with the socket that tells which pods have which devices
-        #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/pod-resources")]
-        pod_resources_dir: PathBuf,
-        /// The kubelet's directory of device plugins, with its record of what pods have
-        #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/device-plugins")]
-        kubelet_dir: PathBuf,
+        /// Who says what pods have.
+        #[command(flatten)]
+        kubelet: KubeletArgs,
     },
     /// Take what is recorded for all that was handed out, where that is not known; devgate must not run
     ///

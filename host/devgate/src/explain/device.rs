@@ -1,7 +1,8 @@
 //! A kernel device or a node, and what each plugin's grants say of it.
 
 use super::World;
-use devgate_core::{GrantedNode, Grants};
+use crate::survey::Given;
+use devgate_core::{Grants, NodeDenied, Withheld};
 use devgate_node::DevicePath;
 use devgate_policy::Use;
 use devgate_types::escape;
@@ -30,14 +31,6 @@ pub(super) struct HostNode {
     pub(super) withheld: Option<String>,
 }
 
-/// A node that may be handed out.
-#[derive(Debug, Serialize)]
-pub(super) struct Given {
-    pub(super) path: String,
-    pub(super) access: String,
-    pub(super) shared: bool,
-}
-
 /// A kernel device.
 #[derive(Debug, Serialize)]
 pub(super) struct DeviceFacts {
@@ -61,7 +54,8 @@ pub(super) struct PluginSight {
     pub(super) through: Option<String>,
     pub(super) selectors: Vec<SelectorFacts>,
     pub(super) nodes: Vec<Given>,
-    pub(super) withheld: Vec<WithheldFacts>,
+    /// The nodes that the policy offers and the host does not give.
+    pub(super) withheld: Vec<Withheld>,
 }
 
 /// What one selector says of a device.
@@ -76,13 +70,6 @@ pub(super) struct SelectorFacts {
     pub(super) unmet: Option<&'static str>,
 }
 
-/// A node that the policy offers and the host does not give.
-#[derive(Debug, Serialize)]
-pub(super) struct WithheldFacts {
-    pub(super) what: String,
-    pub(super) why: String,
-}
-
 pub(super) fn node_facts(world: &World, path: &str) -> NodeFacts {
     let (number, problem) = match world.node.node_at(path) {
         Ok(node) => (Some(node.number.to_string()), None),
@@ -90,8 +77,9 @@ pub(super) fn node_facts(world: &World, path: &str) -> NodeFacts {
     };
     let plugins = world.policy.plugins.values().filter_map(|policy| {
         let grants = Grants::new(world.node.clone(), Arc::new(policy.clone()));
-        let (granted, withheld) = match grants.host_node(path)? {
-            Ok(node) => (Some(given(&node)), None),
+        let (granted, withheld) = match grants.node_at(path) {
+            Ok(node) => (Some(Given::of(&node)), None),
+            Err(NodeDenied::NotGranted) => return None,
             Err(why) => (None, Some(why.to_string())),
         };
         Some(HostNode {
@@ -114,23 +102,20 @@ pub(super) fn device_facts(world: &World, device: &DevicePath) -> anyhow::Result
     for policy in world.policy.plugins.values() {
         let grants = Grants::new(world.node.clone(), Arc::new(policy.clone()));
         let sight = grants.sight(device)?;
-        let selectors = sight.answers.into_iter().map(|answer| SelectorFacts {
-            at: answer.origin.to_string(),
-            subsystem: answer.subsystem,
-            usage: usage(answer.usage),
-            unmet: answer.unmet,
-        });
-        let withheld = sight.withheld.into_iter().map(|withheld| WithheldFacts {
-            what: escape(&withheld.what, 256),
-            why: withheld.why,
+        let answers = policy.hardware.iter().zip(sight.unmet);
+        let selectors = answers.map(|(selector, unmet)| SelectorFacts {
+            at: selector.origin.to_string(),
+            subsystem: selector.subsystem.clone(),
+            usage: selector.usage.as_str(),
+            unmet,
         });
         plugins.push(PluginSight {
             plugin: policy.name.to_string(),
-            usage: sight.usage.map(usage),
+            usage: sight.usage.map(Use::as_str),
             through: sight.from.map(|from| escape(from.name(), 256)),
             selectors: selectors.collect(),
-            nodes: sight.nodes.iter().map(given).collect(),
-            withheld: withheld.collect(),
+            nodes: sight.nodes.iter().map(Given::of).collect(),
+            withheld: sight.withheld,
         });
     }
     Ok(DeviceFacts {
@@ -141,19 +126,4 @@ pub(super) fn device_facts(world: &World, device: &DevicePath) -> anyhow::Result
         numa_node: world.node.numa_node(device),
         plugins,
     })
-}
-
-pub(super) fn given(node: &GrantedNode) -> Given {
-    Given {
-        path: escape(&node.node.path, 256),
-        access: node.grant.access.to_string(),
-        shared: node.grant.shared,
-    }
-}
-
-fn usage(usage: Use) -> &'static str {
-    match usage {
-        Use::Offer => "offer",
-        Use::Read => "read",
-    }
 }

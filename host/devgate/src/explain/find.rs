@@ -3,7 +3,7 @@
 use super::World;
 use devgate_core::{GrantedNode, LeftOut, SurveyedUnit};
 use devgate_node::{DeviceNode, DevicePath, Node};
-use devgate_types::{NodeNumber, ResourceName};
+use devgate_types::{NodeNumber, ResourceName, UnitId};
 
 /// The class of the nodes that open iommu groups, their directory, and what is before the name of a group without an iommu.
 const GROUP: &str = "vfio";
@@ -25,25 +25,18 @@ pub(super) struct Found {
 }
 
 pub(super) fn find(world: &World, what: &str) -> Found {
+    let is_node = what.starts_with("/dev/");
     let mut found = Found {
         what: what.to_owned(),
+        devices: named(&world.node, what),
+        node: is_node.then(|| what.to_owned()),
         ..Found::default()
     };
-    if what.starts_with("/dev/") {
-        let node = world.node.node_at(what).ok();
-        found.devices = behind(&world.node, what, node.as_ref());
-        found.number = node.map(|node| node.number);
-        found.node = Some(what.to_owned());
-    } else if let Some(path) = what.strip_prefix("/sys/") {
-        found.devices = in_sysfs(&world.node, path.trim_end_matches('/'));
-    } else if let Some((subsystem, name)) = what.split_once('/') {
-        found.devices = world.node.device(subsystem, name).into_iter().collect();
-        if found.devices.is_empty() {
-            let resource = ResourceName::try_new(what).ok();
-            found.resource = resource.filter(|resource| is_resource(world, resource, subsystem));
-        }
-    } else {
-        found.devices = world.node.devices_named(what).unwrap_or_default();
+    if is_node {
+        found.number = world.node.node_at(what).ok().map(|node| node.number);
+    } else if let (Some((subsystem, _)), true) = (what.split_once('/'), found.devices.is_empty()) {
+        let resource = ResourceName::try_new(what).ok();
+        found.resource = resource.filter(|resource| is_resource(world, resource, subsystem));
     }
     found
 }
@@ -64,11 +57,8 @@ pub fn named(node: &Node, what: &str) -> Vec<DevicePath> {
 
 /// Whether a resource is meant rather than a device that is not there: somebody uses the name, or it reads like one.
 fn is_resource(world: &World, resource: &ResourceName, subsystem: &str) -> bool {
-    let known = world
-        .policy
-        .plugins
-        .values()
-        .any(|plugin| plugin.knows_resource(resource));
+    let mut plugins = world.policy.plugins.values();
+    let known = plugins.any(|plugin| plugin.knows_resource(resource));
     let is_subsystem = || world.node.devices(subsystem).is_ok_and(|devices| !devices.is_empty());
     known || (subsystem.contains('.') && !is_subsystem())
 }
@@ -111,14 +101,16 @@ fn in_sysfs(node: &Node, path: &str) -> Vec<DevicePath> {
 impl Found {
     /// Whether a unit is it, or is made of it.
     pub(super) fn is(&self, unit: &SurveyedUnit) -> bool {
-        let named = unit.id.as_str() == self.id() || self.resource.as_ref() == Some(&unit.resource);
-        named || self.has(&unit.backing, &unit.nodes)
+        self.names(&unit.id, &unit.resource) || self.has(&unit.backing, &unit.nodes)
     }
 
     /// The same for a unit that `only` or `except` leaves out.
     pub(super) fn is_left(&self, left: &LeftOut) -> bool {
-        let named = left.id.as_str() == self.id() || self.resource.as_ref() == Some(&left.resource);
-        named || self.has(&left.backing, &left.nodes)
+        self.names(&left.id, &left.resource) || self.has(&left.backing, &left.nodes)
+    }
+
+    fn names(&self, id: &UnitId, resource: &ResourceName) -> bool {
+        id.as_str() == self.id() || self.resource.as_ref() == Some(resource)
     }
 
     /// Whether what has these devices and nodes has it. A node is a part of what hands it out: that its device is, is not enough.

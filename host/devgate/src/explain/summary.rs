@@ -2,7 +2,7 @@
 
 use super::Explanation;
 use super::find::Found;
-use super::unit::{PluginFacts, UnitFacts};
+use super::unit::{LeftOutFacts, PluginFacts, UnitFacts};
 
 pub(super) fn of(explanation: &Explanation, found: &Found) -> String {
     let what = &explanation.what;
@@ -48,10 +48,8 @@ fn no_units(explanation: &Explanation, resource: &str) -> String {
         return rejected;
     }
     if let Some(left) = explanation.left_out.iter().find(|left| left.resource == resource) {
-        return format!(
-            "plugin {}'s {} leaves all of it out ({})",
-            left.plugin, left.by, left.at
-        );
+        let LeftOutFacts { plugin, by, at, .. } = left;
+        return format!("plugin {plugin}'s {by} leaves all of it out ({at})");
     }
     format!("plugin {}: {}", plugin.plugin, nothing_of_it(explanation, plugin))
 }
@@ -74,30 +72,22 @@ fn nothing_of_it(explanation: &Explanation, plugin: &PluginFacts) -> String {
             plugin.units
         );
     }
-    let (lists, first) = match (plugin.unread.first(), plugin.unused.len(), plugin.unused.first()) {
-        (Some(unread), ..) => (
-            format!("lists nothing, and cannot describe {unread} now"),
-            format!("`devgate explain {unread}`"),
-        ),
-        (None, 1, Some(device)) => (
-            format!("lists nothing, and may offer {device}"),
-            format!("`devgate explain {device}`"),
-        ),
-        (None, n, Some(device)) => (
-            format!("lists nothing, and may offer {n} devices"),
-            format!("`devgate explain {device}`"),
-        ),
-        (None, _, None) => (
-            "lists nothing, and no selector lets it offer a device".to_owned(),
-            "its selectors (use: offer), host-nodes".to_owned(),
-        ),
+    let lists = match (plugin.unread.first(), plugin.unused.as_slice()) {
+        (Some(unread), _) => format!("cannot describe {unread} now"),
+        (None, [device]) => format!("may offer {device}"),
+        (None, []) => "no selector lets it offer a device".to_owned(),
+        (None, devices) => format!("may offer {} devices", devices.len()),
+    };
+    let first = match plugin.unread.first().or(plugin.unused.first()) {
+        Some(device) => format!("`devgate explain {device}`"),
+        None => "its selectors (use: offer), host-nodes".to_owned(),
     };
     let said = if explanation.said.iter().any(|said| said.plugin == name) {
         ", what it said"
     } else {
         ""
     };
-    format!("its component {lists}; see {first}{said} and its config")
+    format!("its component lists nothing, and {lists}; see {first}{said} and its config")
 }
 
 /// How far a plugin gets that does not work, after its name.

@@ -1,25 +1,20 @@
 //! What people read.
 
 use super::Explanation;
-use super::device::{DeviceFacts, Given, PluginSight};
-use super::unit::UnitFacts;
-use crate::output::columns;
+use super::device::{DeviceFacts, PluginSight, SelectorFacts};
+use super::unit::{LeftOutFacts, UnitFacts};
+use crate::output::{beyond, columns};
 use std::fmt::Write;
 
 /// Units beyond which a list says how many more there are.
 const SHOWN: usize = 50;
 
 /// What the plugins whose units are shown tell of the node.
-fn labels(text: &mut String, explanation: &Explanation) {
+fn labels(explanation: &Explanation) -> impl Iterator<Item = String> {
     let has_unit = |plugin: &str| explanation.units.iter().any(|unit| unit.plugin == plugin);
-    let telling = explanation.plugins.iter().filter(|facts| has_unit(&facts.plugin));
-    let labels: Vec<_> = telling.flat_map(|facts| &facts.labels).collect();
-    if !labels.is_empty() {
-        *text += "\nLabels of the node\n";
-    }
-    for (name, value) in labels {
-        let _ = writeln!(text, "  {name}={value}");
-    }
+    let telling = explanation.plugins.iter().filter(move |facts| has_unit(&facts.plugin));
+    let labels = telling.flat_map(|facts| &facts.labels);
+    labels.map(|(name, value)| format!("{name}={value}"))
 }
 
 pub(super) fn of_explanation(explanation: &Explanation) -> String {
@@ -29,7 +24,7 @@ pub(super) fn of_explanation(explanation: &Explanation) -> String {
         let _ = writeln!(text, "\nNode {}  {number}", node.path);
         for plugin in &node.plugins {
             let says = match (&plugin.granted, &plugin.withheld) {
-                (Some(given), _) => format!("may hand it out (host-nodes): {}", access(given)),
+                (Some(given), _) => format!("may hand it out (host-nodes): {}", given.access()),
                 (None, Some(why)) => format!("lists it (host-nodes), but {why}"),
                 (None, None) => continue,
             };
@@ -39,54 +34,42 @@ pub(super) fn of_explanation(explanation: &Explanation) -> String {
     for facts in &explanation.devices {
         device(&mut text, facts);
     }
-    let broken: Vec<_> = explanation
-        .plugins
-        .iter()
-        .filter(|facts| explanation.concerns(&facts.plugin))
-        .filter_map(|facts| Some((facts, facts.why.as_ref()?)))
-        .collect();
-    if !broken.is_empty() {
-        text += "\nPlugins that offer nothing here\n";
-    }
-    for (facts, why) in broken {
+    let concerned = explanation.plugins.iter();
+    let concerned = concerned.filter(|facts| explanation.concerns(&facts.plugin));
+    let broken = concerned.filter_map(|facts| {
         // Several lines where all missing imports are named.
-        let _ = writeln!(
-            text,
-            "  {} ({}): {}",
-            facts.plugin,
-            facts.outcome,
-            why.replace('\n', "\n    ")
-        );
-    }
+        let why = facts.why.as_ref()?.replace('\n', "\n    ");
+        Some(format!("{} ({}): {why}", facts.plugin, facts.outcome))
+    });
+    section(&mut text, "Plugins that offer nothing here", broken);
     units(&mut text, &explanation.units);
-    labels(&mut text, explanation);
-    if !explanation.left_out.is_empty() {
-        text += "\nLeft out by only or except\n";
-    }
-    for left in &explanation.left_out {
-        let _ = writeln!(
-            text,
-            "  plugin {}: id {} of {}: {}, {}",
-            left.plugin, left.id, left.resource, left.by, left.at
-        );
-    }
-    if !explanation.rejected.is_empty() {
-        text += "\nRejected by the gate\n";
-    }
-    for rejection in &explanation.rejected {
-        let _ = writeln!(
-            text,
-            "  plugin {}: {}: {}",
-            rejection.plugin, rejection.what, rejection.why
-        );
-    }
-    if !explanation.said.is_empty() {
-        text += "\nWhat components said\n";
-    }
-    for said in &explanation.said {
-        let _ = writeln!(text, "  plugin {} ({}): {}", said.plugin, said.level, said.text);
-    }
+    section(&mut text, "Labels of the node", labels(explanation));
+    let left = explanation.left_out.iter().map(|left| {
+        let LeftOutFacts {
+            plugin,
+            resource,
+            id,
+            by,
+            at,
+        } = left;
+        format!("plugin {plugin}: id {id} of {resource}: {by}, {at}")
+    });
+    section(&mut text, "Left out by only or except", left);
+    let rejected = explanation.rejected.iter();
+    let rejected = rejected.map(|it| format!("plugin {}: {}: {}", it.plugin, it.what, it.why));
+    section(&mut text, "Rejected by the gate", rejected);
+    let said = explanation.said.iter();
+    let said = said.map(|said| format!("plugin {} ({}): {}", said.plugin, said.level, said.text));
+    section(&mut text, "What components said", said);
     text
+}
+
+/// Lines under a heading; nothing where there are none.
+fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = String>) {
+    let lines: String = lines.map(|line| format!("  {line}\n")).collect();
+    if !lines.is_empty() {
+        *text += &format!("\n{heading}\n{lines}");
+    }
 }
 
 fn device(text: &mut String, facts: &DeviceFacts) {
@@ -101,16 +84,10 @@ fn device(text: &mut String, facts: &DeviceFacts) {
 }
 
 fn sight_of(text: &mut String, sight: &PluginSight, subsystem: &str) {
-    let same = sight
-        .selectors
-        .iter()
-        .filter(|selector| selector.subsystem == subsystem);
+    let (plugin, selectors) = (&sight.plugin, sight.selectors.iter());
+    let same = selectors.filter(|selector| selector.subsystem == subsystem);
     if sight.usage.is_none() && same.clone().next().is_none() {
-        let _ = writeln!(
-            text,
-            "  plugin {} does not see it: no selector of {subsystem}",
-            sight.plugin
-        );
+        let _ = writeln!(text, "  plugin {plugin} does not see it: no selector of {subsystem}");
         return;
     }
     let may = match sight.usage {
@@ -118,26 +95,21 @@ fn sight_of(text: &mut String, sight: &PluginSight, subsystem: &str) {
         Some(_) => "may look at it, and not offer it (use: read)",
         None => "does not see it",
     };
-    let through = sight.through.as_ref();
-    let through = through
-        .map(|above| format!(", as a part of {above}"))
-        .unwrap_or_default();
-    let _ = writeln!(text, "  plugin {} {may}{through}", sight.plugin);
+    let through = sight.through.as_ref().map(|above| format!(", as a part of {above}"));
+    let _ = writeln!(text, "  plugin {plugin} {may}{}", through.unwrap_or_default());
     let rows = same.map(|selector| {
         let says = match selector.unmet {
             None => "matches".to_owned(),
             Some(key) => format!("does not match: {key}"),
         };
-        [
-            selector.at.clone(),
-            selector.subsystem.clone(),
-            selector.usage.to_owned(),
-            says,
-        ]
+        let SelectorFacts {
+            at, subsystem, usage, ..
+        } = selector;
+        [at.clone(), subsystem.clone(), (*usage).to_owned(), says]
     });
     *text += &columns(4, &rows.collect::<Vec<_>>());
     for node in &sight.nodes {
-        let _ = writeln!(text, "    node {} {}", node.path, access(node));
+        let _ = writeln!(text, "    node {} {}", node.path, node.access());
     }
     for withheld in &sight.withheld {
         let _ = writeln!(text, "    withheld: {}", withheld.why);
@@ -155,29 +127,21 @@ fn units(text: &mut String, units: &[UnitFacts]) {
             (Some(why), Some("component")) => format!("unhealthy, says the component: {why}"),
             (Some(why), _) => format!("unhealthy: {why}"),
         };
-        let times = if unit.devices > 1 {
-            format!(" x {}", unit.devices)
-        } else {
-            String::new()
+        let also = unit.causes.iter().skip(1);
+        let health = also.fold(health, |health, also| {
+            format!("{health}; also {}: {}", also.cause, also.reason)
+        });
+        let resource = match unit.devices {
+            0 | 1 => unit.resource.clone(),
+            times => format!("{} x {times}", unit.resource),
         };
         let nodes: Vec<_> = unit.nodes.iter().map(|node| node.path.as_str()).collect();
-        [
-            format!("{}{times}", unit.resource),
-            unit.id.clone(),
-            unit.plugin.clone(),
-            nodes.join(" "),
-            health,
-        ]
+        [resource, unit.id.clone(), unit.plugin.clone(), nodes.join(" "), health]
     });
     let head = ["resource", "id", "plugin", "nodes", "health"].map(str::to_owned);
     let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
     *text += &columns(2, &rows);
-    if let Some(more @ 1..) = units.len().checked_sub(SHOWN) {
+    if let Some(more) = beyond(units.len(), SHOWN) {
         let _ = writeln!(text, "  and {more} more (--output json has all)");
     }
-}
-
-fn access(node: &Given) -> String {
-    let shared = if node.shared { ", shared" } else { "" };
-    format!("{}{shared}", node.access)
 }

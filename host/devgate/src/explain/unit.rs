@@ -1,10 +1,13 @@
 //! Units, and the plugins that they would come from.
 
-use super::device::{Given, given};
 use super::find::Found;
 use super::{Explanation, World};
-use devgate_core::{LeftOut, LoadFailure, Outcome, Surveyed, SurveyedUnit};
+use crate::survey::{self, Given};
+use crate::watching::Report;
+use devgate_core::status::CauseStatus;
+use devgate_core::{Cause, LeftOut, Outcome, Surveyed, SurveyedUnit};
 use devgate_node::DevicePath;
+use devgate_policy::PluginPolicy;
 use devgate_types::escape;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,6 +45,8 @@ pub(super) struct UnitFacts {
     pub(super) unhealthy: Option<String>,
     /// Who says so: `exclusivity`, `host` or `component`.
     pub(super) says: Option<&'static str>,
+    /// All that speaks against it, the one above first.
+    pub(super) causes: Vec<CauseStatus>,
     /// Whether the kubelet is not even told of it.
     pub(super) hidden: bool,
     pub(super) backing: Vec<String>,
@@ -88,22 +93,19 @@ pub(super) struct LeftOutFacts {
 
 /// Those that are it, or are made of it.
 pub(super) fn left_out(world: &World, found: &Found) -> Vec<LeftOutFacts> {
-    let mut all = Vec::new();
-    for surveyed in &world.surveyed {
-        let policy = world.policy.plugins.get(&surveyed.name);
-        let is_except = |left: &LeftOut| {
-            policy.is_some_and(|policy| policy.except.iter().any(|filter| filter.origin == left.origin))
-        };
+    let is_except = |policy: &PluginPolicy, left: &LeftOut| policy.except.iter().any(|it| it.origin == left.origin);
+    let left = world.plugins().flat_map(|(policy, surveyed)| {
         let left = surveyed.left.iter().filter(|left| found.is_left(left));
-        all.extend(left.map(|left| LeftOutFacts {
-            plugin: surveyed.name.to_string(),
-            resource: left.resource.to_string(),
-            id: left.id.to_string(),
-            by: if is_except(left) { "except" } else { "only" },
-            at: left.origin.to_string(),
-        }));
-    }
-    all
+        left.map(move |left| (policy, left))
+    });
+    let facts = left.map(|(policy, left)| LeftOutFacts {
+        plugin: policy.name.to_string(),
+        resource: left.resource.to_string(),
+        id: left.id.to_string(),
+        by: if is_except(policy, left) { "except" } else { "only" },
+        at: left.origin.to_string(),
+    });
+    facts.collect()
 }
 
 /// What was said in the calls of the plugins that have to do with it.
@@ -112,55 +114,41 @@ pub(super) fn said(world: &World, explanation: &Explanation) -> Vec<Said> {
         let name = surveyed.name.as_str();
         explanation.concerns(name) && explanation.plugins.iter().any(|facts| facts.plugin == name)
     };
-    let of = |surveyed: &Surveyed| {
-        let plugin = surveyed.name.to_string();
-        let lines = surveyed.lines.iter().map(|line| Said {
-            plugin: plugin.clone(),
-            level: crate::said::level(line),
-            text: line.text.clone(),
-        });
-        lines.collect::<Vec<_>>()
-    };
-    world.surveyed.iter().filter(shown).flat_map(of).collect()
+    let surveyed = world.surveyed.iter().filter(shown);
+    let lines = surveyed.flat_map(|surveyed| surveyed.lines.iter().map(|line| (&surveyed.name, line)));
+    let said = lines.map(|(plugin, line)| Said {
+        plugin: plugin.to_string(),
+        level: survey::level(line),
+        text: line.text.clone(),
+    });
+    said.collect()
 }
 
 /// Those that may offer the resource or see the devices; where nothing is known of it, all.
 pub(super) fn plugins(world: &World, found: &Found) -> Vec<PluginFacts> {
-    let all = world.surveyed.iter().map(|surveyed| facts(world, surveyed));
-    let Some(resource) = &found.resource else {
-        return all.collect();
+    let may_offer = |policy: &PluginPolicy| {
+        let resource = found.resource.as_ref();
+        resource.is_none_or(|resource| policy.grants_resource(resource))
     };
-    let offers = |surveyed: &&Surveyed| {
-        let policy = world.policy.plugins.get(&surveyed.name);
-        policy.is_some_and(|policy| policy.grants_resource(resource))
-    };
-    let offering = world.surveyed.iter().filter(offers);
-    offering.map(|surveyed| facts(world, surveyed)).collect()
+    let plugins = world.plugins().filter(|(policy, _)| may_offer(policy));
+    plugins
+        .map(|(policy, surveyed)| facts(world, policy, surveyed))
+        .collect()
 }
 
-fn facts(world: &World, surveyed: &Surveyed) -> PluginFacts {
-    // Whoever shows it says whose it is.
-    let prefix = format!("plugin {}: ", surveyed.name);
-    let plain = |why: &str| why.strip_prefix(&prefix).unwrap_or(why).to_owned();
-    let (outcome, why) = match &surveyed.outcome {
-        Outcome::Answered => ("works", None),
-        Outcome::Idle => (
-            "idle",
-            Some("no selector matches a device of this node, so its component is not run".to_owned()),
-        ),
-        Outcome::Blind(why) | Outcome::Failed(why) => ("failed", Some(plain(why))),
-        Outcome::NotLoaded(LoadFailure::Refused(why) | LoadFailure::Guest(why) | LoadFailure::Host(why)) => {
-            ("not-loaded", Some(plain(why)))
-        }
+fn facts(world: &World, policy: &PluginPolicy, surveyed: &Surveyed) -> PluginFacts {
+    let why = match &surveyed.outcome {
+        Outcome::Answered => None,
+        Outcome::Idle => Some("no selector matches a device of this node, so its component is not run".to_owned()),
+        Outcome::Blind(why) | Outcome::Failed(why) => Some(why.clone()),
+        Outcome::NotLoaded(failure) => Some(failure.to_string()),
     };
-    let policy = world.policy.plugins.get(&surveyed.name);
-    let resources = policy.map(|policy| policy.resources.iter().map(ToString::to_string).collect());
-    let healthy = surveyed.units.iter().filter(|unit| unit.unhealthy().is_none());
+    let healthy = surveyed.units.iter().filter(|unit| unit.causes.is_empty());
     PluginFacts {
         plugin: surveyed.name.to_string(),
-        outcome,
-        why,
-        resources: resources.unwrap_or_default(),
+        outcome: survey::reached(&surveyed.outcome),
+        why: why.map(|why| survey::without_plugin(&why, &surveyed.name)),
+        resources: policy.resources.iter().map(ToString::to_string).collect(),
         healthy: healthy.count(),
         units: surveyed.units.len(),
         unread: surveyed.unread.iter().map(|name| escape(name, 256)).collect(),
@@ -177,60 +165,88 @@ fn named(world: &World, device: &DevicePath) -> String {
 }
 
 pub(super) fn units(world: &World, found: &Found) -> Vec<UnitFacts> {
-    let of = |surveyed: &Surveyed| {
-        let plugin = surveyed.name.to_string();
+    let units = world.surveyed.iter().flat_map(|surveyed| {
         let units = surveyed.units.iter().filter(|unit| found.is(unit));
-        units.map(|unit| unit_facts(&plugin, unit)).collect::<Vec<_>>()
-    };
-    world.surveyed.iter().flat_map(of).collect()
+        units.map(|unit| unit_facts(surveyed.name.as_str(), unit))
+    });
+    let mut units: Vec<_> = units.collect();
+    if let Some(running) = &world.running {
+        units.iter_mut().for_each(|unit| unit.add(running));
+    }
+    units
 }
 
 fn unit_facts(plugin: &str, unit: &SurveyedUnit) -> UnitFacts {
-    let says = match (&unit.lost, &unit.problem, &unit.verdict) {
-        (Some(_), _, _) => Some("exclusivity"),
-        (None, Some(_), _) => Some("host"),
-        (None, None, Some(_)) => Some("component"),
-        (None, None, None) => None,
-    };
     let properties = unit.properties.iter().map(|(name, value)| Property {
         name: escape(name, 128),
         value: escape(value, 256),
     });
-    UnitFacts {
+    let mut facts = UnitFacts {
         plugin: plugin.to_owned(),
         resource: unit.resource.to_string(),
         id: unit.id.to_string(),
         devices: unit.devices,
-        unhealthy: unit.unhealthy().map(ToString::to_string),
-        says,
-        hidden: unit.hidden,
+        unhealthy: None,
+        says: None,
+        causes: CauseStatus::of(&unit.causes),
+        hidden: false,
         backing: unit.backing.iter().map(|device| escape(device.name(), 256)).collect(),
-        nodes: unit.nodes.iter().map(given).collect(),
+        nodes: unit.nodes.iter().map(Given::of).collect(),
         numa_nodes: unit.numa_nodes.iter().copied().collect(),
         properties: properties.collect(),
+    };
+    facts.judge();
+    facts
+}
+
+impl UnitFacts {
+    /// Makes up its mind by what speaks against it.
+    fn judge(&mut self) {
+        let is = |cause: &CauseStatus, any: &[Cause]| any.iter().any(|it| it.as_str() == cause.cause);
+        let exclusivity = [Cause::IdTaken, Cause::Conflict];
+        self.unhealthy = self.causes.first().map(|cause| cause.reason.clone());
+        self.says = self.causes.first().map(|cause| match cause {
+            lost if is(lost, &exclusivity) => "exclusivity",
+            unhealthy if is(unhealthy, &[Cause::Unhealthy]) => "component",
+            _ => "host",
+        });
+        self.hidden = self.causes.iter().any(|cause| is(cause, &[Cause::IdTaken]));
+    }
+
+    /// Adds what the host that runs here has against it: that remembers what no look at the node shows.
+    pub(super) fn add(&mut self, running: &Report) {
+        let plugin = running.plugins.iter().find(|plugin| plugin.name == self.plugin);
+        let mut resources = plugin.into_iter().flat_map(|plugin| &plugin.resources);
+        let resource = resources.find(|resource| resource.name == self.resource);
+        let mut devices = resource.into_iter().flat_map(|resource| &resource.devices);
+        let Some(device) = devices.find(|device| device.id == self.id) else {
+            return;
+        };
+        for cause in &device.causes {
+            if self.causes.iter().all(|known| known.cause != cause.cause) {
+                self.causes.push(cause.clone());
+            }
+        }
+        let rank = |cause: &CauseStatus| Cause::ALL.iter().position(|it| it.as_str() == cause.cause);
+        self.causes.sort_by_key(|cause| rank(cause).unwrap_or(usize::MAX));
+        self.judge();
     }
 }
 
 /// Where units may be meant, the rejected ones as well: those of the id or resource, and all others of a plugin that may see the
 /// device, since what was rejected is known by its id alone.
 pub(super) fn rejected(world: &World, found: &Found) -> Vec<RejectionFacts> {
-    let mut rejected = Vec::new();
-    for surveyed in &world.surveyed {
-        let offers = |resource| {
-            let policy = world.policy.plugins.get(&surveyed.name);
-            policy.is_some_and(|policy| policy.grants_resource(resource))
-        };
-        for rejection in &surveyed.rejected {
-            let named = rejection.what.contains(found.id());
-            let resource = found.resource.as_ref().is_some_and(offers);
-            if named || resource || !found.devices.is_empty() || found.node.is_some() {
-                rejected.push(RejectionFacts {
-                    plugin: surveyed.name.to_string(),
-                    what: rejection.what.clone(),
-                    why: rejection.why.clone(),
-                });
-            }
-        }
-    }
-    rejected
+    let is_device = !found.devices.is_empty() || found.node.is_some();
+    let rejected = world.plugins().flat_map(|(policy, surveyed)| {
+        let resource = found.resource.as_ref();
+        let all = is_device || resource.is_some_and(|resource| policy.grants_resource(resource));
+        let rejected = surveyed.rejected.iter();
+        let meant = rejected.filter(move |rejection| all || rejection.what.contains(found.id()));
+        meant.map(|rejection| RejectionFacts {
+            plugin: policy.name.to_string(),
+            what: rejection.what.clone(),
+            why: rejection.why.clone(),
+        })
+    });
+    rejected.collect()
 }

@@ -91,11 +91,10 @@ impl Reloads {
     /// # Errors
     /// Why it was refused, or that the host is stopping.
     pub(crate) async fn ask(&self, forced: bool) -> Result<String, NotReloaded> {
-        let stopping = || NotReloaded::Stopping;
         let (answer, answered) = oneshot::channel();
-        let asked = Asked { forced, answer };
-        self.asked.send(asked).await.map_err(|_| stopping())?;
-        answered.await.map_err(|_| stopping())?
+        // Where the reloader is gone, so is its end of the answer.
+        let _ = self.asked.send(Asked { forced, answer }).await;
+        answered.await.unwrap_or(Err(NotReloaded::Stopping))
     }
 }
 

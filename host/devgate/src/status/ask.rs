@@ -7,6 +7,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
@@ -24,17 +25,19 @@ const MOST: usize = 256 << 20;
 /// # Errors
 /// Where nobody answers, or says no: what that means and what to do.
 pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
-    let wrong = |why: String| exit::with_code(exit::NODE, format!("status socket {}: {why}", socket.display()));
     let (status, body) = answered(socket, Method::GET, "/status", PATIENCE).await?;
     if !status.is_success() {
-        return Err(wrong(refusal(status, &body)));
+        return Err(wrong(socket, refusal(status, &body)));
     }
     let report: Result<Report, _> = serde_json::from_slice(&body);
     report.map(Report::judged).map_err(|error| {
-        wrong(format!(
-            "the answer is not one that this devgate understands, is it of another version? {error}"
-        ))
+        let why = "the answer is not one that this devgate understands, is it of another version?";
+        wrong(socket, format!("{why} {error}"))
     })
+}
+
+fn wrong(socket: &Path, why: impl Display) -> anyhow::Error {
+    exit::with_code(exit::NODE, format!("status socket {}: {why}", socket.display()))
 }
 
 /// What became of a reload, in the host's words; escaped.
@@ -57,10 +60,7 @@ pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Reload> {
     match status {
         StatusCode::OK => Ok(Reload::Done(text)),
         StatusCode::CONFLICT => Ok(Reload::Refused(text)),
-        _ => Err(exit::with_code(
-            exit::NODE,
-            format!("status socket {}: {}", socket.display(), refusal(status, &body)),
-        )),
+        _ => Err(wrong(socket, refusal(status, &body))),
     }
 }
 
@@ -70,12 +70,12 @@ async fn answered(
     path: &str,
     patience: Duration,
 ) -> anyhow::Result<(StatusCode, Bytes)> {
-    let wrong = |why: String| exit::with_code(exit::NODE, format!("status socket {}: {why}", socket.display()));
     match tokio::time::timeout(patience, exchange(socket, method, path)).await {
-        Ok(answer) => answer.map_err(|why| wrong(why.to_string())),
-        Err(_) => Err(wrong(format!(
-            "no answer within {patience:?}: devgate hangs, see its /healthz"
-        ))),
+        Ok(answer) => answer.map_err(|why| wrong(socket, why)),
+        Err(_) => {
+            let why = format!("no answer within {patience:?}: devgate hangs, see its /healthz");
+            Err(wrong(socket, why))
+        }
     }
 }
 
@@ -125,10 +125,6 @@ fn refusal(status: StatusCode, body: &[u8]) -> String {
 /// Lines of text as a terminal may show them.
 fn escape_lines(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    let lines: Vec<_> = text
-        .trim()
-        .lines()
-        .map(|line| devgate_types::escape(line, 1_024))
-        .collect();
-    lines.join("\n")
+    let lines = text.trim().lines().map(|line| devgate_types::escape(line, 1_024));
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,6 @@
 //! What people read: what is wrong first, and no more lines than a screen has where nothing is.
 
-use crate::output::{columns, count};
+use crate::output::{beyond, columns, count};
 use crate::watching::{About, Condition, Report};
 use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
 use devgate_device_plugin::Phase;
@@ -17,12 +17,12 @@ pub(crate) fn of(report: &Report) -> String {
         report.version,
         short(report.started.ago(report.now))
     );
+    let since = short(report.policy.since.ago(report.now));
     if let Some(refused) = &report.policy.refused {
         let _ = writeln!(
             text,
-            "policy: another one is REFUSED for {}; the one of {} ago is in force:\n  {}",
+            "policy: another one is REFUSED for {}; the one of {since} ago is in force:\n  {}",
             short(refused.since.ago(report.now)),
-            short(report.policy.since.ago(report.now)),
             refused.why.replace('\n', "\n  ")
         );
     }
@@ -30,23 +30,24 @@ pub(crate) fn of(report: &Report) -> String {
         let _ = writeln!(text, "{}: {}", found.of, found.why);
     }
     if !report.policy.fewer.is_empty() {
-        let since = short(report.policy.since.ago(report.now));
-        let _ = writeln!(
-            text,
-            "policy: there were more devices before it was put in force {since} ago:"
-        );
+        text += &format!("policy: there were more devices before it was put in force {since} ago:\n");
     }
-    for fewer in report.policy.fewer.iter().take(SHOWN) {
-        let _ = writeln!(text, "  {fewer}");
-    }
-    if let Some(more @ 1..) = report.policy.fewer.len().checked_sub(SHOWN) {
-        let _ = writeln!(text, "  … and {more} more resources");
-    }
+    let fewer = report.policy.fewer.iter().map(|fewer| format!("  {fewer}"));
+    list(&mut text, fewer, "  … and", "more resources");
     for plugin in &report.plugins {
         block(&mut text, plugin, report);
     }
     let _ = writeln!(text, "\n{}", report.summary);
     text
+}
+
+/// Lines of a list, as many as a screen has room for.
+fn list(text: &mut String, lines: impl ExactSizeIterator<Item = String>, and: &str, more: &str) {
+    let left = beyond(lines.len(), SHOWN);
+    lines.take(SHOWN).for_each(|line| *text += &(line + "\n"));
+    if let Some(left) = left {
+        let _ = writeln!(text, "{and} {left} {more}");
+    }
 }
 
 /// Whether the lines about the policy, its plugins and what these offer say it.
@@ -132,16 +133,10 @@ fn component(text: &mut String, plugin: &PluginStatus) {
 }
 
 fn devices(text: &mut String, resource: &ResourceStatus, report: &Report) {
-    let unhealthy = resource
-        .devices
-        .iter()
-        .filter(|device| device.unhealthy.is_some())
-        .count();
-    let held = resource
-        .devices
-        .iter()
-        .filter(|device| device.held || !device.holders.is_empty())
-        .count();
+    let is_held = |device: &&DeviceStatus| device.held || !device.holders.is_empty();
+    let held = resource.devices.iter().filter(is_held).count();
+    let unhealthy = resource.devices.iter().filter(|device| device.unhealthy.is_some());
+    let unhealthy = unhealthy.count();
     let replicas = match resource.replicas {
         0 | 1 => String::new(),
         n => format!(" of {n} replicas"),
@@ -158,39 +153,24 @@ fn devices(text: &mut String, resource: &ResourceStatus, report: &Report) {
         .devices
         .iter()
         .partition(|device| device.unhealthy.is_some() || device.settling.is_some());
-    let told: Vec<_> = bad
-        .into_iter()
-        .chain(
-            good.into_iter()
-                .filter(|device| device.held || !device.holders.is_empty()),
-        )
-        .collect();
-    let rows: Vec<_> = told
-        .iter()
-        .take(SHOWN)
-        .map(|device| device_row(device, report.now))
-        .collect();
-    *text += &columns(4, &rows);
-    if let Some(more @ 1..) = told.len().checked_sub(SHOWN) {
+    let told: Vec<_> = bad.into_iter().chain(good.into_iter().filter(is_held)).collect();
+    let rows = told.iter().take(SHOWN).map(|device| device_row(device, report.now));
+    *text += &columns(4, &rows.collect::<Vec<_>>());
+    if let Some(more) = beyond(told.len(), SHOWN) {
         let _ = writeln!(text, "    … and {more} more (--output json has all)");
     }
-    hidden(text, &resource.name, report);
-}
-
-/// What the kubelet is told something else of.
-fn hidden(text: &mut String, resource: &str, report: &Report) {
-    let hidden = report.registration(resource).map_or(&[][..], |known| &known.hidden);
-    for one in hidden.iter().take(SHOWN) {
+    // What the kubelet is told something else of.
+    let hidden = report
+        .registration(&resource.name)
+        .map_or(&[][..], |known| &known.hidden);
+    let hidden = hidden.iter().map(|one| {
         let left = short(report.now.ago(one.until));
-        let _ = writeln!(
-            text,
+        format!(
             "    {}  comes and goes: the kubelet is shown it as unhealthy for another {left}",
             one.id
-        );
-    }
-    if let Some(more @ 1..) = hidden.len().checked_sub(SHOWN) {
-        let _ = writeln!(text, "    … and {more} more that come and go");
-    }
+        )
+    });
+    list(text, hidden, "    … and", "more that come and go");
 }
 
 /// What is told of the node, what is not, and whether anybody is told.
@@ -208,10 +188,8 @@ fn labels(text: &mut String, plugin: &PluginStatus) {
 }
 
 fn device_row(device: &DeviceStatus, now: When) -> [String; 2] {
-    let since = device
-        .since
-        .map(|since| format!(" for {}", short(since.ago(now))))
-        .unwrap_or_default();
+    let since = device.since.map(|since| format!(" for {}", short(since.ago(now))));
+    let since = since.unwrap_or_default();
     let mut says = match &device.unhealthy {
         Some(why) => format!("UNHEALTHY{since}: {why}"),
         None => format!("healthy{since}"),
@@ -238,11 +216,8 @@ fn kubelet(resource: &str, report: &Report) -> String {
         return "the kubelet has not been told yet".to_owned();
     };
     let since = short(registration.since.ago(report.now));
-    let why = registration
-        .error
-        .as_ref()
-        .map(|error| format!(": {error}"))
-        .unwrap_or_default();
+    let why = registration.error.as_ref().map(|error| format!(": {error}"));
+    let why = why.unwrap_or_default();
     match registration.phase {
         Phase::Registered => format!("registered for {since}"),
         Phase::Registering => format!("NOT registered for {since}{why}"),
@@ -370,7 +345,7 @@ mod tests {
         let mut report = one();
         let labels = &mut report.plugins[0].labels;
         labels.given.insert("example.com/x.count".into(), "2".into());
-        labels.missing.push(devgate_core::status::MissingLabel {
+        labels.missing.push(devgate_policy::NoLabel {
             name: "example.com/x.product".into(),
             why: "the units differ".into(),
         });

@@ -104,10 +104,9 @@ pub(crate) struct Found {
 /// All that hold, in the order of [`Condition`].
 pub(super) fn of(report: &Report) -> Vec<Found> {
     let mut all = Found::of_host(report);
-    report
-        .plugins
-        .iter()
-        .for_each(|plugin| Found::of_plugin(plugin, &mut all));
+    for plugin in &report.plugins {
+        Found::of_plugin(plugin, &mut all);
+    }
     for name in resources(report) {
         Found::of_resource(name, report.registration(name), &mut all);
     }
@@ -124,45 +123,47 @@ fn resources(report: &Report) -> BTreeSet<&str> {
 
 impl Found {
     fn one(condition: Condition, of: impl Into<String>, why: impl Into<String>) -> Self {
-        let (of, why) = (of.into(), why.into());
+        let (of, why, count) = (of.into(), why.into(), 1);
         Self {
             condition,
             of,
             why,
-            count: 1,
+            count,
         }
     }
 
     fn of_host(report: &Report) -> Vec<Self> {
-        let waits = report
+        // Where nothing is offered nobody has to be asked.
+        let unseen = report.pods_unseen_s.filter(|_| !resources(report).is_empty());
+        let unseen = unseen.map(|seconds| format!(
+            "the kubelet's pod-resources API has not answered for {seconds}s: no device is known to be free again (--pod-resources-dir)"
+        ));
+        let refused = report.policy.refused.as_ref().map(|refused| &refused.why);
+        let mut all = Vec::new();
+        let mut add = |condition, of: &str, why: &String| all.push(Self::one(condition, of, why));
+        report
             .waits
-            .as_ref()
-            .map(|why| Self::one(Condition::WaitsForAnother, "host", why));
-        let hangs = report.late.iter().map(|late| Self::one(Condition::Hangs, "host", late));
-        let refused = report.policy.refused.as_ref();
-        let refused = refused.map(|refused| Self::one(Condition::PolicyRefused, "policy", &refused.why));
-        let closed = report
+            .iter()
+            .for_each(|why| add(Condition::WaitsForAnother, "host", why));
+        report.late.iter().for_each(|late| add(Condition::Hangs, "host", late));
+        refused
+            .iter()
+            .for_each(|why| add(Condition::PolicyRefused, "policy", why));
+        report
             .closed
-            .as_ref()
-            .map(|why| Self::one(Condition::StateClosed, "state", why));
-        let unsaved = report
+            .iter()
+            .for_each(|why| add(Condition::StateClosed, "state", why));
+        report
             .unsaved
             .iter()
-            .map(|why| Self::one(Condition::StateUnsaved, "state", why));
-        // Where nothing is offered nobody has to be asked.
-        let unseen = report.pods_unseen_s.filter(|_| !resources(report).is_empty()).map(|seconds| {
-            let why = format!(
-                "the kubelet's pod-resources API has not answered for {seconds}s: no device is known to be free again (--pod-resources-dir)"
-            );
-            Self::one(Condition::PodsNotSeen, "pods", why)
-        });
-        let all = waits.into_iter().chain(hangs).chain(refused).chain(closed);
-        all.chain(unsaved).chain(unseen).collect()
+            .for_each(|why| add(Condition::StateUnsaved, "state", why));
+        unseen.iter().for_each(|why| add(Condition::PodsNotSeen, "pods", why));
+        all
     }
 
     fn of_plugin(plugin: &PluginStatus, all: &mut Vec<Self>) {
-        let mut add = |condition, why: &str| all.push(Self::one(condition, format!("plugin {}", plugin.name), why));
-        let reason = |otherwise| plugin.reason.as_deref().unwrap_or(otherwise);
+        let mut add = |condition, why: String| all.push(Self::one(condition, format!("plugin {}", plugin.name), why));
+        let reason = |otherwise: &str| plugin.reason.clone().unwrap_or_else(|| otherwise.to_owned());
         match plugin.state {
             State::Idle | State::Serving => {}
             State::Loading => add(Condition::PluginLoading, reason("is loading")),
@@ -170,41 +171,29 @@ impl Found {
             State::Quarantined => add(Condition::PluginQuarantined, reason("is quarantined")),
         }
         if let Some(nothing) = plugin.nothing() {
-            add(of_nothing(nothing), nothing.as_str());
+            add(of_nothing(nothing), nothing.as_str().to_owned());
         }
-        if plugin.allocations_failing > 0 {
-            let last = plugin.allocations_failing;
-            add(
-                Condition::AllocationsFail,
-                &format!("the last {last} of its allocations failed, and none was given since"),
-            );
+        if let last @ 1.. = plugin.allocations_failing {
+            let why = format!("the last {last} of its allocations failed, and none was given since");
+            add(Condition::AllocationsFail, why);
         }
-        if plugin.hanging > 0 {
-            let why = format!(
-                "{} of its calls have not returned since the host gave up on them",
-                plugin.hanging
-            );
-            add(Condition::CallsHang, &why);
+        if let calls @ 1.. = plugin.hanging {
+            let why = format!("{calls} of its calls have not returned since the host gave up on them");
+            add(Condition::CallsHang, why);
         }
         let log = plugin.kernel_log.as_ref().filter(|_| plugin.state != State::Idle);
         if let Some(why) = log.and_then(|log| log.off.as_ref()) {
-            add(Condition::KernelLogOff, &format!("the kernel's log is not read: {why}"));
+            add(Condition::KernelLogOff, format!("the kernel's log is not read: {why}"));
         }
         if let Some(why) = &plugin.labels.problem {
-            add(Condition::LabelsNotTold, &format!("its labels are not told: {why}"));
+            add(Condition::LabelsNotTold, format!("its labels are not told: {why}"));
         }
         for resource in &plugin.resources {
-            let count = resource
-                .devices
-                .iter()
-                .filter(|device| device.unhealthy.is_some())
-                .count();
-            if count > 0 {
+            let unhealthy = resource.devices.iter().filter(|device| device.unhealthy.is_some());
+            if let count @ 1.. = unhealthy.count() {
                 let (of, why) = (format!("resource {}", resource.name), format!("{count} unhealthy"));
-                all.push(Self {
-                    count,
-                    ..Self::one(Condition::DevicesUnhealthy, of, why)
-                });
+                let one = Self::one(Condition::DevicesUnhealthy, of, why);
+                all.push(Self { count, ..one });
             }
         }
     }
@@ -223,16 +212,11 @@ impl Found {
         }
         let Some(known) = registration else { return };
         if let Some(why) = &known.unsent {
-            add(
-                Condition::ListNotSent,
-                &format!("its list is not sent, the one before stands: {why}"),
-            );
+            let why = format!("its list is not sent, the one before stands: {why}");
+            add(Condition::ListNotSent, &why);
         }
-        if !known.hidden.is_empty() {
-            let why = format!(
-                "{} come and go: the kubelet is shown them as unhealthy",
-                known.hidden.len()
-            );
+        if let hidden @ 1.. = known.hidden.len() {
+            let why = format!("{hidden} come and go: the kubelet is shown them as unhealthy");
             add(Condition::DevicesHidden, &why);
         }
     }

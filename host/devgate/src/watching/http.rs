@@ -104,10 +104,8 @@ async fn respond(
         return said(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n");
     }
     if audience == Audience::Stranger {
-        return said(
-            StatusCode::FORBIDDEN,
-            "only root and the user that devgate runs as may ask\n",
-        );
+        let why = "only root and the user that devgate runs as may ask\n";
+        return said(StatusCode::FORBIDDEN, why);
     }
     // However many connections come and go, so many answers are made at once.
     let Ok(permit) = work.acquire_owned().await else {
@@ -149,15 +147,10 @@ pub(super) fn lives(hangs: &[String]) -> Response<Full<Bytes>> {
 /// Whether a host is ready, and what an admin should see of one that is: the kubelet takes 300 for ready, and makes an event of the
 /// pod of what is said with it.
 pub(super) fn ready(report: &Report) -> Response<Full<Bytes>> {
-    let such = |ready| {
-        report
-            .conditions
-            .iter()
-            .filter(move |found| found.condition.ready() == ready)
-    };
-    let waits: String = such(Ready::No)
-        .map(|found| format!("{}: {}\n", found.of, found.why))
-        .collect();
+    let conditions = || report.conditions.iter();
+    let such = |ready| conditions().filter(move |found| found.condition.ready() == ready);
+    let waits = such(Ready::No).map(|found| format!("{}: {}\n", found.of, found.why));
+    let waits: String = waits.collect();
     if !waits.is_empty() {
         return said(StatusCode::SERVICE_UNAVAILABLE, &waits);
     }
@@ -210,10 +203,8 @@ fn is_loopback_name(host: Option<&str>) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
-    without_port.eq_ignore_ascii_case("localhost")
-        || without_port
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+    let is_loopback = |name: &str| name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    without_port.eq_ignore_ascii_case("localhost") || is_loopback(without_port)
 }
 
 #[cfg(test)]

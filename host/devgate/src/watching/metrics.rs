@@ -85,6 +85,20 @@ impl Series {
         self.part(name, "", labels, value);
     }
 
+    /// Several metrics with the same labels.
+    fn all<const N: usize>(&mut self, labels: &[(&str, &str)], values: [(&'static str, f64); N]) {
+        values
+            .into_iter()
+            .for_each(|(name, value)| self.add(name, labels, value));
+    }
+
+    /// One metric for each value of a label.
+    fn each<const N: usize>(&mut self, name: &'static str, of: &[(&str, &str)], label: &str, values: [(&str, u64); N]) {
+        for (word, value) in values {
+            self.add(name, &[of, &[(label, word)]].concat(), float(value));
+        }
+    }
+
     /// One line, of a part of a histogram where `part` is not empty.
     fn part(&mut self, name: &'static str, part: &str, labels: &[(&str, &str)], value: f64) {
         let lines = self.0.entry(name).or_default();
@@ -97,43 +111,39 @@ impl Series {
     }
 
     /// 1 for what is so of all that may be, 0 for the rest.
-    fn one_of<T: PartialEq>(
+    fn one_of<const N: usize>(
         &mut self,
         name: &'static str,
         of: &[(&str, &str)],
         label: &str,
-        all: &[(T, &str)],
-        now: &T,
+        all: [&str; N],
+        now: &str,
     ) {
-        for (one, word) in all {
-            self.add(name, &[of, &[(label, *word)]].concat(), flag(one == now));
-        }
+        self.each(name, of, label, all.map(|word| (word, u64::from(word == now))));
     }
 }
 
 fn host(report: &Report, out: &mut Series) {
     out.add("devgate_build_info", &[("version", &report.version)], 1.0);
-    out.add(
-        "devgate_policy_applied_timestamp_seconds",
-        &[],
-        epoch(report.policy.since),
-    );
-    out.add("devgate_policy_refused", &[], flag(report.policy.refused.is_some()));
-    out.add("devgate_state_closed", &[], flag(report.closed.is_some()));
+    let counts = &report.registry;
+    let values = [
+        ("devgate_policy_applied_timestamp_seconds", epoch(report.policy.since)),
+        ("devgate_policy_refused", flag(report.policy.refused.is_some())),
+        ("devgate_state_closed", flag(report.closed.is_some())),
+        ("devgate_cache_bytes", float(counts.kept)),
+    ];
+    out.all(&[], values);
     for condition in Condition::ALL {
         let such = report.conditions.iter().filter(|found| found.condition == condition);
         let count = such.map(|found| found.count).sum();
         out.add("devgate_condition", &[("condition", condition.as_str())], size(count));
     }
-    let counts = &report.registry;
-    for (result, count) in [
+    let pulls = [
         ("good", counts.good),
         ("refused", counts.refused),
         ("failed", counts.failed),
-    ] {
-        out.add("devgate_pulls_total", &[("result", result)], float(count));
-    }
-    out.add("devgate_cache_bytes", &[], float(counts.kept));
+    ];
+    out.each("devgate_pulls_total", &[], "result", pulls);
 }
 
 /// Under the names that all of Prometheus' own libraries use, where there is one.
@@ -154,57 +164,42 @@ fn process(report: &Report, usage: &Usage, out: &mut Series) {
 
 fn plugin(plugin: &PluginStatus, out: &mut Series) {
     let name = ("plugin", plugin.name.as_str());
-    out.one_of(
-        "devgate_plugin_state",
-        &[name],
-        "state",
-        &State::ALL.map(|state| (state, state.as_str())),
-        &plugin.state,
-    );
+    let states = State::ALL.map(State::as_str);
+    out.one_of("devgate_plugin_state", &[name], "state", states, plugin.state.as_str());
     for resource in &plugin.resources {
         let of = ("resource", resource.name.as_str());
         for (word, is_healthy) in [("healthy", true), ("unhealthy", false)] {
             let labels = [name, of, ("health", word)];
-            let such = || {
-                let such = |device: &&DeviceStatus| device.unhealthy.is_none() == is_healthy;
-                resource.devices.iter().filter(such)
-            };
+            let such = |device: &&DeviceStatus| device.unhealthy.is_none() == is_healthy;
+            let such = || resource.devices.iter().filter(such);
             let each = usize::try_from(resource.replicas).unwrap_or(usize::MAX);
-            out.add("devgate_devices", &labels, size(such().count()));
-            out.add(
-                "devgate_devices_held",
-                &labels,
-                size(such().filter(|device| device.held).count()),
-            );
-            out.add("devgate_replicas", &labels, size(such().count().saturating_mul(each)));
-            out.add("devgate_replicas_held", &labels, size(such().map(replicas_of).sum()));
+            let values = [
+                ("devgate_devices", such().count()),
+                ("devgate_devices_held", such().filter(|device| device.held).count()),
+                ("devgate_replicas", such().count().saturating_mul(each)),
+                ("devgate_replicas_held", such().map(replicas_of).sum()),
+            ];
+            out.all(&labels, values.map(|(name, value)| (name, size(value))));
         }
     }
     if let Some(log) = &plugin.kernel_log {
         out.add("devgate_kernel_log_readable", &[name], flag(log.off.is_none()));
         out.add("devgate_kernel_log_gaps_total", &[name], float(log.gaps));
     }
-    out.add("devgate_rejected", &[name], float(plugin.rejected_total));
-    out.add("devgate_devices_resting", &[name], float(plugin.resting));
-    out.add(
-        "devgate_component_calls_given_up_total",
-        &[name],
-        float(plugin.given_up),
-    );
-    out.add("devgate_component_calls_hanging", &[name], float(plugin.hanging));
+    let values = [
+        ("devgate_rejected", plugin.rejected_total),
+        ("devgate_devices_resting", plugin.resting),
+        ("devgate_component_calls_given_up_total", plugin.given_up),
+        ("devgate_component_calls_hanging", plugin.hanging),
+    ];
+    out.all(&[name], values.map(|(name, value)| (name, float(value))));
     // All from the start: whoever counts what was added does not see a first one that comes with its series.
-    for end in AllocationEnd::ALL {
-        let count = plugin.allocations.get(&end).copied().unwrap_or_default();
-        out.add(
-            "devgate_allocations_total",
-            &[name, ("result", end.as_str())],
-            float(count),
-        );
-    }
-    for kind in RefusalKind::ALL {
-        let count = plugin.refused.get(&kind).copied().unwrap_or_default();
-        out.add("devgate_refusals_total", &[name, ("kind", kind.as_str())], float(count));
-    }
+    let of = |end: AllocationEnd| plugin.allocations.get(&end).copied().unwrap_or_default();
+    let ends = AllocationEnd::ALL.map(|end| (end.as_str(), of(end)));
+    out.each("devgate_allocations_total", &[name], "result", ends);
+    let of = |kind: RefusalKind| plugin.refused.get(&kind).copied().unwrap_or_default();
+    let kinds = RefusalKind::ALL.map(|kind| (kind.as_str(), of(kind)));
+    out.each("devgate_refusals_total", &[name], "kind", kinds);
 }
 
 /// How many replicas of a device are held.
@@ -218,25 +213,22 @@ fn calls(plugin: &PluginStatus, out: &mut Series) {
     for call in &plugin.calls {
         let labels = [name, ("call", call.call.as_str())];
         let bad = call.failed + call.guest + call.host;
-        for (end, count) in [
+        let ends = [
             ("ok", call.count.saturating_sub(bad)),
             ("failed", call.failed),
             ("guest", call.guest),
             ("host", call.host),
-        ] {
-            let labels = [&labels[..], &[("result", end)]].concat();
-            out.add("devgate_component_calls_total", &labels, float(count));
-        }
+        ];
+        out.each("devgate_component_calls_total", &labels, "result", ends);
         durations(call, &labels, out);
         if let Some(at) = call.answered {
             out.add("devgate_component_last_success_timestamp_seconds", &labels, epoch(at));
         }
-        out.add("devgate_component_memory_bytes", &labels, float(call.memory));
-        out.add(
-            "devgate_component_memory_limit_bytes",
-            &labels,
-            float(call.memory_limit),
-        );
+        let memory = [
+            ("devgate_component_memory_bytes", float(call.memory)),
+            ("devgate_component_memory_limit_bytes", float(call.memory_limit)),
+        ];
+        out.all(&labels, memory);
     }
     for edge in &plugin.near {
         let labels = [name, ("call", edge.call.as_str()), ("limit", edge.limit.as_str())];
@@ -265,26 +257,16 @@ fn durations(call: &CallStatus, labels: &[(&str, &str)], out: &mut Series) {
 fn kubelet(report: &Report, out: &mut Series) {
     for resource in &report.kubelet {
         let name = [("resource", resource.resource.as_str())];
-        out.add(
-            "devgate_kubelet_registered",
-            &name,
-            flag(resource.phase == Phase::Registered),
-        );
-        out.one_of(
-            "devgate_kubelet_phase",
-            &name,
-            "phase",
-            &Phase::ALL.map(|phase| (phase, phase.as_str())),
-            &resource.phase,
-        );
-        out.add(
-            "devgate_kubelet_registrations_total",
-            &name,
-            float(resource.registrations),
-        );
-        out.add("devgate_kubelet_streams", &name, float(resource.streams));
-        out.add("devgate_kubelet_devices_hidden", &name, size(resource.hidden.len()));
-        out.add("devgate_kubelet_lists_sent_total", &name, float(resource.lists));
+        let phases = Phase::ALL.map(Phase::as_str);
+        out.one_of("devgate_kubelet_phase", &name, "phase", phases, resource.phase.as_str());
+        let values = [
+            ("devgate_kubelet_registered", flag(resource.phase == Phase::Registered)),
+            ("devgate_kubelet_registrations_total", float(resource.registrations)),
+            ("devgate_kubelet_streams", float(resource.streams)),
+            ("devgate_kubelet_devices_hidden", size(resource.hidden.len())),
+            ("devgate_kubelet_lists_sent_total", float(resource.lists)),
+        ];
+        out.all(&name, values);
     }
 }
 

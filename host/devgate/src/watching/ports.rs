@@ -35,18 +35,13 @@ impl Ports {
             Some(address) => Some(network::listen(address).await?),
             None => None,
         };
-        let local = local::Socket::open(&args.status_socket)
-            .await
-            .inspect_err(|why| {
-                let path = args.status_socket.display();
-                tracing::warn!("status socket {path}: {why}; `devgate status` will not find this host until it can be had (--status-socket)");
-            })
-            .ok();
-        Ok(Self {
-            network,
-            local,
-            path: args.status_socket.clone(),
-        })
+        let path = args.status_socket.clone();
+        let local = local::Socket::open(&path).await.inspect_err(|why| {
+            let path = path.display();
+            tracing::warn!("status socket {path}: {why}; `devgate status` will not find this host until it can be had (--status-socket)");
+        });
+        let local = local.ok();
+        Ok(Self { network, local, path })
     }
 }
 
@@ -56,13 +51,9 @@ pub(crate) async fn wait(args: WatchArgs, watching: Watching) {
         Some(address) => TcpListener::bind(address).await.ok(),
         None => None,
     };
-    let local = local::Socket::open(&args.status_socket).await.ok();
-    let ports = Ports {
-        network,
-        local,
-        path: args.status_socket,
-    };
-    serve(ports, watching).await;
+    let path = args.status_socket;
+    let local = local::Socket::open(&path).await.ok();
+    serve(Ports { network, local, path }, watching).await;
 }
 
 /// Answers until it is dropped.

@@ -4,6 +4,7 @@ use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::{read_dir, read_to_string};
 use std::path::Path;
+use std::time::Duration;
 
 /// Where control groups are, in a container as well.
 const GROUPS: &str = "/sys/fs/cgroup";
@@ -54,11 +55,7 @@ fn descriptors() -> Option<u64> {
 
 fn processor() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
-    std::time::Duration::new(
-        u64::try_from(time.tv_sec).unwrap_or_default(),
-        u32::try_from(time.tv_nsec).unwrap_or_default(),
-    )
-    .as_secs_f64()
+    Duration::try_from(time).unwrap_or_default().as_secs_f64()
 }
 
 /// The limit of the group that `/proc/self/cgroup` names, or of the root that a container sees as its own. Version 2 of control

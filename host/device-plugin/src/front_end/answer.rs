@@ -34,11 +34,7 @@ pub(crate) fn container_response(reply: &Reply) -> api::ContainerAllocateRespons
 
 /// The error that the kubelet shows as the reason why it rejected the pod.
 pub(crate) fn status(error: &AllocateError) -> Status {
-    let text = error.to_string();
-    let text = match text.char_indices().nth(MOST_TEXT) {
-        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
-        None => text,
-    };
+    let text: String = error.to_string().chars().take(MOST_TEXT).collect();
     match error {
         AllocateError::Unknown(_) => Status::invalid_argument(text),
         AllocateError::Refused(_) => Status::failed_precondition(text),

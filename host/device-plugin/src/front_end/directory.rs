@@ -40,21 +40,13 @@ impl FileId {
     }
 }
 
-/// What was seen last in the directory. Sent anew after every event and every poll, changed or not, so that readers look
-/// for what is theirs.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sight {
-    /// The kubelet's socket, if there is one.
-    pub(crate) kubelet: Option<FileId>,
-}
+/// The kubelet's socket as it was seen last, if there is one. Sent anew after every event and every poll, changed or not, so that
+/// readers look for what is theirs.
+pub(crate) type Sight = Option<FileId>;
 
-impl Sight {
-    /// What is in `dir` now.
-    pub(crate) fn of(dir: &Path) -> Self {
-        Self {
-            kubelet: FileId::of(&dir.join(KUBELET_SOCKET)),
-        }
-    }
+/// The kubelet's socket in `dir` now.
+pub(crate) fn look(dir: &Path) -> Sight {
+    FileId::of(&dir.join(KUBELET_SOCKET))
 }
 
 /// The directory's inode has no name any more: it was deleted while it was mounted here, and what the kubelet makes in
@@ -89,7 +81,7 @@ pub(crate) async fn watch(dir: PathBuf, poll: Duration, use_inotify: bool, out: 
             Err(_) => events = None,
         }
         // After the watch is set, so that nothing falls between.
-        out.send_replace(Sight::of(&dir));
+        out.send_replace(look(&dir));
         match events.as_mut() {
             Some(waiting) => tokio::select! {
                 lost = waiting.next() => if lost.is_err() {
@@ -170,7 +162,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     async fn until(sight: &mut watch::Receiver<Sight>, there: bool) {
-        let seen = sight.wait_for(|s| s.kubelet.is_some() == there);
+        let seen = sight.wait_for(|s| s.is_some() == there);
         tokio::time::timeout(LONG, seen).await.unwrap().unwrap();
     }
 
@@ -196,7 +188,7 @@ mod tests {
     async fn the_kubelets_socket_is_seen_by_inotify_and_by_poll() {
         for (poll, use_inotify) in [(LONG * 60, true), (Duration::from_millis(5), false)] {
             let dir = tempfile::tempdir().unwrap();
-            let (out, mut sight) = watch::channel(Sight::default());
+            let (out, mut sight) = watch::channel(None);
             let task = tokio::spawn(watch(dir.path().to_path_buf(), poll, use_inotify, out));
             // The first look is the sign that the watch is set.
             sight.changed().await.unwrap();
@@ -214,7 +206,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let dir = parent.path().join("device-plugins");
         std::fs::create_dir(&dir).unwrap();
-        let (out, mut sight) = watch::channel(Sight::default());
+        let (out, mut sight) = watch::channel(None);
         let task = tokio::spawn(watch(dir.clone(), Duration::from_millis(5), true, out));
         sight.changed().await.unwrap();
         std::fs::remove_dir(&dir).unwrap();
@@ -232,7 +224,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let dir = parent.path().join("device-plugins");
         std::fs::create_dir(&dir).unwrap();
-        let (out, _sight) = watch::channel(Sight::default());
+        let (out, _sight) = watch::channel(None);
         let task = tokio::spawn(watch(dir.clone(), Duration::ZERO, false, out));
         let churn = tokio::task::spawn_blocking(move || {
             for _ in 0..20_000 {
@@ -253,7 +245,7 @@ mod tests {
         let held = std::fs::File::open(&dir).unwrap();
         // As through a mount: the path goes on to lead to the inode.
         let mounted = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
-        let (out, mut sight) = watch::channel(Sight::default());
+        let (out, mut sight) = watch::channel(None);
         let task = tokio::spawn(watch(mounted, Duration::from_millis(5), true, out));
         sight.changed().await.unwrap();
         std::fs::remove_dir(&dir).unwrap();

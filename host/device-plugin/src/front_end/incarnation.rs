@@ -59,7 +59,7 @@ impl Incarnation {
         let calls = service.calls.subscribe();
         let peers = Peers {
             streams: service.streams.subscribe(),
-            connections: incoming.open().subscribe(),
+            connections: incoming.subscribe(),
         };
         let stopped = stop.clone().cancelled_owned();
         let server = tokio::spawn(async move {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use devgate_core::offer::Offer;
-use devgate_types::ResourceName;
+use devgate_types::{LogThrottle, ResourceName};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::encoded_list::EncodedList;
-use super::repeats::Repeats;
 use super::watched::FrontEndWatch;
+use super::{AGAIN, failures};
 use flaps::Flaps;
 
 /// The offer of one resource, which a reload may replace.
@@ -26,7 +26,7 @@ pub(crate) struct Listing {
     coalesce: Duration,
     flaps: Flaps,
     watch: FrontEndWatch,
-    refusals: Repeats,
+    refusals: LogThrottle,
 }
 
 impl Listing {
@@ -40,7 +40,7 @@ impl Listing {
             coalesce,
             flaps: Flaps::new(coalesce),
             watch,
-            refusals: Repeats::default(),
+            refusals: failures(),
         };
         let shown = listing.flaps.show(&list, Instant::now());
         listing.publish(&shown.list);
@@ -57,42 +57,36 @@ impl Listing {
     /// is no longer offered.
     pub(crate) async fn run(mut self) {
         let mut quiet_until = Instant::now();
+        let mut devices = self.offer.borrow_and_update().devices();
         loop {
-            let offer = Arc::clone(&self.offer.borrow_and_update());
-            let mut devices = offer.devices();
-            drop(offer);
-            loop {
-                // Also what changed between `new` and here, or between the old offer and the new one.
-                let list = Arc::clone(&devices.borrow_and_update());
-                let shown = self.flaps.show(&list, Instant::now());
-                self.watch.hides(&self.resource, &shown.hidden);
-                if self.publish(&shown.list) {
-                    quiet_until = Instant::now() + self.coalesce;
-                }
-                drop((list, shown.list));
-                let again = async {
-                    match shown.until {
-                        Some(until) => tokio::time::sleep_until(until).await,
-                        None => std::future::pending().await,
-                    }
-                };
-                tokio::select! {
-                    () = again => {}
-                    changed = devices.changed() => if changed.is_err() {
-                        // Whoever made the list is gone. It stands until the offer is replaced or withdrawn.
-                        if self.offer.changed().await.is_err() {
-                            return;
-                        }
-                        break;
-                    },
-                    changed = self.offer.changed() => match changed {
-                        Ok(()) => break,
-                        Err(_) => return,
-                    },
-                }
-                tokio::time::sleep_until(quiet_until).await;
+            // Also what changed between `new` and here, or between the old offer and the new one.
+            let list = Arc::clone(&devices.borrow_and_update());
+            let shown = self.flaps.show(&list, Instant::now());
+            self.watch.hides(&self.resource, &shown.hidden);
+            if self.publish(&shown.list) {
+                quiet_until = Instant::now() + self.coalesce;
             }
+            drop((list, shown.list));
+            let again = async {
+                match shown.until {
+                    Some(until) => tokio::time::sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let replaced = tokio::select! {
+                () = again => Ok(false),
+                changed = devices.changed() => match changed {
+                    Ok(()) => Ok(false),
+                    // Whoever made the list is gone. It stands until the offer is replaced or withdrawn.
+                    Err(_) => self.offer.changed().await.map(|()| true),
+                },
+                changed = self.offer.changed() => changed.map(|()| true),
+            };
+            let Ok(replaced) = replaced else { return };
             tokio::time::sleep_until(quiet_until).await;
+            if replaced {
+                devices = self.offer.borrow_and_update().devices();
+            }
         }
     }
 
@@ -112,7 +106,7 @@ impl Listing {
                 changed
             }),
             Err(error) => {
-                if let Some(more) = self.refusals.say("list too large") {
+                if let Some(more) = self.refusals.line("list too large", AGAIN, Instant::now().into()) {
                     tracing::error!(resource = %self.resource, more, "resource {}: list not sent, the previous one stands: {error}", self.resource);
                 }
                 false

@@ -11,7 +11,6 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use devgate_kubelet::api::device_plugin_server::DevicePluginServer;
-use devgate_kubelet::gauge::Counted;
 use devgate_kubelet::latest::Place;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use hyper::body::Frame;
@@ -77,24 +76,22 @@ struct ListStream {
     has_ended: bool,
     sent: Arc<AtomicU64>,
     _place: Place,
-    _counted: Counted,
 }
 
 impl ListStream {
     fn new(service: &Service) -> Self {
-        let place = service.latest.enter(&service.stop, "streams of lists of one resource");
+        let place = service.streams.enter(&service.stop, "streams of lists of one resource");
         let lists = service.list.clone();
-        Self::of(lists, place, Arc::clone(&service.lists), service.streams.count())
+        Self::of(lists, place, Arc::clone(&service.lists))
     }
 
-    fn of(lists: watch::Receiver<EncodedList>, place: Place, sent: Arc<AtomicU64>, counted: Counted) -> Self {
+    fn of(lists: watch::Receiver<EncodedList>, place: Place, sent: Arc<AtomicU64>) -> Self {
         Self {
             lists: WatchStream::new(lists),
             end: Box::pin(place.ended().clone().cancelled_owned()),
             has_ended: false,
             sent,
             _place: place,
-            _counted: counted,
         }
     }
 }
@@ -128,7 +125,6 @@ impl hyper::body::Body for ListStream {
 mod tests {
     use super::*;
     use devgate_core::offer::DeviceList;
-    use devgate_kubelet::gauge::Gauge;
     use devgate_kubelet::latest::Latest;
     use hyper::body::Body as _;
     use std::task::Waker;
@@ -141,12 +137,7 @@ mod tests {
         let (latest, stop) = (Latest::new(2), CancellationToken::new());
         let open = || {
             let place = latest.enter(&stop, "streams");
-            Box::pin(ListStream::of(
-                out.subscribe(),
-                place,
-                Arc::default(),
-                Gauge::default().count(),
-            ))
+            Box::pin(ListStream::of(out.subscribe(), place, Arc::default()))
         };
         let mut context = Context::from_waker(Waker::noop());
         let mut frame = |stream: &mut Pin<Box<ListStream>>| match stream.as_mut().poll_frame(&mut context) {

@@ -1,12 +1,11 @@
 //! The life of one resource: serve, register, stay registered, and begin again whenever the kubelet or the socket is not
 //! the same any more.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
-use devgate_types::ResourceName;
+use devgate_core::Backoff;
+use devgate_types::{LogThrottle, ResourceName};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,11 +16,10 @@ use super::incarnation::{Incarnation, Peers};
 use super::listing::CurrentOffer;
 use super::lists::MOST_STREAMS;
 use super::register::{RegisterError, register};
-use super::repeats::Repeats;
 use super::service::Service;
 use super::siblings::Siblings;
 use super::watched::Phase;
-use super::{FrontEndConfig, socket};
+use super::{AGAIN, FrontEndConfig, failures, socket};
 use devgate_kubelet::api::KUBELET_SOCKET;
 use devgate_kubelet::gauge::{Count, Gauge};
 use devgate_kubelet::latest::Latest;
@@ -43,14 +41,18 @@ const AT_ONCE: [Duration; 5] = [
     Duration::from_millis(80),
 ];
 
-/// Everything that one resource's registration needs.
+/// Keeps one resource registered.
 pub(crate) struct Registration {
-    pub(crate) config: Arc<FrontEndConfig>,
-    pub(crate) resource: ResourceName,
-    pub(crate) offer: CurrentOffer,
-    pub(crate) list: watch::Receiver<EncodedList>,
-    pub(crate) sight: watch::Receiver<Sight>,
-    pub(crate) shutdown: CancellationToken,
+    config: Arc<FrontEndConfig>,
+    resource: ResourceName,
+    offer: CurrentOffer,
+    list: watch::Receiver<EncodedList>,
+    sight: watch::Receiver<Sight>,
+    shutdown: CancellationToken,
+    /// Those between attempts.
+    delays: Backoff,
+    failures: LogThrottle,
+    registered_before: bool,
 }
 
 /// Why an incarnation ends.
@@ -72,41 +74,47 @@ enum Waited {
     Ended(End),
 }
 
-/// Delays between attempts, and what was already said about them.
-struct Attempts {
-    delays: ExponentialBackoff,
-    repeats: Repeats,
-    registered_before: bool,
-}
-
 impl Registration {
+    /// Nothing is served yet.
+    pub(crate) fn new(
+        config: Arc<FrontEndConfig>,
+        resource: ResourceName,
+        offer: CurrentOffer,
+        list: watch::Receiver<EncodedList>,
+        sight: watch::Receiver<Sight>,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self {
+            delays: delays(&config),
+            config,
+            resource,
+            offer,
+            list,
+            sight,
+            shutdown,
+            failures: failures(),
+            registered_before: false,
+        }
+    }
+
     /// Keeps the resource registered until shutdown.
     pub(crate) async fn run(mut self) {
-        let mut attempts = Attempts {
-            delays: self.delays(),
-            repeats: Repeats::default(),
-            registered_before: false,
-        };
-        loop {
-            let Some(kubelet) = self.wait_for_kubelet().await else {
-                return;
-            };
-            let Some(incarnation) = self.incarnate(&mut attempts) else {
+        while let Some(kubelet) = self.wait_for_kubelet().await {
+            let Some(incarnation) = self.incarnate() else {
                 // The directory may be gone, or full.
-                let delay = self.next_delay(&mut attempts);
+                let delay = self.next_delay();
                 tokio::select! {
                     () = self.shutdown.cancelled() => return,
                     () = tokio::time::sleep(delay) => continue,
                 }
             };
-            let end = self.live(&incarnation, kubelet, &mut attempts).await;
-            match end {
+            match self.live(&incarnation, kubelet).await {
                 End::Shutdown => {
                     incarnation.close(self.config.drain).await;
                     tracing::info!(resource = %self.resource, "resource {}: closed", self.resource);
                     return;
                 }
-                End::NewKubelet => attempts.delays = self.delays(),
+                End::NewKubelet => self.delays = delays(&self.config),
                 End::Again => {}
             }
             // Up to 1.36, the kubelet would take the end of the old stream for the end of the new one: so the old one
@@ -120,28 +128,219 @@ impl Registration {
         }
     }
 
-    /// The kubelet's socket as soon as there is one, or nothing at shutdown.
+    /// The kubelet's socket as soon as there is one; `None` at shutdown.
     async fn wait_for_kubelet(&mut self) -> Option<FileId> {
-        if self.sight.borrow_and_update().kubelet.is_none() {
-            self.config.watch.phase(&self.resource, Phase::Waiting);
+        if self.sight.borrow_and_update().is_none() {
+            let watch = &self.config.watch;
+            watch.phase(&self.resource, Phase::Waiting);
             let dir = self.config.kubelet_dir.display();
-            self.config
-                .watch
-                .presence()
-                .gone(&format!("there is no kubelet.sock in {dir}"));
+            watch.presence().gone(&format!("there is no kubelet.sock in {dir}"));
         }
         tokio::select! {
             () = self.shutdown.cancelled() => None,
-            sight = self.sight.wait_for(|sight| sight.kubelet.is_some()) => sight.ok()?.kubelet,
+            sight = self.sight.wait_for(Option::is_some) => *sight.ok()?,
         }
     }
 
-    fn note(&self, error: &RegisterError) {
-        self.config.watch.fails(&self.resource, error.to_string());
+    fn incarnate(&mut self) -> Option<Incarnation> {
+        let path = socket::next_path(&self.config.kubelet_dir, &self.resource)?;
+        let streams = Latest::new(MOST_STREAMS);
+        let service = Service {
+            config: Arc::clone(&self.config),
+            resource: self.resource.clone(),
+            offer: self.offer.clone(),
+            list: self.list.clone(),
+            lists: self.config.watch.incarnation(&self.resource, streams.subscribe()),
+            streams,
+            calls: Gauge::default(),
+            stop: CancellationToken::new(),
+        };
+        let started = Incarnation::start(path, service);
+        let failed = |error: &std::io::Error| {
+            self.config
+                .watch
+                .fails(&self.resource, format!("socket not made: {error}"));
+            if let Some(more) = self
+                .failures
+                .line(&error.kind().to_string(), AGAIN, Instant::now().into())
+            {
+                tracing::error!(resource = %self.resource, %error, more, "resource {}: socket not made: {error}", self.resource);
+            }
+        };
+        started.inspect_err(failed).ok()
+    }
+
+    /// Registers an incarnation with one kubelet, and watches over it for as long as both are what they were.
+    async fn live(&mut self, incarnation: &Incarnation, kubelet: FileId) -> End {
+        let mut peers = incarnation.peers();
+        let mut at_once = AT_ONCE.iter();
+        loop {
+            let error = match self.register(incarnation, kubelet).await {
+                Ok(Ok(())) => break,
+                Ok(Err(error)) => error,
+                Err(end) => return end,
+            };
+            self.note(&error);
+            let is_away = matches!(error, RegisterError::Away(_));
+            let delay = match (&error, at_once.next()) {
+                (RegisterError::Away(_), Some(delay)) => *delay,
+                (RegisterError::Permanent(_), _) => self.config.retry_refused,
+                _ => self.next_delay(),
+            };
+            match self.wait(None, kubelet, Some(&mut peers), delay).await {
+                // A kubelet that was late may come nevertheless; then it is registered.
+                Waited::StreamOpened => break,
+                // It never heard of this socket, which can serve the next attempt.
+                Waited::Elapsed if is_away && incarnation.is_in_place() => {}
+                Waited::Elapsed | Waited::HungUp => return End::Again,
+                Waited::Ended(end) => return end,
+            }
+        }
+        self.registered();
+        self.stay(incarnation, kubelet, peers).await
+    }
+
+    /// Asks the kubelet once, unless something ends the incarnation meanwhile.
+    async fn register(&mut self, incarnation: &Incarnation, kubelet: FileId) -> Result<Result<(), RegisterError>, End> {
+        let (config, resource) = (Arc::clone(&self.config), self.resource.clone());
+        config.watch.phase(&resource, Phase::Registering);
+        let kubelet_socket = config.kubelet_dir.join(KUBELET_SOCKET);
+        let options = config.options(&**self.offer.borrow());
+        let (file, patience) = (incarnation.file_name(), config.register_timeout);
+        let result = tokio::select! {
+            result = register(&kubelet_socket, &resource, file, options, patience) => result,
+            Waited::Ended(end) = self.wait(None, kubelet, None, patience) => return Err(end),
+        };
+        if result.is_ok() {
+            self.failures.forget();
+            if std::mem::replace(&mut self.registered_before, true) {
+                tracing::debug!(%resource, socket = file, "resource {resource}: registered again");
+            } else {
+                tracing::info!(%resource, socket = file, "resource {resource}: registered with the kubelet");
+            }
+        }
+        Ok(result)
+    }
+
+    /// Watches over a registered incarnation.
+    async fn stay(&mut self, incarnation: &Incarnation, kubelet: FileId, mut peers: Peers) -> End {
+        let since = Instant::now();
+        let (config, resource) = (Arc::clone(&self.config), self.resource.clone());
+        let mut siblings = Siblings::new(&config.kubelet_dir, &resource, incarnation.file_name(), config.poll);
+        loop {
+            if peers.streams.borrow_and_update().opened == 0 {
+                let waited = self.wait(Some(incarnation), kubelet, Some(&mut peers), config.stream_wait);
+                match waited.await {
+                    Waited::Ended(end) => return self.pace(end, kubelet, since).await,
+                    // Both go on below: there is a stream, or none is left.
+                    Waited::StreamOpened | Waited::HungUp => {}
+                    Waited::Elapsed => {
+                        tracing::warn!(%resource, "resource {resource}: registered, but the kubelet does not ask for its devices; registering again");
+                        return End::Again;
+                    }
+                }
+            }
+            tokio::select! {
+                () = self.shutdown.cancelled() => return End::Shutdown,
+                _ = self.sight.changed() => {
+                    if let Some(end) = self.look(kubelet, Some(incarnation)) {
+                        return self.pace(end, kubelet, since).await;
+                    }
+                    if siblings.left().await {
+                        tracing::info!(%resource, "resource {resource}: another devgate, which had registered it later, has left; registering again");
+                        return self.pace(End::Again, kubelet, since).await;
+                    }
+                    continue;
+                }
+                () = until(&mut peers.streams, |streams| streams.live == 0) => {}
+            }
+            config.watch.phase(&resource, Phase::Registering);
+            let delay = self.delay_since(since);
+            self.lost("the kubelet ended the stream");
+            match self.wait(None, kubelet, Some(&mut peers), delay).await {
+                Waited::StreamOpened => self.registered(),
+                Waited::Elapsed | Waited::HungUp => return End::Again,
+                Waited::Ended(end) => return end,
+            }
+        }
+    }
+
+    /// Somebody who deletes our socket again and again does not make us spin. A kubelet that restarts deletes it, too, a
+    /// moment before its own is there, and is not kept waiting.
+    async fn pace(&mut self, end: End, kubelet: FileId, since: Instant) -> End {
+        if !matches!(end, End::Again) {
+            return end;
+        }
+        let delay = self.delay_since(since);
+        match self.wait(None, kubelet, None, delay).await {
+            Waited::Ended(end) => end,
+            _ => End::Again,
+        }
+    }
+
+    /// Waits for `delay`, for a stream of these peers, or for what ends the incarnation: another kubelet, or, where the one that
+    /// is registered is named, the loss of its socket or of the kubelet's connection. A kubelet that restarts within one tick
+    /// of the file system's clock looks like the old one, but the wipe does not. And up to 1.36 the end of an older
+    /// stream, noticed late, ends the connection of a new registration before its stream is opened.
+    async fn wait(
+        &mut self,
+        registered: Option<&Incarnation>,
+        kubelet: FileId,
+        peers: Option<&mut Peers>,
+        delay: Duration,
+    ) -> Waited {
+        let elapsed = tokio::time::sleep(delay);
+        let peers = async {
+            let Some(Peers { streams, connections }) = peers else {
+                return std::future::pending().await;
+            };
+            tokio::select! {
+                () = until(streams, |streams| streams.live > 0) => Waited::StreamOpened,
+                () = until(connections, |all| all.opened > 0 && all.live == 0), if registered.is_some() => Waited::HungUp,
+            }
+        };
+        tokio::pin!(elapsed, peers);
+        loop {
+            tokio::select! {
+                () = self.shutdown.cancelled() => return Waited::Ended(End::Shutdown),
+                _ = self.sight.changed() => {
+                    // A socket of ours that is gone, and not registered, is made anew when the wait is over.
+                    if let Some(end) = self.look(kubelet, registered) {
+                        return Waited::Ended(end);
+                    }
+                }
+                waited = &mut peers => return waited,
+                () = &mut elapsed => return Waited::Elapsed,
+            }
+        }
+    }
+
+    /// What the directory says: another kubelet, or the socket of the one that is registered gone.
+    fn look(&mut self, kubelet: FileId, registered: Option<&Incarnation>) -> Option<End> {
+        if self.sight.borrow_and_update().is_some_and(|now| now != kubelet) {
+            self.lost("kubelet.sock is new");
+            return Some(End::NewKubelet);
+        }
+        if registered?.is_in_place() {
+            return None;
+        }
+        self.lost("its socket is gone");
+        Some(End::Again)
+    }
+
+    fn note(&mut self, error: &RegisterError) {
+        let (watch, resource) = (&self.config.watch, &self.resource);
+        watch.fails(resource, error.to_string());
         match error {
-            RegisterError::Permanent(_) => self.config.watch.phase(&self.resource, Phase::Refused),
-            RegisterError::Away(_) => self.config.watch.phase(&self.resource, Phase::Waiting),
+            RegisterError::Permanent(_) => watch.phase(resource, Phase::Refused),
+            RegisterError::Away(_) => {
+                watch.phase(resource, Phase::Waiting);
+                return watch.presence().stays_away(&error.to_string(), self.config.retry_most);
+            }
             RegisterError::Late(_) | RegisterError::Transient(_) => {}
+        }
+        if let Some(more) = self.failures.line(&error.to_string(), AGAIN, Instant::now().into()) {
+            tracing::warn!(%resource, more, "resource {resource}: not registered, will try again: {error}");
         }
     }
 
@@ -156,260 +355,26 @@ impl Registration {
         self.config.watch.presence().back(&self.resource);
     }
 
-    fn incarnate(&self, attempts: &mut Attempts) -> Option<Incarnation> {
-        let path: PathBuf = socket::next_path(&self.config.kubelet_dir, &self.resource)?;
-        let streams = Gauge::default();
-        let service = Service {
-            config: Arc::clone(&self.config),
-            resource: self.resource.clone(),
-            offer: self.offer.clone(),
-            list: self.list.clone(),
-            lists: self.config.watch.incarnation(&self.resource, streams.subscribe()),
-            streams,
-            latest: Latest::new(MOST_STREAMS),
-            calls: Gauge::default(),
-            stop: CancellationToken::new(),
-        };
-        Incarnation::start(path, service)
-            .inspect_err(|error| {
-                self.config.watch.fails(&self.resource, format!("socket not made: {error}"));
-                if let Some(more) = attempts.repeats.say(&error.kind().to_string()) {
-                    tracing::error!(resource = %self.resource, %error, more, "resource {}: socket not made: {error}", self.resource);
-                }
-            })
-            .ok()
+    /// The next delay, which is the first again after a registration that stood for long.
+    fn delay_since(&mut self, registered: Instant) -> Duration {
+        if registered.elapsed() > self.config.retry_most {
+            self.delays = delays(&self.config);
+        }
+        self.next_delay()
     }
 
-    /// Registers an incarnation with one kubelet, and watches over it for as long as both are what they were.
-    async fn live(&mut self, incarnation: &Incarnation, kubelet: FileId, attempts: &mut Attempts) -> End {
-        let mut peers = incarnation.peers();
-        let mut at_once = AT_ONCE.iter();
-        loop {
-            self.config.watch.phase(&self.resource, Phase::Registering);
-            let kubelet_socket = self.config.kubelet_dir.join(KUBELET_SOCKET);
-            let offer = std::sync::Arc::clone(&self.offer.borrow());
-            let call = register(
-                &kubelet_socket,
-                &self.resource,
-                incarnation.file_name(),
-                self.config.options(&*offer),
-                self.config.register_timeout,
-            );
-            let (shutdown, sight) = (self.shutdown.clone(), self.sight.clone());
-            let result = tokio::select! {
-                result = call => result,
-                () = shutdown.cancelled() => return End::Shutdown,
-                () = another_kubelet(sight, kubelet) => return End::NewKubelet,
-            };
-            let delay = match result {
-                Ok(()) => {
-                    attempts.repeats.forget();
-                    if std::mem::replace(&mut attempts.registered_before, true) {
-                        tracing::debug!(resource = %self.resource, socket = incarnation.file_name(), "resource {}: registered again", self.resource);
-                    } else {
-                        tracing::info!(resource = %self.resource, socket = incarnation.file_name(), "resource {}: registered with the kubelet", self.resource);
-                    }
-                    self.registered();
-                    return self.stay(incarnation, kubelet, peers, attempts).await;
-                }
-                Err(error) => {
-                    self.note(&error);
-                    if let RegisterError::Away(_) = error {
-                        let restart = self.config.retry_most;
-                        self.config.watch.presence().stays_away(&error.to_string(), restart);
-                    } else if let Some(more) = attempts.repeats.say(&error.to_string()) {
-                        tracing::warn!(resource = %self.resource, more, "resource {}: not registered, will try again: {error}", self.resource);
-                    }
-                    let delay = match (&error, at_once.next()) {
-                        (RegisterError::Away(_), Some(delay)) => *delay,
-                        (RegisterError::Permanent(_), _) => self.config.retry_refused,
-                        _ => self.next_delay(attempts),
-                    };
-                    if let RegisterError::Away(_) = error {
-                        // It never heard of this socket, which can serve the next attempt.
-                        match self.wait(None, kubelet, &mut peers, delay).await {
-                            Waited::Elapsed if incarnation.is_in_place() => continue,
-                            Waited::Elapsed | Waited::HungUp => return End::Again,
-                            Waited::Ended(end) => return end,
-                            Waited::StreamOpened => {}
-                        }
-                        self.registered();
-                        return self.stay(incarnation, kubelet, peers, attempts).await;
-                    }
-                    delay
-                }
-            };
-            // A kubelet that was late may come nevertheless; then it is registered.
-            return match self.wait(None, kubelet, &mut peers, delay).await {
-                Waited::StreamOpened => {
-                    self.registered();
-                    self.stay(incarnation, kubelet, peers, attempts).await
-                }
-                Waited::Elapsed | Waited::HungUp => End::Again,
-                Waited::Ended(end) => end,
-            };
-        }
+    fn next_delay(&mut self) -> Duration {
+        self.delays.pause()
     }
+}
 
-    /// Watches over a registered incarnation.
-    async fn stay(
-        &mut self,
-        incarnation: &Incarnation,
-        kubelet: FileId,
-        mut peers: Peers,
-        attempts: &mut Attempts,
-    ) -> End {
-        let since = Instant::now();
-        let config = Arc::clone(&self.config);
-        let resource = self.resource.clone();
-        let mut siblings = Siblings::new(&config.kubelet_dir, &resource, incarnation.file_name(), config.poll);
-        loop {
-            if peers.streams.borrow_and_update().opened == 0 {
-                let wait = self.config.stream_wait;
-                match self.wait(Some(incarnation), kubelet, &mut peers, wait).await {
-                    Waited::Ended(end) => return self.pace(end, kubelet, since, attempts).await,
-                    // Both go on below: there is a stream, or none is left.
-                    Waited::StreamOpened | Waited::HungUp => {}
-                    Waited::Elapsed => {
-                        tracing::warn!(resource = %self.resource, "resource {}: registered, but the kubelet does not ask for its devices; registering again", self.resource);
-                        return End::Again;
-                    }
-                }
-            }
-            tokio::select! {
-                () = self.shutdown.cancelled() => return End::Shutdown,
-                _ = self.sight.changed() => {
-                    if let Some(end) = self.look(incarnation, kubelet) {
-                        return self.pace(end, kubelet, since, attempts).await;
-                    }
-                    if siblings.left().await {
-                        tracing::info!(resource = %self.resource, "resource {}: another devgate, which had registered it later, has left; registering again", self.resource);
-                        return self.pace(End::Again, kubelet, since, attempts).await;
-                    }
-                    continue;
-                }
-                () = until(&mut peers.streams, |streams| streams.live == 0) => {}
-            }
-            if since.elapsed() > self.config.retry_most {
-                attempts.delays = self.delays();
-            }
-            self.config.watch.phase(&self.resource, Phase::Registering);
-            let delay = self.next_delay(attempts);
-            self.lost("the kubelet ended the stream");
-            match self.wait(None, kubelet, &mut peers, delay).await {
-                Waited::StreamOpened => self.registered(),
-                Waited::Elapsed | Waited::HungUp => return End::Again,
-                Waited::Ended(end) => return end,
-            }
-        }
-    }
-
-    /// Somebody who deletes our socket again and again does not make us spin. A kubelet that restarts deletes it, too, a
-    /// moment before its own is there, and is not kept waiting.
-    async fn pace(&mut self, end: End, kubelet: FileId, since: Instant, attempts: &mut Attempts) -> End {
-        if !matches!(end, End::Again) {
-            return end;
-        }
-        if since.elapsed() > self.config.retry_most {
-            attempts.delays = self.delays();
-        }
-        let elapsed = tokio::time::sleep(self.next_delay(attempts));
-        tokio::pin!(elapsed);
-        loop {
-            tokio::select! {
-                () = self.shutdown.cancelled() => return End::Shutdown,
-                _ = self.sight.changed() => {
-                    if self.sees_another(kubelet) {
-                        return End::NewKubelet;
-                    }
-                }
-                () = &mut elapsed => return End::Again,
-            }
-        }
-    }
-
-    /// Waits for `delay`, for a stream, or for what ends the incarnation: another kubelet, or, where the one that is
-    /// registered is named, the loss of its socket or of the kubelet's connection. A kubelet that restarts within one tick
-    /// of the file system's clock looks like the old one, but the wipe does not. And up to 1.36 the end of an older
-    /// stream, noticed late, ends the connection of a new registration before its stream is opened.
-    async fn wait(
-        &mut self,
-        registered: Option<&Incarnation>,
-        kubelet: FileId,
-        peers: &mut Peers,
-        delay: Duration,
-    ) -> Waited {
-        let elapsed = tokio::time::sleep(delay);
-        tokio::pin!(elapsed);
-        loop {
-            tokio::select! {
-                () = self.shutdown.cancelled() => return Waited::Ended(End::Shutdown),
-                _ = self.sight.changed() => {
-                    if self.sees_another(kubelet) {
-                        return Waited::Ended(End::NewKubelet);
-                    }
-                    // Otherwise a socket of ours that is gone is made anew when the wait is over.
-                    if registered.is_some_and(|incarnation| !incarnation.is_in_place()) {
-                        return Waited::Ended(End::Again);
-                    }
-                }
-                () = until(&mut peers.streams, |streams| streams.live > 0) => return Waited::StreamOpened,
-                () = until(&mut peers.connections, |all| all.opened > 0 && all.live == 0), if registered.is_some() => {
-                    return Waited::HungUp;
-                }
-                () = &mut elapsed => return Waited::Elapsed,
-            }
-        }
-    }
-
-    /// What the directory says: another kubelet, or our socket gone.
-    fn look(&mut self, incarnation: &Incarnation, kubelet: FileId) -> Option<End> {
-        if self.sees_another(kubelet) {
-            return Some(End::NewKubelet);
-        }
-        if !incarnation.is_in_place() {
-            self.lost("its socket is gone");
-            return Some(End::Again);
-        }
-        None
-    }
-
-    fn sees_another(&mut self, kubelet: FileId) -> bool {
-        let another = self.sight.borrow_and_update().kubelet.is_some_and(|now| now != kubelet);
-        if another {
-            self.lost("kubelet.sock is new");
-        }
-        another
-    }
-
-    fn delays(&self) -> ExponentialBackoff {
-        ExponentialBuilder::new()
-            .with_min_delay(self.config.retry)
-            .with_max_delay(self.config.retry_most)
-            .with_jitter()
-            .without_max_times()
-            .build()
-    }
-
-    fn next_delay(&self, attempts: &mut Attempts) -> Duration {
-        attempts.delays.next().unwrap_or(self.config.retry_most)
-    }
+fn delays(config: &FrontEndConfig) -> Backoff {
+    Backoff::new(config.retry, config.retry_most)
 }
 
 /// Ends when the count is as `wanted`; never, where that cannot come any more.
 async fn until(count: &mut watch::Receiver<Count>, wanted: impl Fn(&Count) -> bool) {
     if count.wait_for(wanted).await.is_err() {
-        std::future::pending().await
-    }
-}
-
-/// Ends when the kubelet's socket is another one.
-async fn another_kubelet(mut sight: watch::Receiver<Sight>, kubelet: FileId) {
-    if sight
-        .wait_for(|sight| sight.kubelet.is_some_and(|now| now != kubelet))
-        .await
-        .is_err()
-    {
         std::future::pending().await
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use devgate_core::offer::Offer;
 use devgate_types::ResourceName;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 use super::FrontEndConfig;
 use super::answer;
@@ -25,9 +26,7 @@ pub(crate) struct Service {
     pub(crate) offer: CurrentOffer,
     pub(crate) list: watch::Receiver<EncodedList>,
     /// Its `ListAndWatch` streams.
-    pub(crate) streams: Gauge,
-    /// Those that may be open at a time.
-    pub(crate) latest: Latest,
+    pub(crate) streams: Latest,
     /// Its calls that give something.
     pub(crate) calls: Gauge,
     /// The lists that it sends.
@@ -38,6 +37,13 @@ pub(crate) struct Service {
 impl Service {
     fn offer(&self) -> Arc<dyn Offer> {
         Arc::clone(&self.offer.borrow())
+    }
+
+    /// A call that gives something, which is counted and has to end.
+    async fn bounded<T>(&self, bound: Duration, call: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+        let _counted = self.calls.count();
+        let late = || Status::deadline_exceeded(format!("{}: no answer within {bound:?}", self.resource));
+        tokio::time::timeout(bound, call).await.unwrap_or_else(|_| Err(late()))
     }
 
     #[tracing::instrument(name = "device-plugin.allocate", level = "trace", skip_all)]
@@ -125,21 +131,16 @@ impl DevicePlugin for Service {
         request: Request<api::AllocateRequest>,
     ) -> Result<Response<api::AllocateResponse>, Status> {
         // The kubelet sets no deadline and admits no other pod meanwhile. The plugin layer has its own; this is behind it.
-        let bound = self.config.allocate_timeout;
-        let _counted = self.calls.count();
-        let result = match tokio::time::timeout(bound, self.allocate_each(request.into_inner())).await {
-            Ok(result) => result,
-            Err(_) => {
-                let resource = &self.resource;
-                tracing::warn!(%resource, "resource {resource}: not allocated: no answer within {bound:?}");
-                Err(Status::deadline_exceeded(format!(
-                    "{resource}: no answer within {bound:?}"
-                )))
-            }
-        };
-        // The plugin layer has said why, and knows how often to say so.
+        let (bound, call) = (self.config.allocate_timeout, self.allocate_each(request.into_inner()));
+        let result = self.bounded(bound, call).await;
         if let Err(status) = &result {
-            tracing::debug!(resource = %self.resource, code = ?status.code(), "not allocated: {}", status.message());
+            let (resource, code, why) = (&self.resource, status.code(), status.message());
+            if code == Code::DeadlineExceeded {
+                tracing::warn!(%resource, "resource {resource}: not allocated: no answer within {bound:?}");
+            } else {
+                // The plugin layer has said why, and knows how often to say so.
+                tracing::debug!(%resource, ?code, "not allocated: {why}");
+            }
         }
         result.map(Response::new)
     }
@@ -153,15 +154,9 @@ impl DevicePlugin for Service {
         if !offer.starts() {
             return Ok(Response::new(api::PreStartContainerResponse {}));
         }
-        let (bound, _counted) = (self.config.start_timeout, self.calls.count());
         let ids = as_set(request.into_inner().devices_ids);
-        let result = match tokio::time::timeout(bound, offer.start(&ids)).await {
-            Ok(result) => result.map_err(|error| answer::status(&error)),
-            Err(_) => Err(Status::deadline_exceeded(format!(
-                "{}: no answer within {bound:?}",
-                self.resource
-            ))),
-        };
+        let call = async { offer.start(&ids).await.map_err(|error| answer::status(&error)) };
+        let result = self.bounded(self.config.start_timeout, call).await;
         if let Err(status) = &result {
             tracing::warn!(resource = %self.resource, code = ?status.code(), "not started: {}", status.message());
         }

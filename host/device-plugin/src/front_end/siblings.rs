@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use super::socket;
 
-/// After how many polls without a newer one it has left. One that registers again has another socket sooner than that.
-const GONE_FOR: u32 = 2;
+/// How many polls after a newer one was seen it has left. One that registers again has another socket sooner than that.
+const GONE_FOR: u32 = 3;
 /// After how many polls it is tried again whether anybody listens on their sockets.
 const TRY_EVERY: u32 = 3;
 
@@ -24,17 +24,11 @@ pub(crate) struct Siblings<'a> {
     resource: &'a ResourceName,
     own: &'a str,
     poll: Duration,
-    /// Since when no newer one is there any more, if one was.
-    replaced: Replaced,
+    /// When a newer one was seen last.
+    newer: Option<Instant>,
     tried: Option<Instant>,
     /// Nobody listened on them the last time.
     silent: BTreeSet<PathBuf>,
-}
-
-enum Replaced {
-    Never,
-    Now,
-    Until(Instant),
 }
 
 impl<'a> Siblings<'a> {
@@ -45,7 +39,7 @@ impl<'a> Siblings<'a> {
             resource,
             own,
             poll,
-            replaced: Replaced::Never,
+            newer: None,
             tried: None,
             silent: BTreeSet::new(),
         }
@@ -72,16 +66,9 @@ impl<'a> Siblings<'a> {
             self.tried = Some(Instant::now());
         }
         if others.iter().any(|other| other.newer) {
-            self.replaced = Replaced::Now;
+            self.newer = Some(Instant::now());
             return false;
         }
-        match self.replaced {
-            Replaced::Never => false,
-            Replaced::Now => {
-                self.replaced = Replaced::Until(Instant::now());
-                false
-            }
-            Replaced::Until(since) => since.elapsed() >= self.poll * GONE_FOR,
-        }
+        self.newer.is_some_and(|seen| seen.elapsed() >= self.poll * GONE_FOR)
     }
 }

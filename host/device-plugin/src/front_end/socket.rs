@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -57,17 +58,13 @@ pub(crate) struct Sibling {
 /// for the whole resource in a name, so that those of two resources look the same.
 pub(crate) fn siblings(dir: &Path, resource: &ResourceName, own: &str) -> Vec<Sibling> {
     let prefix = format!("{PREFIX}{}-", resource.as_str().replace('/', "_"));
-    let incarnation = |name: &str| -> Option<String> {
-        let digits = name.strip_prefix(&prefix)?.strip_suffix(SUFFIX)?;
-        let plain = digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-        plain.then(|| digits.to_owned())
-    };
-    let Some(ours) = incarnation(own) else {
+    let Some(ours) = own.strip_prefix(&prefix).and_then(incarnation) else {
         return Vec::new();
     };
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let others = entries.filter_map(|entry| {
-        let theirs = incarnation(entry.file_name().to_str()?)?;
+        let name = entry.file_name();
+        let theirs = incarnation(name.to_str()?.strip_prefix(&prefix)?)?;
         (theirs != ours).then(|| Sibling {
             path: entry.path(),
             newer: theirs > ours,
@@ -88,27 +85,32 @@ pub(crate) const LONGEST_DIR: usize = LONGEST_SOCKET_PATH - 1 - SHORTEST_NAME;
 /// Removes the sockets that earlier runs left behind: those with a name of ours that nobody listens on. One that
 /// answers belongs to another devgate, such as the old one of a rolling update.
 pub(crate) async fn sweep(dir: &Path) {
-    let Ok(entries) = std::fs::read_dir(dir) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        use std::os::unix::fs::FileTypeExt as _;
-        if is_ours(&entry.file_name()) && entry.file_type().is_ok_and(|t| t.is_socket()) && is_dead(&entry.path()).await
-        {
-            match std::fs::remove_file(entry.path()) {
-                Ok(()) => tracing::info!(
-                    "socket {}: left behind by an earlier run, removed",
-                    entry.path().display()
-                ),
-                Err(error) => {
-                    tracing::warn!(
-                        "socket {}: left behind by an earlier run, not removed: {error}",
-                        entry.path().display()
-                    );
-                }
+    for path in sockets(dir, is_ours).unwrap_or_default() {
+        if is_dead(&path).await {
+            let shown = path.display();
+            match std::fs::remove_file(&path) {
+                Ok(()) => tracing::info!("socket {shown}: left behind by an earlier run, removed"),
+                Err(error) => tracing::warn!("socket {shown}: left behind by an earlier run, not removed: {error}"),
             }
         }
     }
+}
+
+/// The sockets in a directory that have such a name, sorted; one that is not there has none.
+fn sockets(dir: &Path, is_named: fn(&OsStr) -> bool) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if is_named(&entry.file_name()) && entry.file_type()?.is_socket() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Sockets of the front end that are in a directory.
@@ -120,54 +122,39 @@ pub struct LeftBehind {
     pub alive: Vec<PathBuf>,
 }
 
-impl LeftBehind {
-    async fn sort_in(&mut self, path: PathBuf) {
-        if is_dead(&path).await {
-            self.dead.push(path);
-        } else if path.exists() {
-            self.alive.push(path);
-        }
-    }
-}
-
 /// The sockets in the kubelet's directory that this program made, by their names. Nothing is changed.
 ///
 /// # Errors
 /// Where the directory cannot be read. One that is not there has none.
 pub async fn left_behind(dir: &Path) -> io::Result<LeftBehind> {
-    use std::os::unix::fs::FileTypeExt as _;
-    let mut left = LeftBehind::default();
-    let entries = match std::fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        if is_of_incarnation(&entry.file_name()) && entry.file_type()?.is_socket() {
-            left.sort_in(entry.path()).await;
-        }
-    }
+    let (mut dead, mut alive) = (sockets(dir, is_of_incarnation)?, Vec::new());
     // Twice, because a socket has its name a moment before somebody listens on it.
-    if !left.dead.is_empty() {
-        tokio::time::sleep(PROBE).await;
-        for path in std::mem::take(&mut left.dead) {
-            left.sort_in(path).await;
+    for pause in [Duration::ZERO, PROBE] {
+        if !dead.is_empty() {
+            tokio::time::sleep(pause).await;
+        }
+        for path in std::mem::take(&mut dead) {
+            if is_dead(&path).await {
+                dead.push(path);
+            } else if path.exists() {
+                alive.push(path);
+            }
         }
     }
-    left.dead.sort();
-    left.alive.sort();
-    Ok(left)
+    alive.sort();
+    Ok(LeftBehind { dead, alive })
 }
 
 /// Whether a file's name is exactly one that [`next_path`] makes.
 fn is_of_incarnation(name: &OsStr) -> bool {
-    let name = name
-        .to_str()
-        .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
-    name.is_some_and(|name| {
-        let digits = name.rsplit('-').next().unwrap_or_default();
-        digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit())
-    })
+    let name = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    name.is_some_and(|name| incarnation(name.rsplit('-').next().unwrap_or_default()).is_some())
+}
+
+/// The incarnation's digits, where these and the end are all that a name has.
+fn incarnation(rest: &str) -> Option<&str> {
+    let digits = rest.strip_suffix(SUFFIX)?;
+    (digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then_some(digits)
 }
 
 /// Whether a file's name is one that this program gives.

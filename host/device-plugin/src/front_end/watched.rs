@@ -1,12 +1,12 @@
 //! What is known of every resource's registration, for whoever asks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use devgate_core::status::When;
-use devgate_types::{ResourceName, words};
+use devgate_types::{Mutex, ResourceName, words};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
@@ -81,29 +81,37 @@ struct Noted {
 
 #[derive(Debug)]
 struct Known {
-    phase: Phase,
-    since: When,
-    registrations: u64,
-    incarnations: u64,
+    /// But for what is counted.
+    status: RegistrationStatus,
     streams: Option<watch::Receiver<Count>>,
     lists: Arc<AtomicU64>,
-    error: Option<String>,
-    hidden: Vec<Hidden>,
-    unsent: Option<String>,
 }
 
 impl Known {
-    fn new() -> Self {
+    fn new(resource: &ResourceName) -> Self {
         Self {
-            phase: Phase::Waiting,
-            since: When::now(),
-            registrations: 0,
-            incarnations: 0,
+            status: RegistrationStatus {
+                resource: resource.to_string(),
+                phase: Phase::Waiting,
+                since: When::now(),
+                registrations: 0,
+                incarnations: 0,
+                streams: 0,
+                lists: 0,
+                error: None,
+                hidden: Vec::new(),
+                unsent: None,
+            },
             streams: None,
             lists: Arc::default(),
-            error: None,
-            hidden: Vec::new(),
-            unsent: None,
+        }
+    }
+
+    fn status(&self) -> RegistrationStatus {
+        RegistrationStatus {
+            streams: self.streams.as_ref().map_or(0, |streams| streams.borrow().live),
+            lists: self.lists.load(Ordering::Relaxed),
+            ..self.status.clone()
         }
     }
 }
@@ -117,61 +125,46 @@ impl FrontEndWatch {
     /// Every resource that is served.
     #[must_use]
     pub fn status(&self) -> Vec<RegistrationStatus> {
-        let noted = self.noted();
-        let status = |(name, known): (&ResourceName, &Known)| RegistrationStatus {
-            resource: name.to_string(),
-            phase: known.phase,
-            since: known.since,
-            registrations: known.registrations,
-            incarnations: known.incarnations,
-            streams: known.streams.as_ref().map_or(0, |streams| streams.borrow().live),
-            lists: known.lists.load(Ordering::Relaxed),
-            error: known.error.clone(),
-            hidden: known.hidden.clone(),
-            unsent: known.unsent.clone(),
-        };
-        noted.resources.iter().map(status).collect()
+        self.0.lock().resources.values().map(Known::status).collect()
     }
 
     /// By how long the front end is late in looking at the kubelet's directory, if it is: it hangs.
     #[must_use]
     pub fn late(&self) -> Option<Duration> {
-        let late = Instant::now().checked_duration_since(self.noted().due?)?;
+        let late = Instant::now().checked_duration_since(self.0.lock().due?)?;
         (!late.is_zero()).then_some(late)
     }
 
     /// The front end came by, and will again after `pause` at the latest.
     pub(crate) fn comes_by(&self, pause: Duration) {
-        self.noted().due = Some(Instant::now() + pause.saturating_add(SLACK));
+        self.0.lock().due = Some(Instant::now() + pause.saturating_add(SLACK));
     }
 
     /// A resource's registration is there now; nothing else is to be said of it.
     pub(crate) fn phase(&self, resource: &ResourceName, phase: Phase) {
-        let mut noted = self.noted();
-        let known = noted.resources.entry(resource.clone()).or_insert_with(Known::new);
-        if known.phase != phase {
-            known.phase = phase;
-            known.since = When::now();
-        }
-        if phase == Phase::Registered {
-            known.registrations += 1;
-            known.error = None;
-        }
+        self.note(resource, |Known { status, .. }| {
+            if status.phase != phase {
+                (status.phase, status.since) = (phase, When::now());
+            }
+            if phase == Phase::Registered {
+                status.registrations += 1;
+                status.error = None;
+            }
+        });
     }
 
     /// An attempt failed.
     pub(crate) fn fails(&self, resource: &ResourceName, error: String) {
-        let mut noted = self.noted();
-        noted.resources.entry(resource.clone()).or_insert_with(Known::new).error = Some(error);
+        self.note(resource, |known| known.status.error = Some(error));
     }
 
     /// Another socket is served; where to count the lists that it sends.
     pub(crate) fn incarnation(&self, resource: &ResourceName, streams: watch::Receiver<Count>) -> Arc<AtomicU64> {
-        let mut noted = self.noted();
-        let known = noted.resources.entry(resource.clone()).or_insert_with(Known::new);
-        known.incarnations += 1;
-        known.streams = Some(streams);
-        Arc::clone(&known.lists)
+        self.note(resource, |known| {
+            known.status.incarnations += 1;
+            known.streams = Some(streams);
+            Arc::clone(&known.lists)
+        })
     }
 
     /// These ids are hidden, each until then, and no others. Nothing is noted of a resource that is not served.
@@ -181,37 +174,27 @@ impl FrontEndWatch {
             id: id.clone(),
             until: When(wall.0 + until.saturating_duration_since(now)),
         };
-        if let Some(known) = self.noted().resources.get_mut(resource) {
-            known.hidden = ids.iter().map(hidden).collect();
+        if let Some(known) = self.0.lock().resources.get_mut(resource) {
+            known.status.hidden = ids.iter().map(hidden).collect();
         }
     }
 
     /// The newest list is sent, or is not for this reason.
     pub(crate) fn sends(&self, resource: &ResourceName, problem: Option<String>) {
-        let mut noted = self.noted();
-        match problem {
-            Some(_) => {
-                noted
-                    .resources
-                    .entry(resource.clone())
-                    .or_insert_with(Known::new)
-                    .unsent = problem
-            }
-            None => {
-                if let Some(known) = noted.resources.get_mut(resource) {
-                    known.unsent = None;
-                }
-            }
+        if problem.is_some() || self.0.lock().resources.contains_key(resource) {
+            self.note(resource, |known| known.status.unsent = problem);
         }
     }
 
     /// A resource is no longer served.
     pub(crate) fn ends(&self, resource: &ResourceName) {
-        self.noted().resources.remove(resource);
+        self.0.lock().resources.remove(resource);
     }
 
-    fn noted(&self) -> MutexGuard<'_, Noted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn note<T>(&self, resource: &ResourceName, note: impl FnOnce(&mut Known) -> T) -> T {
+        let mut noted = self.0.lock();
+        let known = noted.resources.entry(resource.clone());
+        note(known.or_insert_with_key(Known::new))
     }
 }
 
@@ -289,7 +272,7 @@ mod tests {
         assert_eq!(front_end.late(), None);
         front_end.comes_by(Duration::from_secs(1));
         assert_eq!(front_end.late(), None);
-        front_end.noted().due = Instant::now().checked_sub(Duration::from_secs(5));
+        front_end.0.lock().due = Instant::now().checked_sub(Duration::from_secs(5));
         assert!(front_end.late() >= Some(Duration::from_secs(5)));
     }
 }

@@ -3,7 +3,7 @@
 //! The file is the kubelet's own business. It is only ever a reason to wait: where it cannot be understood, nothing is taken
 //! for free that the list has not shown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use devgate_core::{Offered, Records};
 use devgate_types::{ResourceName, escape};
 use prost::Message as _;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::front_end::FileId;
@@ -90,60 +91,62 @@ fn read(path: &Path) -> io::Result<Records> {
     parse(&text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-/// What is wrong with a file that should be the kubelet's.
-#[derive(Debug, thiserror::Error)]
-enum NoCheckpoint {
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    #[error("no checkpoint of a kubelet that is known here: {0}")]
-    Odd(&'static str),
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Checkpoint {
+    data: Data,
 }
 
-/// Every id of every entry: `{"Data":{"PodDeviceEntries":[{"ResourceName":…,"DeviceIDs":{"<numa>":[…]}}]}}`, where up to 1.19
-/// the ids were one list, and no entries are `null`.
-fn parse(text: &[u8]) -> Result<Records, NoCheckpoint> {
-    let file: Value = serde_json::from_slice(text)?;
-    let odd = NoCheckpoint::Odd;
-    let data = file.get("Data").ok_or(odd("no Data"))?;
-    let entries = match data.get("PodDeviceEntries") {
-        Some(Value::Array(entries)) => entries.as_slice(),
-        Some(Value::Null) => &[],
-        _ => return Err(odd("no PodDeviceEntries")),
-    };
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Data {
+    /// `null` where there are none; never missing.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pod_device_entries: Option<Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Entry {
+    resource_name: String,
+    #[serde(rename = "DeviceIDs")]
+    device_ids: DeviceIds,
+    #[serde(default)]
+    alloc_resp: Value,
+}
+
+/// By NUMA node; up to 1.19 one list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum DeviceIds {
+    List(Option<Vec<String>>),
+    Nodes(BTreeMap<String, Option<Vec<String>>>),
+}
+
+/// Every id of every entry. What is not understood may be an id that a pod has, and so refuses the whole file.
+fn parse(text: &[u8]) -> Result<Records, serde_json::Error> {
+    let file: Checkpoint = serde_json::from_slice(text)?;
     let mut ids = Records::new();
-    for entry in entries {
-        let resource = entry.get("ResourceName").and_then(Value::as_str);
-        let resource = resource.ok_or(odd("an entry without a ResourceName"))?;
-        let lists = match entry.get("DeviceIDs") {
-            Some(Value::Object(nodes)) => nodes.values().collect::<Vec<_>>(),
-            Some(list @ (Value::Array(_) | Value::Null)) => vec![list],
-            _ => return Err(odd("an entry without DeviceIDs")),
-        };
-        let Ok(resource) = ResourceName::try_new(resource) else {
+    for entry in file.data.pod_device_entries.unwrap_or_default() {
+        let Ok(resource) = ResourceName::try_new(&entry.resource_name) else {
             continue;
         };
-        let paths = paths(entry);
-        // What is not understood may be an id that a pod has.
-        for list in lists {
-            let list = match list {
-                Value::Array(list) => list.as_slice(),
-                Value::Null => &[],
-                _ => return Err(odd("DeviceIDs that are no list")),
-            };
-            for id in list {
-                let id = id.as_str().ok_or(odd("an id that is no text"))?;
-                let of = ids.entry((resource.clone(), id.to_owned())).or_default();
-                of.extend(paths.iter().cloned());
-            }
+        let paths = paths(&entry.alloc_resp);
+        let lists = match entry.device_ids {
+            DeviceIds::List(list) => vec![list],
+            DeviceIds::Nodes(nodes) => nodes.into_values().collect(),
+        };
+        for id in lists.into_iter().flatten().flatten() {
+            let of = ids.entry((resource.clone(), id)).or_default();
+            of.extend(paths.iter().cloned());
         }
     }
     Ok(ids)
 }
 
 /// The paths on the node that the kept answer of an entry names; none where it cannot be read.
-fn paths(entry: &Value) -> BTreeSet<String> {
-    let text = entry.get("AllocResp").and_then(Value::as_str).unwrap_or_default();
-    let answer = STANDARD.decode(text).unwrap_or_default();
+fn paths(answer: &Value) -> BTreeSet<String> {
+    let answer = STANDARD.decode(answer.as_str().unwrap_or_default()).unwrap_or_default();
     let answer = api::ContainerAllocateResponse::decode(answer.as_slice()).unwrap_or_default();
     answer.devices.into_iter().map(|device| device.host_path).collect()
 }

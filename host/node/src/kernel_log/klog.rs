@@ -87,7 +87,7 @@ fn line(text: &str) -> Option<Line<'_>> {
     let (time, rest) = rest.strip_prefix('[')?.split_once(']')?;
     let (seconds, micros) = time.trim_start().split_once('.')?;
     let micros = plain(micros).filter(|_| micros.len() == 6)?;
-    let micros = plain(seconds)?.checked_mul(1_000_000)?.checked_add(micros)?;
+    let micros = plain::<u64>(seconds)?.checked_mul(1_000_000)?.checked_add(micros)?;
     let rest = match rest.strip_prefix('[').and_then(|caller| caller.split_once(']')) {
         Some((caller, rest)) if is_caller(caller) => rest,
         _ => rest,
@@ -103,7 +103,7 @@ fn line(text: &str) -> Option<Line<'_>> {
 fn is_caller(text: &str) -> bool {
     let id = text.trim_start();
     id.strip_prefix(['T', 'C'])
-        .is_some_and(|number| plain(number).is_some())
+        .is_some_and(|number| plain::<u64>(number).is_some())
 }
 
 /// The text as `/dev/kmsg` would give it.

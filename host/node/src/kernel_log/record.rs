@@ -18,7 +18,7 @@ pub(crate) fn kmsg_record(bytes: &[u8]) -> Option<Record> {
     let (head, rest) = text.split_once(';')?;
     let mut fields = head.split(',');
     let mut number = || fields.next().and_then(plain);
-    let (priority, sequence, micros) = (number()?, number()?, number()?);
+    let (priority, sequence, micros): (u64, _, _) = (number()?, number()?, number()?);
     // The flags, which say that a fragment is one; the kernel has joined them since 5.10.
     fields.next()?;
     if priority >> 3 != 0 {
@@ -33,7 +33,7 @@ pub(crate) fn kmsg_record(bytes: &[u8]) -> Option<Record> {
 }
 
 /// A number of plain digits: `u64` alone would take a sign.
-pub(super) fn plain(digits: &str) -> Option<u64> {
+pub(crate) fn plain<N: std::str::FromStr>(digits: &str) -> Option<N> {
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| digits.parse().ok()).flatten()
 }

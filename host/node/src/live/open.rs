@@ -1,16 +1,11 @@
 //! Opening something beneath a directory without following a link: by one `openat2` where there is one, else step by
 //! step.
 
+use super::Live;
 use crate::path::problem;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::{Errno, retry_on_intr};
-
-/// The directory that nothing is opened outside of.
-pub(crate) struct Root {
-    directory: OwnedFd,
-    openat2: bool,
-}
 
 /// Never out of the root, through no link, through no link of `/proc` that is not even text.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH
@@ -18,14 +13,12 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS);
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 
-impl Root {
+impl Live {
+    /// Everything beneath `directory`.
     pub(crate) fn new(directory: OwnedFd) -> Self {
         // Asked once: ENOSYS before Linux 5.6, EPERM behind a seccomp filter that is older than the call.
-        let probe = openat2(&directory, ".", OFlags::PATH | ALWAYS, Mode::empty(), BENEATH);
-        Self {
-            directory,
-            openat2: probe.is_ok(),
-        }
+        let openat2 = openat2(&directory, ".", OFlags::PATH | ALWAYS, Mode::empty(), BENEATH).is_ok();
+        Self { directory, openat2 }
     }
 
     /// The same without `openat2`.
@@ -36,7 +29,7 @@ impl Root {
         }
     }
 
-    /// Opens `path`, or the root itself where it is empty.
+    /// Opens `path`, itself if it is a link, or the root where it is empty.
     pub(crate) fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let path = if path.is_empty() { "." } else { path };
         // Callers have checked: this is the last line, and what the stepwise walk relies on.

@@ -1,9 +1,9 @@
 //! One thread that waits for all that a live node tells.
 
 use super::follow::Follow;
-use super::log::{self, Log, LogError, LogSource};
+use super::log::{self, Log, LogSource, Unread};
 use super::paths::PathWatch;
-use super::{EventSource, Listener, Sink, Told, Watch};
+use super::{EventSource, Sink, Watch};
 use crate::KernelLine;
 use crate::events::NodeEvent;
 use crate::live::Live;
@@ -11,21 +11,12 @@ use crate::uevent::Uevents;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a failure that is not expected costs at most: looked at again after this.
 pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(1);
-
-/// Ends its threads when it is dropped.
-struct LiveWatch {
-    paths: Option<PathWatch>,
-    no_uevents: Option<String>,
-    /// The thread has the other end.
-    _stop: Option<UnixStream>,
-}
 
 struct Sources {
     stop: UnixStream,
@@ -34,26 +25,26 @@ struct Sources {
     sink: Sink,
 }
 
-impl LiveWatch {
-    fn start(live: Arc<Live>, kernel_log: bool, sink: Sink) -> (Self, LogSource) {
-        let (uevents, mut no_uevents) = if live.is_this_kernel() {
-            match Uevents::listen() {
-                Ok(uevents) => (Some(uevents), None),
-                Err(error) => (None, Some(format!("the kernel does not let the host listen ({error})"))),
-            }
-        } else {
-            (None, Some("the node's /sys is not this kernel's".to_owned()))
+impl EventSource for Live {
+    fn watch(self: Arc<Self>, kernel_log: bool, sink: Sink) -> Watch {
+        let listening = match self.is_this_kernel() {
+            true => Uevents::listen().map_err(|error| format!("the kernel does not let the host listen ({error})")),
+            false => Err("the node's /sys is not this kernel's".to_owned()),
         };
-        let (log, mut source) = if kernel_log {
-            Log::open(&live)
-        } else {
-            (None, LogSource::NotAsked)
+        let (uevents, mut no_device_events) = match listening {
+            Ok(uevents) => (Some(uevents), None),
+            Err(why) => (None, Some(why)),
+        };
+        let (log, mut source) = match kernel_log {
+            true => Log::open(&self),
+            false => (None, LogSource::NotAsked),
         };
         let log = log.map(|log| {
-            let live = Arc::clone(&live);
+            let live = Arc::clone(&self);
             Follow::new(log, source.clone(), Box::new(move || Log::open(&live)))
         });
-        let paths = PathWatch::start(live, Arc::clone(&sink)).ok();
+        let paths = PathWatch::start(self, Arc::clone(&sink)).ok();
+        // The thread has the other end, and ends when this one is dropped.
         let stop = UnixStream::pair().and_then(|(stop, stopped)| {
             let sources = Sources {
                 stop: stopped,
@@ -70,41 +61,21 @@ impl LiveWatch {
             if kernel_log {
                 source = LogSource::Off { why: why.clone() };
             }
-            no_uevents = Some(why);
+            no_device_events = Some(why);
         }
-        let watch = Self {
+        Watch {
+            no_device_events,
             paths,
-            no_uevents,
-            _stop: stop.ok(),
-        };
-        (watch, source)
-    }
-}
-
-impl EventSource for Live {
-    fn watch(self: Arc<Self>, kernel_log: bool, sink: Sink) -> Watch {
-        let (watch, log) = LiveWatch::start(self, kernel_log, sink);
-        Watch::new(watch, log)
+            ..Watch::new(stop.ok(), source)
+        }
     }
 
     fn log_source(&self) -> LogSource {
         Log::open(self).1
     }
 
-    fn log_lines(&self) -> Result<Vec<KernelLine>, LogError> {
+    fn log_lines(&self) -> Result<Vec<KernelLine>, Unread> {
         log::lines(self)
-    }
-}
-
-impl Listener for LiveWatch {
-    fn no_device_events(&self) -> Option<&str> {
-        self.no_uevents.as_deref()
-    }
-
-    fn listen_in(&self, wanted: BTreeMap<String, Told>) {
-        if let Some(paths) = &self.paths {
-            paths.set(wanted);
-        }
     }
 }
 

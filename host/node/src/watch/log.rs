@@ -60,18 +60,7 @@ impl fmt::Display for LogSource {
     }
 }
 
-/// Why what the kernel has said could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LogError {
-    /// There is no source of lines; it says why.
-    #[error("{0}")]
-    NoSource(LogSource),
-    /// A source that was opened failed.
-    #[error("{0}")]
-    Read(Unread),
-}
-
-/// Why one source cannot be read.
+/// Why what the kernel has said cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unread {
     /// What stands at its path is not the kernel's log.
@@ -96,21 +85,23 @@ pub enum Unread {
     /// It failed before, and is not open.
     #[error("{0}")]
     Off(String),
+    /// There is no source of lines; it says why.
+    #[error("{0}")]
+    NoSource(LogSource),
 }
 
 /// All that there still is of a live node's log, oldest first.
-pub(super) fn lines(live: &Live) -> Result<Vec<KernelLine>, LogError> {
+pub(super) fn lines(live: &Live) -> Result<Vec<KernelLine>, Unread> {
     let mut log = match Log::open(live) {
         (Some(log), _) => log,
-        (None, source) => return Err(LogError::NoSource(source)),
+        (None, source) => return Err(Unread::NoSource(source)),
     };
     let lines = RefCell::new(Vec::new());
     log.drain(&|event| {
         if let NodeEvent::Line(line) = event {
             lines.borrow_mut().push(line);
         }
-    })
-    .map_err(LogError::Read)?;
+    })?;
     Ok(lines.into_inner())
 }
 

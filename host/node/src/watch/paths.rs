@@ -5,6 +5,7 @@ use super::{Sink, Told};
 use crate::events::NodeEvent;
 use crate::live::Live;
 use crate::path::{above, problem};
+use devgate_types::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The most directories that are watched; a user of the system has 8,192 at least.
 const MOST: usize = 256;
@@ -56,7 +57,7 @@ impl PathWatch {
 
     /// Watches these, or what is nearest above them, and nothing else. Returns at once.
     pub(super) fn set(&self, wanted: Wanted) {
-        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(wanted);
+        *self.wanted.lock() = Some(wanted);
         // Where there is no room, there is word enough; where nobody reads it, nothing is watched any more.
         let _ = (&self.word).write(&[0]);
     }
@@ -81,7 +82,7 @@ impl Paths {
                 // Out of memory, at worst: not a reason to spin.
                 Err(_) => std::thread::sleep(super::live::AFTER_FAILURE),
             }
-            let wanted = self.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let wanted = self.slot.lock().take();
             let mut look = wanted.is_some();
             self.wanted = wanted.unwrap_or(std::mem::take(&mut self.wanted));
             let mut happened = Vec::new();

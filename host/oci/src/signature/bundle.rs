@@ -3,10 +3,10 @@
 //! After `protos/sigstore_bundle.proto` of Sigstore's protobuf-specs, and cosign's `specs/BUNDLE_SPEC.md`. Only the signature counts, and
 //! only with a key of the policy: certificates, logs and times in a bundle are passed over.
 
-use super::PublicKey;
+use super::{PublicKey, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use serde_json::Value;
 
 /// How the media type of a bundle begins, whatever its version.
 pub(crate) const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
@@ -16,95 +16,49 @@ pub(crate) const SIGNS: &str = "https://sigstore.dev/cosign/sign/v1";
 /// What an envelope has in it (in-toto attestation framework, "Envelope layer").
 const STATEMENT: &str = "application/vnd.in-toto+json";
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Bundle {
-    media_type: String,
-    message_signature: Option<MessageSignature>,
-    dsse_envelope: Option<Envelope>,
-}
-
-/// Of bytes as they are.
-#[derive(Deserialize)]
-struct MessageSignature {
-    signature: String,
-}
-
-/// Of a statement (DSSE 1.0).
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Envelope {
-    payload: String,
-    payload_type: String,
-    signatures: Vec<EnvelopeSignature>,
-}
-
-#[derive(Deserialize)]
-struct EnvelopeSignature {
-    sig: String,
-}
-
-/// What is stated, and of what (in-toto attestation framework, "Statement layer").
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Statement {
-    subject: Vec<Subject>,
-    predicate_type: String,
-}
-
-#[derive(Deserialize)]
-struct Subject {
-    digest: Digests,
-}
-
-#[derive(Deserialize)]
-struct Digests {
-    sha256: Option<String>,
-}
-
 /// A text that is a bundle, as far as can be seen; other signatures are in base64.
 pub(super) fn is_one(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-fn read(text: &str) -> Option<Bundle> {
-    let bundle: Bundle = serde_json::from_str(text).ok()?;
-    bundle.media_type.starts_with(BUNDLE).then_some(bundle)
+fn read(bundle: &str) -> Option<Value> {
+    let bundle: Value = serde_json::from_str(bundle).ok()?;
+    text(&bundle, "/mediaType")?.starts_with(BUNDLE).then_some(bundle)
 }
 
 /// Whether one of the keys has signed these bytes, as `cosign sign-blob --bundle` has it.
 ///
 /// # Errors
 /// Why the text is none that tells.
-pub(super) fn is_of_file(text: &str, bytes: &[u8], keys: &[PublicKey]) -> Result<bool, &'static str> {
-    let bundle = read(text).ok_or("is no Sigstore bundle, as `cosign sign-blob --bundle` writes it")?;
-    let signature = bundle
-        .message_signature
+pub(super) fn is_of_file(bundle: &str, bytes: &[u8], keys: &[PublicKey]) -> Result<bool, &'static str> {
+    let bundle = read(bundle).ok_or("is no Sigstore bundle, as `cosign sign-blob --bundle` writes it")?;
+    let signature = text(&bundle, "/messageSignature/signature")
         .ok_or("is a Sigstore bundle without a signature of a file; `cosign sign-blob --bundle` makes one")?;
-    let signature = STANDARD.decode(signature.signature);
+    let signature = STANDARD.decode(signature);
     let signature = signature.map_err(|_| "is a Sigstore bundle whose signature is not in base64")?;
     Ok(keys.iter().any(|key| key.has_signed(bytes, &signature)))
 }
 
 /// The artifact that one of the keys has signed; nothing where none has, or something else is stated.
-pub(super) fn artifact(text: &str, keys: &[PublicKey]) -> Option<Vec<String>> {
-    let envelope = read(text)?.dsse_envelope?;
-    let payload = STANDARD.decode(&envelope.payload).ok()?;
-    let message = to_be_signed(&envelope.payload_type, &payload);
-    let is_signed = |one: &EnvelopeSignature| {
-        let signature = STANDARD.decode(&one.sig);
-        signature.is_ok_and(|signature| keys.iter().any(|key| key.has_signed(&message, &signature)))
+pub(super) fn artifact(bundle: &str, keys: &[PublicKey]) -> Option<Vec<String>> {
+    let bundle = read(bundle)?;
+    // DSSE 1.0.
+    let envelope = bundle.get("dsseEnvelope")?;
+    let payload = STANDARD.decode(text(envelope, "/payload")?).ok()?;
+    let message = to_be_signed(text(envelope, "/payloadType")?, &payload);
+    let is_signed = |one: &Value| {
+        let signature = text(one, "/sig").and_then(|sig| STANDARD.decode(sig).ok());
+        signature.is_some_and(|signature| keys.iter().any(|key| key.has_signed(&message, &signature)))
     };
     // Only what a key has signed is worth reading.
-    if envelope.payload_type != STATEMENT || !envelope.signatures.iter().any(is_signed) {
+    if text(envelope, "/payloadType")? != STATEMENT || !envelope.get("signatures")?.as_array()?.iter().any(is_signed) {
         return None;
     }
-    let statement: Statement = serde_json::from_slice(&payload).ok()?;
-    let digests = statement
-        .subject
-        .into_iter()
-        .filter_map(|subject| Some(format!("sha256:{}", subject.digest.sha256?)));
-    (statement.predicate_type == SIGNS).then(|| digests.collect())
+    // What is stated, and of what (in-toto attestation framework, "Statement layer").
+    let statement: Value = serde_json::from_slice(&payload).ok()?;
+    let digest = |subject: &Value| Some(format!("sha256:{}", text(subject, "/digest/sha256")?));
+    let digests = statement.get("subject")?.as_array()?.iter().filter_map(digest);
+    (text(&statement, "/predicateType")? == SIGNS).then(|| digests.collect())
 }
 
 /// What an envelope's signature is over (DSSE 1.0, "Signature Definition").

@@ -1,7 +1,6 @@
 //! What is kept, for how long, and who asks for it.
 
 use super::*;
-use crate::Kept;
 use std::sync::Barrier;
 
 #[test]
@@ -10,7 +9,7 @@ fn what_was_pulled_once_needs_no_registry_any_more() {
     let fake = artifact.serve();
     let (reference, other) = (artifact.at(&fake), Pushed::new(b"other").at(&fake));
     let first = store(dir.path());
-    assert_eq!(first.kept(&reference, MOST), Kept::Missing);
+    assert_eq!(first.kept(&reference, MOST), None);
     assert_eq!(first.get(&reference, MOST).unwrap(), b"component");
     let missing = failed(first.get(&other, MOST));
     assert!(
@@ -23,7 +22,7 @@ fn what_was_pulled_once_needs_no_registry_any_more() {
     drop(fake);
     for again in [store(dir.path()), store_with(dir.path(), false, None)] {
         assert_eq!(again.get(&reference, MOST).unwrap(), b"component");
-        assert_eq!(again.kept(&reference, MOST), Kept::Good(b"component".to_vec()));
+        assert_eq!(again.kept(&reference, MOST), Some(b"component".to_vec()));
         assert_eq!(again.counts().good, 0, "nobody was asked");
     }
     let down = failed(store(dir.path()).get(&other, MOST));
@@ -84,7 +83,7 @@ fn what_went_bad_in_the_cache_is_thrown_away_and_pulled_again() {
     store.get(&reference, MOST).unwrap();
     let layer = dir.path().join("components").join(reference.digest.hex()).join("layer");
     std::fs::write(&layer, b"something").unwrap();
-    assert_eq!(store.kept(&reference, MOST), Kept::Missing);
+    assert_eq!(store.kept(&reference, MOST), None);
     assert_eq!(store.get(&reference, MOST).unwrap(), b"component");
     assert_eq!(std::fs::read(layer).unwrap(), b"component");
     assert_eq!(fake.count(&artifact.paths().1), 2);
@@ -128,9 +127,9 @@ fn small(dir: &Path, roomy: u64) -> Store {
         cache: dir.join("components"),
         most: ByteSize(roomy * 401_000),
         pull: true,
-        registries: Settings {
+        registries: Registries {
             plain_loopback: true,
-            ..Settings::default()
+            ..Registries::default()
         },
     })
 }

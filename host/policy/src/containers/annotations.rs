@@ -3,8 +3,8 @@
 use super::RuleEntry;
 use super::entries::{is_one_resources, names};
 use crate::Danger;
-use crate::error::Report;
 use crate::fields::Item;
+use crate::qualified::{is_domain, is_kubernetes, is_name, is_within};
 use crate::resources::ResourceGrant;
 use devgate_types::escape;
 
@@ -25,62 +25,34 @@ const ORDERS: &[&str] = &[
 /// The same by the domain of the key.
 const ORDER_DOMAINS: &[&str] = &["nri.io", "crio.io", "noderesource.dev"];
 
-pub(crate) fn read(
-    annotations: &Item<'_>,
-    resources: &[ResourceGrant],
-    accepted: &dyn Fn(&Danger) -> bool,
-    report: &mut Report,
-) -> Vec<RuleEntry> {
-    let entries = annotations.map(report);
-    if entries.len() > MOST {
-        annotations.error(report, format!("must have at most {MOST} entries"));
-    }
-    let read = |entry: &Item<'_>| one(entry, resources, accepted, report);
-    entries.iter().take(MOST).filter_map(read).collect()
+pub(crate) fn read(annotations: &Item<'_>, resources: &[ResourceGrant], dangerous: &[&str]) -> Vec<RuleEntry> {
+    let entries = annotations.map(MOST).into_iter();
+    entries.filter_map(|entry| one(&entry, resources, dangerous)).collect()
 }
 
-fn one(
-    entry: &Item<'_>,
-    resources: &[ResourceGrant],
-    accepted: &dyn Fn(&Danger) -> bool,
-    report: &mut Report,
-) -> Option<RuleEntry> {
+fn one(entry: &Item<'_>, resources: &[ResourceGrant], dangerous: &[&str]) -> Option<RuleEntry> {
     let names = names(entry.key, resources);
     let shown = escape(entry.key, 80);
-    if names.iter().any(|name| name.starts_with("cdi.k8s.io/")) {
-        let message = format!("the annotation \"{shown}\" names CDI devices");
-        report.error_with_hint(
-            entry.key_at,
-            message,
-            "write them under \"cdi\", which kubelets pass on from 1.29 on",
-        );
-        return None;
-    }
-    if !names.iter().all(|name| is_key(name)) {
-        let hint = "a domain may stand before one \"/\"; then 1 to 63 letters, digits, \"-\", \"_\" or \".\"";
-        report.error_with_hint(
-            entry.key_at,
-            format!("\"{shown}\" is not the key of an annotation"),
-            hint,
-        );
-        return None;
-    }
-    if names.iter().any(|name| is_kubelets(name)) {
-        let message = format!("the annotation \"{shown}\" is the kubelet's own, no plugin may set it");
-        report.error(entry.key_at, message);
-        return None;
-    }
     let danger = names.iter().find_map(|name| dangerous_annotation(name));
-    if let Some(danger) = danger.filter(|danger| !accepted(danger)) {
-        let message = format!("the annotation \"{shown}\" {}", danger.why);
-        let hint = format!("add \"dangerous: [{}]\" if that is meant", danger.key);
-        report.error_with_hint(entry.key_at, message, hint);
+    let danger = danger.and_then(|danger| danger.refused(dangerous));
+    let problem = if names.iter().any(|name| name.starts_with("cdi.k8s.io/")) {
+        format!(
+            "the annotation \"{shown}\" names CDI devices; write them under \"cdi\", which kubelets pass on from 1.29 on"
+        )
+    } else if !names.iter().all(|name| is_key(name)) {
+        let hint = "a domain may stand before one \"/\"; then 1 to 63 letters, digits, \"-\", \"_\" or \".\"";
+        format!("\"{shown}\" is not the key of an annotation; {hint}")
+    } else if names.iter().any(|name| is_kubelets(name)) {
+        format!("the annotation \"{shown}\" is the kubelet's own, no plugin may set it")
+    } else if let Some(why) = danger {
+        format!("the annotation \"{shown}\" {why}")
+    } else if !is_one_resources(entry, resources) {
         return None;
-    }
-    if !is_one_resources(entry, resources, report) {
-        return None;
-    }
-    RuleEntry::read(entry, report)
+    } else {
+        return RuleEntry::read(entry);
+    };
+    entry.error_at_key(problem);
+    None
 }
 
 /// What an annotation of this key gives away; nothing where it is an ordinary one.
@@ -94,36 +66,19 @@ pub fn dangerous_annotation(key: &str) -> Option<Danger> {
 
 /// A qualified name, as Kubernetes demands of an annotation's key.
 fn is_key(key: &str) -> bool {
-    let name = match key.split_once('/') {
-        Some((domain, name)) => {
-            let label = |label: &str| {
-                (1..=63).contains(&label.len())
-                    && label
-                        .bytes()
-                        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-                    && !label.starts_with('-')
-                    && !label.ends_with('-')
-            };
-            if domain.len() > 253 || !domain.split('.').all(label) {
-                return false;
-            }
-            name
-        }
-        None => key,
-    };
-    let ok = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-    let end = |c: char| c.is_ascii_alphanumeric();
-    (1..=63).contains(&name.len()) && name.bytes().all(ok) && name.starts_with(end) && name.ends_with(end)
+    key.split_once('/')
+        .map_or(is_name(key), |(domain, name)| is_domain(domain) && is_name(name))
+}
+
+fn domain(key: &str) -> &str {
+    key.split_once('/').map_or("", |(domain, _)| domain)
 }
 
 fn is_kubelets(key: &str) -> bool {
-    let domain = key.split_once('/').map_or("", |(domain, _)| domain);
-    let of = |parent: &str| domain == parent || domain.ends_with(&format!(".{parent}"));
-    key.starts_with("io.kubernetes.") || of("kubernetes.io") || of("k8s.io")
+    key.starts_with("io.kubernetes.") || is_kubernetes(domain(key))
 }
 
 fn is_order(key: &str) -> bool {
-    let domain = key.split_once('/').map_or("", |(domain, _)| domain);
-    let of = |parent: &str| domain == parent || domain.ends_with(&format!(".{parent}"));
-    ORDERS.iter().any(|order| key.starts_with(order)) || ORDER_DOMAINS.iter().any(|parent| of(parent))
+    let within = |parent: &&str| is_within(domain(key), parent);
+    ORDERS.iter().any(|order| key.starts_with(order)) || ORDER_DOMAINS.iter().any(within)
 }

@@ -1,7 +1,6 @@
 //! CDI devices: names that a container runtime looks up in the node's CDI specifications.
 
 use super::RuleEntry;
-use crate::error::Report;
 use crate::fields::Item;
 use crate::value_rule::ValueRule;
 use devgate_types::escape;
@@ -17,24 +16,18 @@ pub fn is_cdi_device(name: &str) -> bool {
         .is_some_and(|(kind, device)| is_kind(kind) && is_name(device))
 }
 
-pub(crate) fn read(cdi: &Item<'_>, report: &mut Report) -> Vec<RuleEntry> {
-    let entries = cdi.map(report);
-    if entries.len() > MOST {
-        cdi.error(report, format!("must have at most {MOST} entries"));
-    }
-    let read = |entry: &Item<'_>| one(entry, report);
-    entries.iter().take(MOST).filter_map(read).collect()
+pub(crate) fn read(cdi: &Item<'_>) -> Vec<RuleEntry> {
+    cdi.map(MOST).iter().filter_map(one).collect()
 }
 
-fn one(entry: &Item<'_>, report: &mut Report) -> Option<RuleEntry> {
+fn one(entry: &Item<'_>) -> Option<RuleEntry> {
     if !is_kind(entry.key) {
         let shown = escape(entry.key, 80);
-        let message = format!("\"{shown}\" is not a kind of CDI device");
         let hint = "a vendor and a class, such as vendor.com/gpu; the devices' names stand in the rule";
-        report.error_with_hint(entry.key_at, message, hint);
+        entry.error_at_key(format!("\"{shown}\" is not a kind of CDI device; {hint}"));
         return None;
     }
-    let read = RuleEntry::read(entry, report)?;
+    let read = RuleEntry::read(entry)?;
     let wrong = match &read.rule {
         ValueRule::Any => None,
         ValueRule::OneOf(names) => names.iter().find(|name| !is_name(name)).map(String::as_str),
@@ -45,10 +38,9 @@ fn one(entry: &Item<'_>, report: &mut Report) -> Option<RuleEntry> {
     };
     if let Some(name) = wrong {
         let shown = escape(name, 80);
-        let problem = format!(
+        entry.error(format!(
             "has \"{shown}\", but a CDI device's name consists of letters, digits, \"_\", \"-\", \".\" and \":\""
-        );
-        entry.error(report, problem);
+        ));
         return None;
     }
     Some(read)

@@ -1,7 +1,7 @@
 //! One key of `env`, `annotations` or `cdi` with its rule.
 
 use crate::Origin;
-use crate::error::Report;
+use crate::error::Problem;
 use crate::fields::Item;
 use crate::resources::ResourceGrant;
 use crate::value_rule::{Template, ValueRule};
@@ -42,11 +42,11 @@ impl RuleEntry {
     }
 
     /// Reads an entry of a mapping, whatever its key.
-    pub(crate) fn read(item: &Item<'_>, report: &mut Report) -> Option<Self> {
+    pub(crate) fn read(item: &Item<'_>) -> Option<Self> {
         Some(Self {
             key: item.key.to_owned(),
-            rule: rule(item, report)?,
-            origin: Origin::new(report, item.key_at),
+            rule: rule(item)?,
+            origin: item.report.origin(item.key_at),
             at: item.key_at,
         })
     }
@@ -66,65 +66,52 @@ pub(crate) fn names(key: &str, resources: &[ResourceGrant]) -> Vec<String> {
 }
 
 fn exact(key: &str, resources: &[ResourceGrant]) -> Vec<String> {
-    let name = |grant: &ResourceGrant| match grant {
-        ResourceGrant::Exact(name) => Some(named(key, name)),
-        ResourceGrant::Pattern(_) => None,
-    };
-    resources.iter().filter_map(name).collect()
+    let exact = resources.iter().filter_map(|grant| grant.exact.as_ref());
+    exact.map(|name| named(key, name)).collect()
 }
 
 /// Whether each resource of the plugin has the key to itself; reported where not.
-pub(crate) fn is_one_resources(item: &Item<'_>, resources: &[ResourceGrant], report: &mut Report) -> bool {
-    let patterns = resources.iter().any(|grant| matches!(grant, ResourceGrant::Pattern(_)));
-    let count = resources.len();
-    if item.key.contains(RESOURCE) || (count <= 1 && !patterns) {
-        return true;
-    }
-    let shown = escape(item.key, 80);
-    let several = if patterns {
-        "each of the resources that this plugin's patterns match".to_owned()
-    } else {
-        format!("each of this plugin's {count} resources")
+pub(crate) fn is_one_resources(item: &Item<'_>, resources: &[ResourceGrant]) -> bool {
+    let patterns = resources.iter().any(|grant| grant.exact.is_none());
+    let several = match resources.len() {
+        _ if item.key.contains(RESOURCE) => return true,
+        _ if patterns => "the resources that this plugin's patterns match".to_owned(),
+        0 | 1 => return true,
+        count => format!("this plugin's {count} resources"),
     };
-    let hint = format!("name the resource in it, such as \"{shown}_{RESOURCE}\", or write one plugin per resource");
-    let message = format!(
-        "\"{shown}\" would be set by {several}, and a container with two of them would get one value in random order"
-    );
-    report.error_with_hint(item.key_at, message, hint);
+    let shown = escape(item.key, 80);
+    item.error_at_key(format!(
+        "\"{shown}\" would be set by each of {several}, and a container with two of them would get one value in random order; name the \
+         resource in it, such as \"{shown}_{RESOURCE}\", or write one plugin per resource"
+    ));
     false
 }
 
-fn rule(entry: &Item<'_>, report: &mut Report) -> Option<ValueRule> {
+fn rule(entry: &Item<'_>) -> Option<ValueRule> {
     match &entry.node.value {
         Value::Text(text) if text == "any" => Some(ValueRule::Any),
         Value::Text(_) => {
-            let text = entry.text(report)?;
-            match Template::parse(text) {
-                Ok(_) if text.contains('\0') => {
-                    entry.error(report, "must be text without NUL");
-                    None
-                }
-                Ok(template) => Some(ValueRule::Template(template)),
-                Err(problem) => {
-                    entry.error(report, problem);
-                    None
-                }
-            }
+            let template = entry.parse(|text| match Template::parse(text) {
+                Ok(_) if text.contains('\0') => Err(Problem("must be text without NUL".to_owned())),
+                parsed => parsed,
+            });
+            template.map(ValueRule::Template)
         }
         Value::List(_) => {
             let mut values = Vec::new();
-            for item in entry.list(report) {
+            for item in entry.list(usize::MAX) {
                 // An empty value may be meant, so this is not `text`.
                 let Value::Text(text) = &item.node.value else {
-                    item.wrong_kind("a list of texts", report);
+                    item.wrong_kind("a list of texts");
                     return None;
                 };
-                let template = ["{ids}", "{resource}", "{property."]
+                let is_template = ["{ids}", "{resource}", "{property."]
                     .iter()
                     .any(|part| text.contains(part));
-                if template || text.len() > MOST_VALUE || text.contains('\0') {
-                    let problem = format!("has in its list what is no plain value of at most {MOST_VALUE} bytes");
-                    item.error_with_hint(report, problem, "a template stands alone, not in a list");
+                if is_template || text.len() > MOST_VALUE || text.contains('\0') {
+                    item.error(format!(
+                        "has in its list what is no plain value of at most {MOST_VALUE} bytes; a template stands alone, not in a list"
+                    ));
                     return None;
                 }
                 values.push(text.clone());
@@ -132,7 +119,7 @@ fn rule(entry: &Item<'_>, report: &mut Report) -> Option<ValueRule> {
             (!values.is_empty()).then(|| ValueRule::OneOf(Arc::from(values)))
         }
         _ => {
-            entry.wrong_kind("a template, a list of values or the word any", report);
+            entry.wrong_kind("a template, a list of values or the word any");
             None
         }
     }

@@ -2,7 +2,6 @@
 
 use super::RuleEntry;
 use super::entries::{is_one_resources, names};
-use crate::error::Report;
 use crate::fields::Item;
 use crate::resources::ResourceGrant;
 use devgate_types::escape;
@@ -10,38 +9,30 @@ use devgate_types::escape;
 /// The most environment variables of one plugin.
 const MOST: usize = 64;
 
-pub(crate) fn read(env: &Item<'_>, resources: &[ResourceGrant], report: &mut Report) -> Vec<RuleEntry> {
-    let entries = env.map(report);
-    if entries.len() > MOST {
-        env.error(report, format!("must have at most {MOST} entries"));
-    }
-    let read = |entry: &Item<'_>| one(entry, resources, report);
-    entries.iter().take(MOST).filter_map(read).collect()
+pub(crate) fn read(env: &Item<'_>, resources: &[ResourceGrant]) -> Vec<RuleEntry> {
+    let entries = env.map(MOST).into_iter();
+    entries.filter_map(|entry| one(&entry, resources)).collect()
 }
 
-fn one(entry: &Item<'_>, resources: &[ResourceGrant], report: &mut Report) -> Option<RuleEntry> {
+fn one(entry: &Item<'_>, resources: &[ResourceGrant]) -> Option<RuleEntry> {
     let names = names(entry.key, resources);
     if !names.iter().all(|name| is_env_name(name)) {
         let shown = escape(entry.key, 80);
         let hint = "letters, digits and \"_\", not a digit first; {RESOURCE} stands for the resource's name";
-        report.error_with_hint(
-            entry.key_at,
-            format!("\"{shown}\" is not the name of an environment variable"),
-            hint,
-        );
+        entry.error_at_key(format!(
+            "\"{shown}\" is not the name of an environment variable; {hint}"
+        ));
         return None;
     }
-    if !is_one_resources(entry, resources, report) {
+    if !is_one_resources(entry, resources) {
         return None;
     }
-    let read = RuleEntry::read(entry, report)?;
+    let read = RuleEntry::read(entry)?;
     if names.iter().any(|name| is_loader_key(name)) && read.rule.is_free() {
         let hint = "write the value out, or a list of values";
-        entry.error_with_hint(
-            report,
-            "decides which code a container runs, so the component must not choose it",
-            hint,
-        );
+        entry.error(format!(
+            "decides which code a container runs, so the component must not choose it; {hint}"
+        ));
         return None;
     }
     Some(read)

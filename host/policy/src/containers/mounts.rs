@@ -1,8 +1,8 @@
 //! Mounts: files and directories of the node that a container may see.
 
-use crate::dangerous::{Danger, dangerous_if_writable, dangerous_mount};
-use crate::error::Report;
-use crate::fields::{Fields, Item};
+use crate::dangerous::{dangerous_if_writable, dangerous_mount};
+use crate::error::Problem;
+use crate::fields::Item;
 use crate::path::{self, beneath};
 use crate::yaml::At;
 use crate::{Origin, key};
@@ -16,44 +16,9 @@ const MOST: usize = 64;
 const MOST_PATH: usize = 1_024;
 
 /// What a container has by itself: a mount in its place, or over all of it, hides it.
-const OWN: &[&str] = &[
-    "bin",
-    "boot",
-    "dev",
-    "dev/console",
-    "dev/fd",
-    "dev/mqueue",
-    "dev/null",
-    "dev/pts",
-    "dev/ptmx",
-    "dev/shm",
-    "dev/termination-log",
-    "etc",
-    "etc/hostname",
-    "etc/hosts",
-    "etc/resolv.conf",
-    "home",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "sys",
-    "sys/fs",
-    "sys/fs/cgroup",
-    "tmp",
-    "usr",
-    "usr/bin",
-    "usr/local",
-    "usr/local/bin",
-    "usr/local/lib",
-    "usr/local/sbin",
-    "usr/sbin",
-    "usr/share",
-    "var",
-    "var/lib",
-    "var/run",
-    "var/tmp",
-];
+const OWN: &str = "bin boot dev dev/console dev/fd dev/mqueue dev/null dev/pts dev/ptmx dev/shm dev/termination-log etc \
+    etc/hostname etc/hosts etc/resolv.conf home proc root run sbin sys sys/fs sys/fs/cgroup tmp usr usr/bin usr/local \
+    usr/local/bin usr/local/lib usr/local/sbin usr/sbin usr/share var var/lib var/run var/tmp";
 /// What nothing may be mounted beneath either: container runtimes refuse the first, the others hold a pod's identity.
 const CLOSED: &[&str] = &["/proc", "/run/secrets", "/var/run/secrets"];
 
@@ -75,51 +40,33 @@ pub struct MountGrant {
     pub(crate) at: At,
 }
 
-pub(crate) fn read(
-    mounts: &Item<'_>,
-    plugin: &str,
-    accepted: &dyn Fn(&Danger) -> bool,
-    report: &mut Report,
-) -> IndexMap<String, Arc<MountGrant>> {
-    let entries = mounts.map(report);
-    if entries.len() > MOST {
-        mounts.error(report, format!("must have at most {MOST} entries"));
-    }
-    let mut out = IndexMap::new();
-    for entry in entries.iter().take(MOST) {
-        if let Some(mount) = one(entry, plugin, accepted, report) {
-            out.insert(mount.name.clone(), Arc::new(mount));
-        }
-    }
-    out
+pub(crate) fn read(mounts: &Item<'_>, plugin: &str, dangerous: &[&str]) -> IndexMap<String, Arc<MountGrant>> {
+    let entries = mounts.map(MOST).into_iter();
+    let read = entries.filter_map(|entry| one(&entry, plugin, dangerous));
+    read.map(|mount| (mount.name.clone(), Arc::new(mount))).collect()
 }
 
-fn one(entry: &Item<'_>, plugin: &str, accepted: &dyn Fn(&Danger) -> bool, report: &mut Report) -> Option<MountGrant> {
-    let name = name(entry, report);
+fn one(entry: &Item<'_>, plugin: &str, dangerous: &[&str]) -> Option<MountGrant> {
+    let name = name(entry);
     let place = format!("mount \"{}\" of {plugin}", escape(entry.key, 80));
-    let fields = Fields::open(entry.node, &place, &key::MOUNT, report)?;
-    let source = fields.need("source", report);
-    let target = fields.need("target", report);
+    let fields = entry.open(&place, &key::MOUNT)?;
+    let source = fields.need("source");
+    let target = fields.need("target");
     let (mut writable, mut unchecked) = (false, false);
-    fields.flag("writable", &mut writable, report);
-    fields.flag("unchecked", &mut unchecked, report);
+    fields.flag("writable", &mut writable);
+    fields.flag("unchecked", &mut unchecked);
     let source = source.and_then(|item| {
-        let path = plain(&item, report)?;
+        let path = plain(&item)?;
         let danger = dangerous_mount(path).or_else(|| dangerous_if_writable(path).filter(|_| writable));
-        if let Some(danger) = danger.filter(|danger| !accepted(danger)) {
-            let problem = format!("has \"{}\", which {}", escape(path, 80), danger.why);
-            item.error_with_hint(
-                report,
-                problem,
-                format!("add \"dangerous: [{}]\" if that is meant", danger.key),
-            );
+        if let Some(why) = danger.and_then(|danger| danger.refused(dangerous)) {
+            item.error(Problem::which(path, why));
         }
         Some(path)
     });
     let target = target.and_then(|item| {
-        let path = plain(&item, report)?;
+        let path = plain(&item)?;
         if let Some(problem) = problem_of_target(path) {
-            item.error(report, format!("has \"{}\", which {problem}", escape(path, 80)));
+            item.error(Problem::which(path, problem));
         }
         Some(path)
     });
@@ -129,37 +76,30 @@ fn one(entry: &Item<'_>, plugin: &str, accepted: &dyn Fn(&Danger) -> bool, repor
         target: target?.to_owned(),
         writable,
         unchecked,
-        origin: Origin::new(report, entry.key_at),
+        origin: entry.report.origin(entry.key_at),
         at: entry.key_at,
     })
 }
 
-fn name<'a>(entry: &Item<'a>, report: &mut Report) -> Option<&'a str> {
+fn name<'a>(entry: &Item<'a>) -> Option<&'a str> {
     let ok = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     if (1..=63).contains(&entry.key.len()) && entry.key.bytes().all(ok) {
         return Some(entry.key);
     }
     let shown = escape(entry.key, 80);
-    let message =
-        format!("the name of a mount must be 1 to 63 letters, digits, \"-\", \"_\" or \".\", not \"{shown}\"");
-    report.error(entry.key_at, message);
+    entry.error_at_key(format!(
+        "the name of a mount must be 1 to 63 letters, digits, \"-\", \"_\" or \".\", not \"{shown}\""
+    ));
     None
 }
 
-fn plain<'a>(item: &Item<'a>, report: &mut Report) -> Option<&'a str> {
-    let text = item.text(report)?;
-    if text.len() > MOST_PATH {
-        item.error(report, format!("must have at most {MOST_PATH} bytes"));
-        return None;
-    }
-    // The root is a plain path; what may be done with it is another question.
-    if text != "/"
-        && let Some(problem) = path::problem(text)
-    {
-        item.error(report, format!("has \"{}\", which {problem}", escape(text, 80)));
-        return None;
-    }
-    Some(text)
+fn plain<'a>(item: &Item<'a>) -> Option<&'a str> {
+    item.parse(|text| match path::problem(text) {
+        _ if text.len() > MOST_PATH => Err(Problem(format!("must have at most {MOST_PATH} bytes"))),
+        // The root is a plain path; what may be done with it is another question.
+        Some(problem) if text != "/" => Err(Problem::which(text, problem)),
+        _ => Ok(text),
+    })
 }
 
 fn problem_of_target(target: &str) -> Option<&'static str> {
@@ -169,7 +109,7 @@ fn problem_of_target(target: &str) -> Option<&'static str> {
     let rest = target.trim_start_matches('/');
     let library = |name: &str| name.starts_with("lib") && !name.contains('/');
     let own = rest.is_empty()
-        || OWN.contains(&rest)
+        || OWN.split(' ').any(|own| own == rest)
         || library(rest)
         || rest.strip_prefix("usr/").is_some_and(library)
         || CLOSED.iter().any(|closed| beneath(closed, target));

@@ -76,76 +76,64 @@ fn misc(minor: u32) -> Option<Danger> {
     }
 }
 
+/// Devices whose number the kernel gives out as it likes, or that a tree names before their number is known.
 fn by_class(class: &str, name: &str) -> Option<Danger> {
-    match class {
-        "mem" => match name {
-            "mem" => memory(1),
-            "kmem" | "oldmem" => memory(2),
-            "port" => memory(4),
-            "kmsg" => memory(11),
-            _ => None,
-        },
-        "misc" => by_misc_name(name),
-        "msr" => danger!("msr", "reads and writes processor registers"),
-        "cpuid" => danger!("cpuid", "reads every processor's identity"),
-        "scsi_generic" => danger!("sg", "sends any SCSI command to a disk"),
-        "bsg" => danger!("bsg", "sends any SCSI command to a disk"),
-        "i2c-dev" => danger!("i2c", "reaches every chip on an I2C bus"),
-        "mtd" => danger!("mtd", "is flash memory of the node, its firmware included"),
-        "tpm" | "tpmrm" => danger!("tpm", "is the node's trust anchor"),
-        "ipmi" => danger!("ipmi", "controls the node's power and its management controller"),
-        "watchdog" => danger!("watchdog", "reboots the node"),
-        "rtc" => danger!("rtc", "sets the node's clock"),
-        "vc" => danger!("vt", "shows what is on the node's consoles"),
-        "vfio" if name.starts_with("noiommu-") => {
+    let character = |major, minor| {
+        let kind = NodeKind::Character;
+        by_number(NodeNumber { kind, major, minor })
+    };
+    match (class, name) {
+        ("mem", "mem") => memory(1),
+        ("mem", "kmem" | "oldmem") => memory(2),
+        ("mem", "port") => memory(4),
+        ("mem", "kmsg") => memory(11),
+        ("msr", _) => character(202, 0),
+        ("cpuid", _) => character(203, 0),
+        ("scsi_generic", _) => character(21, 0),
+        ("i2c-dev", _) => character(89, 0),
+        ("mtd", _) => character(90, 0),
+        ("raw", _) => character(162, 0),
+        ("vc", _) => character(7, 0),
+        ("tty", _) if is_console(name) => character(4, 0),
+        ("tpm" | "tpmrm", _) | ("misc", "tpm0") => misc(224),
+        ("watchdog", _) | ("misc", "watchdog") => misc(130),
+        ("rtc", _) | ("misc", "rtc" | "efirtc") => misc(135),
+        ("misc", "vhci") => misc(137),
+        ("misc", "nvram") => misc(144),
+        ("misc", "microcode") => misc(184),
+        ("misc", "cuse") => misc(203),
+        ("misc", "mpt2ctl" | "mpt3ctl" | "mptctl" | "megaraid_sas_ioctl" | "megadev0") => misc(220),
+        ("misc", "uinput" | "uhid" | "userio") => misc(223),
+        ("misc", "hpet") => misc(228),
+        ("misc", "snapshot") => misc(231),
+        ("misc", "btrfs-control") => misc(234),
+        ("misc", "autofs") => misc(235),
+        ("misc", "device-mapper" | "mapper!control") => misc(236),
+        ("misc", "loop-control") => misc(237),
+        ("misc", "rfkill") => misc(242),
+        ("misc", "userfaultfd") => danger!("userfaultfd", "stops threads inside the kernel, which exploits need"),
+        ("misc", "cpu_dma_latency") => danger!("latency", "changes how all processors of the node sleep"),
+        ("misc", "vga_arbiter") => danger!("vga-arbiter", "decides which graphics device of the node is in use"),
+        ("misc", "sev" | "sgx_provision") => danger!("confidential", "manages the node's confidential computing"),
+        ("misc", "mcelog") => danger!("mcelog", "takes the node's record of hardware errors"),
+        ("misc", "xen!privcmd" | "xen!xenbus") => danger!("hypervisor", "controls the hypervisor"),
+        ("bsg", _) => danger!("bsg", "sends any SCSI command to a disk"),
+        ("ipmi", _) => danger!("ipmi", "controls the node's power and its management controller"),
+        ("vfio", _) if name.starts_with("noiommu-") => {
             danger!("vfio-noiommu", "drives hardware that reaches all of the node's memory")
         }
-        "nvme-fabrics" => danger!("nvme-fabrics", "connects disks of other machines to the node"),
-        "uio" => danger!("uio", "drives hardware that can reach all of the node's memory"),
-        "vtconsole" => danger!("vt", "decides what is on the node's consoles"),
-        "raw" => danger!("raw", "binds raw devices to disks of the node"),
-        "mei" => danger!("management-engine", "commands the node's management engine"),
-        "usbmon" => danger!("usbmon", "shows all that is sent over a USB bus"),
-        "tty" => {
-            let number = name.strip_prefix("tty").filter(|rest| !rest.is_empty());
-            let console = name == "console" || number.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-            if console {
-                danger!("console", "is a console of the node")
-            } else {
-                None
-            }
-        }
+        ("nvme-fabrics", _) => danger!("nvme-fabrics", "connects disks of other machines to the node"),
+        ("uio", _) => danger!("uio", "drives hardware that can reach all of the node's memory"),
+        ("vtconsole", _) => danger!("vt", "decides what is on the node's consoles"),
+        ("mei", _) => danger!("management-engine", "commands the node's management engine"),
+        ("usbmon", _) => danger!("usbmon", "shows all that is sent over a USB bus"),
         _ => None,
     }
 }
 
-/// Misc devices whose minor the kernel gives out as it likes, or that a tree names before their number is known.
-fn by_misc_name(name: &str) -> Option<Danger> {
-    match name {
-        "watchdog" => misc(130),
-        "rtc" | "efirtc" => misc(135),
-        "nvram" => misc(144),
-        "microcode" => misc(184),
-        "cuse" => misc(203),
-        "mpt2ctl" | "mpt3ctl" | "mptctl" | "megaraid_sas_ioctl" | "megadev0" => misc(220),
-        "uinput" | "uhid" | "userio" => misc(223),
-        "tpm0" => misc(224),
-        "hpet" => misc(228),
-        "snapshot" => misc(231),
-        "btrfs-control" => misc(234),
-        "autofs" => misc(235),
-        "device-mapper" | "mapper!control" => misc(236),
-        "loop-control" => misc(237),
-        "vhci" => misc(137),
-        "rfkill" => misc(242),
-        "userfaultfd" => danger!("userfaultfd", "stops threads inside the kernel, which exploits need"),
-        "cpu_dma_latency" => danger!("latency", "changes how all processors of the node sleep"),
-        "vga_arbiter" => danger!("vga-arbiter", "decides which graphics device of the node is in use"),
-        "sev" | "sgx_provision" => danger!("confidential", "manages the node's confidential computing"),
-        "mcelog" => danger!("mcelog", "takes the node's record of hardware errors"),
-        "xen!privcmd" | "xen!xenbus" => danger!("hypervisor", "controls the hypervisor"),
-        _ => None,
-    }
+fn is_console(name: &str) -> bool {
+    let number = name.strip_prefix("tty").filter(|rest| !rest.is_empty());
+    name == "console" || number.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! A pattern for files, part by part, so that it also says which directories may be listed.
 
+use crate::error::Problem;
 use crate::path;
-use crate::pattern::{InvalidPattern, Pattern};
+use crate::pattern::Pattern;
 
 /// Stands for what a wildcard matches; in nobody's list of names.
 const ANYTHING: char = '\u{e000}';
@@ -20,10 +21,10 @@ enum Part {
 }
 
 impl FilePattern {
-    pub(crate) fn parse(text: &str) -> Result<Self, InvalidPattern> {
-        let has = |why: &str| InvalidPattern::has(text, why);
+    pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
+        let has = |why| Problem::has(text, why);
         if let Some(problem) = path::problem(text) {
-            return Err(has(&format!("which {problem}")));
+            return Err(Problem::which(text, problem));
         }
         // Read as a whole first, which says what is wrong with it as other patterns do.
         Pattern::path(text)?;
@@ -106,49 +107,35 @@ fn matches(pattern: &[Part], path: &[&str]) -> bool {
 
 /// What a part says whatever its wildcards match; a class of digits stands for a digit.
 fn sample(part: &str, out: &mut String) {
-    let mut rest = part;
-    while let Some(c) = rest.chars().next() {
-        let after = rest.get(c.len_utf8()..).unwrap_or_default();
-        rest = match c {
-            '\\' => {
-                out.extend(after.chars().next());
-                after
-                    .get(after.chars().next().map_or(0, char::len_utf8)..)
-                    .unwrap_or_default()
-            }
+    let mut rest = part.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => out.extend(rest.next()),
+            '*' | '?' => out.push(ANYTHING),
             '[' => {
-                let end = after
-                    .get(1..)
-                    .and_then(|inner| inner.find(']'))
-                    .map_or(after.len(), |at| at + 1);
-                let (class, behind) = after.split_at_checked(end).unwrap_or((after, ""));
-                let digits =
-                    class.bytes().all(|b| b.is_ascii_digit() || b == b'-') && class.bytes().any(|b| b.is_ascii_digit());
-                out.push(if digits { '0' } else { ANYTHING });
-                behind.strip_prefix(']').unwrap_or(behind)
+                let behind = rest.as_str();
+                // A "]" that stands first is one of the class.
+                let end = behind.get(1..).and_then(|inner| inner.find(']'));
+                let class = end.and_then(|at| behind.get(..=at)).unwrap_or(behind);
+                let is_digits = class.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+                let has_digit = class.bytes().any(|b| b.is_ascii_digit());
+                out.push(if is_digits && has_digit { '0' } else { ANYTHING });
+                rest = behind.get(class.len() + 1..).unwrap_or_default().chars();
             }
             '{' => {
                 out.push(ANYTHING);
                 let mut depth = 1_u32;
-                let end = after.find(|c: char| {
-                    match c {
-                        '{' => depth += 1,
-                        '}' => depth -= 1,
-                        _ => {}
+                while depth > 0 {
+                    match rest.next() {
+                        Some('{') => depth += 1,
+                        Some('}') => depth -= 1,
+                        Some(_) => {}
+                        None => return,
                     }
-                    depth == 0
-                });
-                end.and_then(|at| after.get(at + 1..)).unwrap_or_default()
+                }
             }
-            '*' | '?' => {
-                out.push(ANYTHING);
-                after
-            }
-            other => {
-                out.push(other);
-                after
-            }
-        };
+            other => out.push(other),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Offering units under another name.
 
 use super::{Conditions, MOST, UnitFacts};
-use crate::error::Report;
-use crate::fields::{Fields, Item};
+use crate::error::Problem;
+use crate::fields::Item;
 use crate::resources::ResourceGrant;
 use crate::{Origin, key};
 use devgate_types::{ResourceName, escape};
@@ -26,74 +26,51 @@ impl Rename {
         self.resource == *unit.resource && self.conditions.hold(unit)
     }
 
-    pub(crate) fn read_list(
-        item: &Item<'_>,
-        plugin: &str,
-        resources: &[ResourceGrant],
-        report: &mut Report,
-    ) -> Vec<Self> {
-        let list = item.list(report);
-        if list.len() > MOST {
-            item.error(report, format!("must have at most {MOST} entries"));
-        }
+    pub(crate) fn read_list(item: &Item<'_>, plugin: &str, resources: &[ResourceGrant]) -> Vec<Self> {
         let place = format!("rename of {plugin}");
         let mut out: Vec<Self> = Vec::new();
-        for entry in list.iter().take(MOST) {
-            let Some(rename) = Self::read(entry, &place, resources, report) else {
+        for entry in item.list(MOST) {
+            let Some(rename) = Self::read(&entry, &place, resources) else {
                 continue;
             };
-            if let Some(other) = out
-                .iter()
-                .find(|other| other.to == rename.to && other.resource != rename.resource)
-            {
-                let message = format!(
-                    "{place} sends units of \"{}\" to \"{}\", as it does those of \"{}\" ({})",
-                    rename.resource, rename.to, other.resource, other.origin
-                );
-                let hint = "a resource is made of units of one kind";
-                report.error_with_hint(entry.node.at, message, hint);
-                continue;
+            let is_other = |other: &&Self| other.to == rename.to && other.resource != rename.resource;
+            match out.iter().find(is_other) {
+                Some(other) => entry.report.error(
+                    entry.node.at,
+                    format!(
+                        "{place} sends units of \"{}\" to \"{}\", as it does those of \"{}\" ({}); a resource is made of units of one kind",
+                        rename.resource, rename.to, other.resource, other.origin
+                    ),
+                ),
+                None => out.push(rename),
             }
-            out.push(rename);
         }
         out
     }
 
-    fn read(entry: &Item<'_>, place: &str, resources: &[ResourceGrant], report: &mut Report) -> Option<Self> {
-        let fields = Fields::open(entry.node, place, &key::RENAME, report)?;
-        let resource = fields.need("resource", report).and_then(|item| name(&item, report));
-        let to = fields.need("to", report).and_then(|item| {
-            let to = name(&item, report)?;
+    fn read(entry: &Item<'_>, place: &str, resources: &[ResourceGrant]) -> Option<Self> {
+        let fields = entry.open(place, &key::RENAME)?;
+        let resource = fields.need("resource").and_then(|item| item.parse(name));
+        let granted = |text: &str| {
+            let to = name(text)?;
             if !resources.is_empty() && !resources.iter().any(|grant| grant.matches(&to)) {
-                let shown = escape(to.as_str(), 80);
-                item.error_with_hint(
-                    report,
-                    format!("has \"{shown}\", which \"resources\" does not grant"),
-                    "add it there",
-                );
-                return None;
+                return Err(Problem::which(text, "\"resources\" does not grant; add it there"));
             }
-            Some(to)
-        });
+            Ok(to)
+        };
+        let to = fields.need("to").and_then(|item| item.parse(granted));
         // A name and no pattern here, which `matches` compares.
-        let conditions = Conditions::read(&fields.without("resource"), report);
+        let conditions = Conditions::read(&fields.without("resource"));
         Some(Self {
             resource: resource?,
             to: to?,
-            origin: Origin::new(report, entry.node.at),
+            origin: entry.origin(),
             conditions,
         })
     }
 }
 
-fn name(item: &Item<'_>, report: &mut Report) -> Option<ResourceName> {
-    let text = item.text(report)?;
-    match ResourceName::try_new(text) {
-        Ok(name) => Some(name),
-        Err(error) => {
-            let shown = escape(text, 80);
-            item.error(report, format!("{}, not \"{shown}\"", error.problem()));
-            None
-        }
-    }
+fn name(text: &str) -> Result<ResourceName, Problem> {
+    let shown = escape(text, 80);
+    ResourceName::try_new(text).map_err(|error| Problem(format!("{}, not \"{shown}\"", error.problem())))
 }

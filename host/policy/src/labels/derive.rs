@@ -1,14 +1,18 @@
 //! From a plugin's units to the labels that its rules make of them.
 
 use super::size::number;
-use super::value::{MOST, Unmappable, label_value};
+use super::value::label_value;
 use super::{LabelRule, Labels, Of, Part};
 use crate::UnitFacts;
+use crate::error::Problem;
 use devgate_types::{ResourceName, escape};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most labels of one name with placeholders.
 const MOST_OF_A_RULE: usize = 16;
+/// The value of units that differ, where the policy says so.
+const MIXED: &str = "mixed";
 
 /// One unit, as labels see it.
 #[derive(Debug, Clone)]
@@ -33,44 +37,12 @@ pub struct Derived {
 }
 
 /// A label that there is not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoLabel {
     /// Its name, as the policy writes it.
     pub name: String,
     /// Why: escaped and cut.
     pub why: String,
-}
-
-/// Why there is no such label. Texts are escaped and cut.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Missing {
-    #[error("there would be {0} of it, more than {MOST_OF_A_RULE}")]
-    Many(usize),
-    #[error("\"{0}\" is none of its \"values\"")]
-    NotListed(String),
-    #[error("the units differ: \"{0}\" and \"{1}\"; \"of\" says what then")]
-    Differ(String, String),
-    #[error("there is no unit")]
-    NoUnit,
-    /// The policy was refused otherwise.
-    #[error("it is no property")]
-    NoProperty,
-    #[error("\"{text}\" of \"{id}\" is no whole number")]
-    NoNumber { text: String, id: String },
-    #[error("the sum is more than a number may be")]
-    Large,
-    #[error("\"{id}\" has no property \"{name}\"")]
-    Property { id: String, name: String },
-    #[error("its name would be \"{0}\", which is longer than {MOST}")]
-    LongName(String),
-    #[error("{0}")]
-    Value(Unmappable),
-}
-
-impl From<Unmappable> for Missing {
-    fn from(why: Unmappable) -> Self {
-        Self::Value(why)
-    }
 }
 
 impl Labels {
@@ -81,9 +53,8 @@ impl Labels {
         for rule in &self.0 {
             let counts = |unit: &&LabelUnit<'_>| rule.units.as_ref().is_none_or(|filter| filter.matches(&unit.facts));
             let units: Vec<_> = units.iter().filter(counts).collect();
-            if let Err(why) = rule.derive(&units, replicas, &mut derived.labels) {
+            if let Err(Problem(why)) = rule.derive(&units, replicas, &mut derived.labels) {
                 let name = rule.name.to_string();
-                let why = why.to_string();
                 derived.missing.push(NoLabel { name, why });
             }
         }
@@ -98,77 +69,63 @@ impl LabelRule {
         units: &[&LabelUnit<'_>],
         replicas: u32,
         labels: &mut BTreeMap<String, String>,
-    ) -> Result<(), Missing> {
+    ) -> Result<(), Problem> {
         let mut groups: BTreeMap<String, Vec<&LabelUnit<'_>>> = BTreeMap::new();
-        let mut problem = None;
+        // The first problem stays.
+        let mut all = Ok(());
         for unit in units {
-            match self.name_for(unit) {
+            match self.name.fill(|name| label_value(property(unit, name)?)) {
                 Ok(name) => groups.entry(name).or_default().push(unit),
-                Err(why) => {
-                    problem.get_or_insert(why);
-                }
+                Err(why) => all = all.and(Err(why)),
             }
         }
         if groups.len() > MOST_OF_A_RULE {
-            return Err(Missing::Many(groups.len()));
+            let count = groups.len();
+            return Err(Problem(format!(
+                "there would be {count} of it, more than {MOST_OF_A_RULE}"
+            )));
         }
         for (name, units) in groups {
             match self.value_for(&units, replicas) {
-                Ok(value) => {
-                    labels.entry(name).or_insert(value);
-                }
-                Err(why) => {
-                    problem.get_or_insert(why);
-                }
+                Ok(value) => drop(labels.entry(name).or_insert(value)),
+                Err(why) => all = all.and(Err(why)),
             }
         }
-        problem.map_or(Ok(()), Err)
+        all
     }
 
-    fn name_for(&self, unit: &LabelUnit<'_>) -> Result<String, Missing> {
-        let values = self.name.properties().map(|name| property(unit, name));
-        self.name.with(&values.collect::<Result<Vec<_>, _>>()?)
-    }
-
-    fn value_for(&self, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Missing> {
+    fn value_for(&self, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Problem> {
         let value = match self.of {
             Of::Same | Of::Mixed => self.text(units, replicas)?,
             Of::Min | Of::Max | Of::Total => self.number(units)?.to_string(),
         };
         if !self.values.is_empty() && !self.values.iter().any(|pattern| pattern.matches(&value)) {
-            return Err(Missing::NotListed(value));
+            return Err(Problem(format!("\"{value}\" is none of its \"values\"")));
         }
         Ok(value)
     }
 
-    fn text(&self, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Missing> {
-        const MIXED: &str = "mixed";
-        let mut told: Option<String> = None;
-        for unit in units {
-            let text = match self.expand(unit, units, replicas) {
-                Ok(text) => label_value(&text)?,
-                Err(_) if self.of == Of::Mixed && units.len() > 1 && self.has_any(units) => return Ok(MIXED.to_owned()),
-                Err(why) => return Err(why),
-            };
-            match &told {
-                Some(other) if *other == text => {}
-                Some(_) if self.of == Of::Mixed => return Ok(MIXED.to_owned()),
-                Some(other) => {
-                    let other = other.clone();
-                    return Err(Missing::Differ(other, text));
-                }
-                None => told = Some(text),
-            }
+    fn text(&self, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Problem> {
+        let texts: Vec<_> = units.iter().map(|unit| self.expand(unit, units, replicas)).collect();
+        if self.of == Of::Mixed && texts.iter().any(Result::is_ok) && texts.iter().any(Result::is_err) {
+            return Ok(MIXED.to_owned());
         }
-        told.ok_or(Missing::NoUnit)
+        let values: BTreeSet<String> = texts
+            .into_iter()
+            .map(|text| label_value(&text?))
+            .collect::<Result<_, _>>()?;
+        let mut values = values.into_iter();
+        match (values.next(), values.next()) {
+            (Some(value), None) => Ok(value),
+            (Some(_), Some(_)) if self.of == Of::Mixed => Ok(MIXED.to_owned()),
+            (Some(one), Some(other)) => Err(Problem(format!(
+                "the units differ: \"{one}\" and \"{other}\"; \"of\" says what then"
+            ))),
+            (None, _) => Err(Problem("there is no unit".to_owned())),
+        }
     }
 
-    /// Whether one of the units has what the template asks for.
-    fn has_any(&self, units: &[&LabelUnit<'_>]) -> bool {
-        units.iter().any(|unit| self.expand(unit, units, 0).is_ok())
-    }
-
-    fn expand(&self, unit: &LabelUnit<'_>, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Missing> {
+    fn expand(&self, unit: &LabelUnit<'_>, units: &[&LabelUnit<'_>], replicas: u32) -> Result<String, Problem> {
         let mut out = String::new();
         for part in &self.value {
             match part {
@@ -187,37 +144,32 @@ impl LabelRule {
         Ok(out)
     }
 
-    fn number(&self, units: &[&LabelUnit<'_>]) -> Result<u64, Missing> {
-        let mut numbers = Vec::with_capacity(units.len());
-        for unit in units {
-            let text = match self.value.as_slice() {
-                [Part::Property(name)] => property(unit, name)?,
-                // The policy was refused otherwise.
-                _ => return Err(Missing::NoProperty),
-            };
-            let number = number(text).ok_or_else(|| {
-                let (text, id) = (escape(text, 80), escape(unit.facts.id, 80));
-                Missing::NoNumber { text, id }
-            })?;
-            numbers.push(number);
-        }
+    fn number(&self, units: &[&LabelUnit<'_>]) -> Result<u64, Problem> {
+        // The policy was refused otherwise.
+        let [Part::Property(name)] = self.value.as_slice() else {
+            return Err(Problem("it is no property".to_owned()));
+        };
+        let of_unit = |unit: &&LabelUnit<'_>| {
+            let text = property(unit, name)?;
+            let (shown, id) = (escape(text, 80), escape(unit.facts.id, 80));
+            number(text).ok_or_else(|| Problem(format!("\"{shown}\" of \"{id}\" is no whole number")))
+        };
+        let numbers: Vec<u64> = units.iter().map(of_unit).collect::<Result<_, _>>()?;
+        let sum = || numbers.iter().try_fold(0_u64, |sum, n| sum.checked_add(*n));
         let told = match self.of {
             Of::Min => numbers.iter().min().copied(),
             Of::Max => numbers.iter().max().copied(),
-            _ => numbers
-                .iter()
-                .try_fold(0_u64, |sum, n| sum.checked_add(*n))
-                .filter(|sum| i64::try_from(*sum).is_ok()),
+            _ => sum().filter(|sum| i64::try_from(*sum).is_ok()),
         };
-        let told = told.ok_or(Missing::Large)?;
-        Ok(self.size.map_or(told, |size| size.tell(told)))
+        let told = told.ok_or_else(|| Problem("the sum is more than a number may be".to_owned()))?;
+        Ok(self.size.map_or(told, |size| told / size))
     }
 }
 
-fn property<'a>(unit: &LabelUnit<'a>, name: &str) -> Result<&'a str, Missing> {
+fn property<'a>(unit: &LabelUnit<'a>, name: &str) -> Result<&'a str, Problem> {
     let found = unit.facts.properties.iter().find(|(key, _)| key == name);
     found.map(|(_, value)| value.as_str()).ok_or_else(|| {
         let (id, name) = (escape(unit.facts.id, 80), escape(name, 80));
-        Missing::Property { id, name }
+        Problem(format!("\"{id}\" has no property \"{name}\""))
     })
 }

@@ -1,21 +1,5 @@
 //! Numbers in properties: memory, counts, versions.
 
-/// A unit that a size is told in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SizeUnit(u64);
-
-impl SizeUnit {
-    /// `B`, `MiB`, `GB` and the like.
-    pub(super) fn of(word: &str) -> Option<Self> {
-        multiple(word).map(Self)
-    }
-
-    /// So many bytes in this unit, rounded down.
-    pub(super) fn tell(self, bytes: u64) -> u64 {
-        bytes / self.0
-    }
-}
-
 /// The number that a text is: `8`, `17179869184`, a version's or fraction's whole part (`550` of `550.54.15`), or bytes where a
 /// unit follows (`80GB`, `80 GiB`). Nothing where it is none, or more than a label may be compared with (63 bits).
 pub(super) fn number(text: &str) -> Option<u64> {
@@ -36,7 +20,8 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn multiple(word: &str) -> Option<u64> {
+/// How many bytes `B`, `MiB`, `GB` and the like are.
+pub(super) fn multiple(word: &str) -> Option<u64> {
     Some(match word {
         "B" => 1,
         "KiB" => 1 << 10,
@@ -85,8 +70,8 @@ mod tests {
         ] {
             assert_eq!(number(bad), None, "{bad}");
         }
-        assert_eq!(SizeUnit::of("MiB").unwrap().tell(25_767_706_624), 24_574);
-        assert_eq!(SizeUnit::of("GB").unwrap().tell(80_000_000_000), 80);
-        assert_eq!(SizeUnit::of("X"), None);
+        assert_eq!(25_767_706_624 / multiple("MiB").unwrap(), 24_574);
+        assert_eq!(80_000_000_000 / multiple("GB").unwrap(), 80);
+        assert_eq!(multiple("X"), None);
     }
 }

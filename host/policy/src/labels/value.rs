@@ -1,54 +1,24 @@
 //! What a label's value may be, and how text becomes one.
 
-use super::name::is_name;
+use crate::error::Problem;
+use crate::qualified::{MOST, is_name};
 use devgate_types::escape;
-use std::fmt;
-
-/// The longest value of a label, and the longest name behind the `/`.
-pub(super) const MOST: usize = 63;
-
-/// Text of which no value can be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmappable(String);
-
-impl fmt::Display for Unmappable {
-    /// Why, escaped and cut.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Text as a label may have it: each run of what is no ASCII letter, digit, `-`, `_` or `.` is one `-`, and the ends are letters or
 /// digits. `ACME Z9 (PCIe)` is `ACME-Z9-PCIe`.
 ///
 /// # Errors
 /// Where nothing is left, or more than 63 characters: half a name would say something else.
-pub fn label_value(text: &str) -> Result<String, Unmappable> {
-    let mut value = String::new();
-    let mut gap = false;
-    for c in text.chars() {
-        if value.is_empty() && !c.is_ascii_alphanumeric() {
-            continue;
-        }
-        if !(c.is_ascii_alphanumeric() || "-_.".contains(c)) {
-            gap = true;
-            continue;
-        }
-        if std::mem::take(&mut gap) {
-            value.push('-');
-        }
-        value.push(c);
-        // There is nothing to be had from what is longer still.
-        if value.len() > 64 * MOST {
-            break;
-        }
-    }
+pub(super) fn label_value(text: &str) -> Result<String, Problem> {
+    let ok = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let parts: Vec<&str> = text.split(|c| !ok(c)).filter(|part| !part.is_empty()).collect();
+    let value = parts.join("-");
     let value = value.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     if is_name(value) {
         return Ok(value.to_owned());
     }
     let shown = escape(text, 80);
-    Err(Unmappable(match value.len() {
+    Err(Problem(match value.len() {
         0 => format!("\"{shown}\" has no letter or digit that a label could have"),
         _ => format!("\"{shown}\" is longer than the {MOST} characters of a label"),
     }))

@@ -121,7 +121,7 @@ fn what_is_not_said_has_its_default() {
     assert_eq!(plugin.health, crate::Health::default());
     assert!(plugin.hardware.is_empty() && plugin.host_nodes.is_empty());
     assert_eq!(plugin.host_nodes.grant("/dev/null"), None);
-    assert_eq!(plugin.containers.rules(&resource("v.com/x")).env("ANY"), None);
+    assert_eq!(plugin.containers.rules(&resource("v.com/x")).env.get("ANY"), None);
 }
 
 #[test]
@@ -341,22 +341,26 @@ fn environment_is_granted_per_resource() {
         id: "a",
         properties: &[],
     }];
-    x.env("V_COM_X_IDS").unwrap().check("v.com/x=a", &record).unwrap();
-    y.env("W_COM_Y_Z_IDS").unwrap().check("w.com/y-z=a", &record).unwrap();
-    y.env("MODE_W_COM_Y_Z").unwrap().check("", &record).unwrap();
-    assert_eq!(x.env("W_COM_Y_Z_IDS"), None);
-    assert_eq!(x.env("{RESOURCE}_IDS"), None);
-    assert_eq!(containers.rules(&resource("v.com/other")).env("V_COM_X_IDS"), None);
+    x.env.get("V_COM_X_IDS").unwrap().check("v.com/x=a", &record).unwrap();
+    y.env
+        .get("W_COM_Y_Z_IDS")
+        .unwrap()
+        .check("w.com/y-z=a", &record)
+        .unwrap();
+    y.env.get("MODE_W_COM_Y_Z").unwrap().check("", &record).unwrap();
+    assert_eq!(x.env.get("W_COM_Y_Z_IDS"), None);
+    assert_eq!(x.env.get("{RESOURCE}_IDS"), None);
+    assert_eq!(containers.rules(&resource("v.com/other")).env.get("V_COM_X_IDS"), None);
 }
 
 #[test]
 fn loader_variables_need_their_value_written_out() {
     let good = plugin("containers: {env: {LD_PRELOAD: /opt/acme/usr/lib64/libacme.so, PATH: [/bin, /usr/bin]}}");
     let rules = good.containers.rules(&resource("v.com/x"));
-    let rule = rules.env("LD_PRELOAD").unwrap();
+    let rule = rules.env.get("LD_PRELOAD").unwrap();
     rule.check("/opt/acme/usr/lib64/libacme.so", &[]).unwrap();
     assert!(rule.check("/tmp/evil.so", &[]).is_err());
-    let path = rules.env("PATH").unwrap();
+    let path = rules.env.get("PATH").unwrap();
     path.check("/usr/bin", &[]).unwrap();
     assert!(path.check("/tmp", &[]).is_err());
     for free in [

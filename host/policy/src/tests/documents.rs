@@ -165,7 +165,8 @@ fn the_defaults_of_the_page_are_those_of_the_host() {
     let page = page();
     let written = |section: &Section| {
         let keys = section
-            .served()
+            .keys
+            .iter()
             .map(|key| match words::of(&page, section, key).default {
                 words::Default::Is(text) => format!("{}: {text}", key.name),
                 other => panic!("{}: {other:?}", key.name),

@@ -15,7 +15,7 @@ fn place(policy: &PluginPolicy, id: &str, of: &str, device: &str, mode: &str) ->
     let placed = policy.place(&UnitFacts {
         id,
         resource: &of,
-        devices: &[vec!["other", device]],
+        devices: &[&format!("other/{device}")],
         properties: &properties,
     });
     match placed {
@@ -37,7 +37,7 @@ fn without_filters_what_is_granted_is_offered() {
 #[test]
 fn a_device_filter_is_about_all_that_a_unit_is_made_of() {
     let resource = resource("v.com/x");
-    let place = |text: &str, devices: &[Vec<&str>]| {
+    let place = |text: &str, devices: &[&str]| {
         let policy = plugin(text);
         let facts = UnitFacts {
             id: "a",
@@ -47,10 +47,10 @@ fn a_device_filter_is_about_all_that_a_unit_is_made_of() {
         };
         matches!(policy.place(&facts), Placed::Offered(_))
     };
-    let two = [vec!["bus", "d", "card0"], vec!["bus", "e"]];
+    let two = ["bus/d/card0", "bus/e"];
     assert!(!place("except: [{device: d}]", &two) && !place("only: [{device: d}]", &two));
     assert!(place("only: [{device: [d, e]}]", &two) && place("except: [{device: f}]", &two));
-    let one = [vec!["bus", "d", "card0"]];
+    let one = ["bus/d/card0"];
     assert!(place("only: [{device: d}]", &one) && place("only: [{device: \"card*\"}]", &one));
     assert!(!place("only: [{device: d}]", &[]) && place("except: [{device: d}]", &[]));
 }

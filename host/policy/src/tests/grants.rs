@@ -34,14 +34,14 @@ fn resources_may_be_patterns_behind_the_domain() {
 fn a_patterns_resources_have_rules_of_their_own() {
     let all = everything();
     let rules = all.containers.rules(&resource("v.com/af-1"));
-    let keys: Vec<&str> = rules.env_rules().map(|(key, _)| key).collect();
+    let keys: Vec<&str> = rules.env.keys().map(String::as_str).collect();
     assert_eq!(keys, ["V_COM_AF_1_IDS", "V_COM_AF_1_MODE", "V_COM_AF_1_HINT"]);
-    let keys: Vec<&str> = rules.annotation_rules().map(|(key, _)| key).collect();
+    let keys: Vec<&str> = rules.annotations.keys().map(String::as_str).collect();
     assert_eq!(keys, ["v.com/V_COM_AF_1"]);
-    assert!(rules.annotation("v.com/V_COM_X").is_none() && rules.env("V_COM_X_IDS").is_none());
+    assert!(rules.annotations.get("v.com/V_COM_X").is_none() && rules.env.get("V_COM_X_IDS").is_none());
     let written: Vec<String> = all
         .containers
-        .env()
+        .env
         .iter()
         .map(|entry| format!("{}: {} ({})", entry.key, entry.rule, entry.origin))
         .collect();
@@ -62,39 +62,43 @@ fn only_a_template_is_set_by_the_host() {
         id: "a",
         properties: &[],
     }];
-    let set = |key: &str| rules.env(key).unwrap().template().map(|t| t.expand(&records));
+    let set = |key: &str| rules.env.get(key).unwrap().template().map(|t| t.expand(&records));
     assert_eq!(set("V_COM_X_IDS"), Some(Ok("a".to_owned())));
     assert_eq!((set("V_COM_X_MODE"), set("V_COM_X_HINT")), (None, None));
-    let uuid = rules.cdi("v.com/x").and_then(ValueRule::template).map(Template::as_str);
+    let uuid = rules
+        .cdi
+        .get("v.com/x")
+        .and_then(ValueRule::template)
+        .map(Template::as_str);
     assert_eq!(uuid, Some("{property.uuid}"));
-    assert!(rules.cdi("v.com/y").is_none());
+    assert!(rules.cdi.get("v.com/y").is_none());
 }
 
 #[test]
 fn the_samples_cdi_devices_are_one_for_each_unit() {
     let policy = read(SAMPLE).unwrap();
     let rules = policy.plugins["acme"].containers.rules(&resource("example.com/gpu"));
-    let (kind, rule) = rules.cdi_rules().next().unwrap();
+    let (kind, rule) = rules.cdi.iter().next().unwrap();
     let name = rule.template().unwrap().expand(&[Record {
         id: "GPU-1",
         properties: &[],
     }]);
-    assert_eq!((kind, name), ("example.com/gpu", Ok("GPU-1".to_owned())));
+    assert_eq!((kind.as_str(), name), ("example.com/gpu", Ok("GPU-1".to_owned())));
 }
 
 #[test]
 fn mounts_are_granted_by_name() {
     let all = everything();
-    let socket = all.containers.mount("socket").unwrap();
+    let socket = all.containers.mounts.get("socket").unwrap();
     assert_eq!(
         (socket.source.as_str(), socket.target.as_str()),
         ("/run/vendor", "/run/vendor")
     );
     assert!(socket.writable && socket.unchecked && socket.origin.line == 28);
-    let lib = all.containers.mount("lib").unwrap();
+    let lib = all.containers.mounts.get("lib").unwrap();
     assert!(!lib.writable && !lib.unchecked);
-    assert!(all.containers.mount("other").is_none());
-    assert_eq!(all.containers.mounts().count(), 2);
+    assert!(all.containers.mounts.get("other").is_none());
+    assert_eq!(all.containers.mounts.len(), 2);
 }
 
 #[test]

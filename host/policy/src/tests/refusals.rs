@@ -26,8 +26,8 @@ fn device_info_needs_hardware_to_tell_of() {
     insta::assert_snapshot!(messages("hardware: [{subsystem: pci}]\ncontainers: {device-info: true}"), @r#"policy.yaml:8:17: "containers" in plugin "p" has "device-info", which tells of a PCI function, and no entry of "hardware" has "use: offer""#);
     assert!(ok("containers: {device-info: false}"));
     let offers = "hardware: [{subsystem: pci, use: offer}]\ncontainers: {device-info: true}";
-    assert!(plugin(offers).containers.device_info());
-    assert!(!plugin("").containers.device_info());
+    assert!(plugin(offers).containers.device_info);
+    assert!(!plugin("").containers.device_info);
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl state::Host for Call {
     }
 
     fn store(&mut self, blob: Vec<u8>) -> Result<Result<(), Error>> {
-        self.meter.transfer(blob.len()).map_err(wasmtime::Error::new)?;
+        self.meter.transfer(blob.len())?;
         if blob.len() > BLOB {
             let message = format!("the blob has {} bytes; at most {BLOB} are allowed", blob.len());
             return Ok(Err(Failure::new(FailureKind::Limit, message).into()));

@@ -1,6 +1,6 @@
 //! Why a component was not loaded, in words for whoever has to do something about it.
 
-use devgate_types::{GuestText, escape};
+use devgate_types::{Digest, GuestText, escape};
 use std::fmt::Write;
 
 /// A component that was not loaded.
@@ -70,11 +70,7 @@ pub struct RefusedImport {
 /// A digest as `sha256sum` prints it.
 #[must_use]
 pub fn hex(digest: &[u8; 32]) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in digest {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    Digest(*digest).hex()
 }
 
 /// At most this many imports are listed.

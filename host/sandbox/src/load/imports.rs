@@ -2,27 +2,11 @@
 
 use super::error::{Refusal, RefusedImport};
 use super::scan::Scan;
-use devgate_types::GuestText;
 use devgate_types::component::Profile;
+use devgate_types::{Grant, GuestText};
 
 /// The contract that this host serves.
 pub(super) const CONTRACT: &str = "0.1.0";
-
-/// Whether a component gets an interface that it imports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImportGrant {
-    /// Every component has it.
-    Always,
-    /// The policy grants it.
-    Granted,
-    /// The policy does not grant it.
-    NotGranted {
-        /// The policy's key that would, such as `hardware`.
-        key: &'static str,
-    },
-    /// Not part of the contract.
-    Unknown,
-}
 
 /// Interfaces of the contract that every component has.
 const ALWAYS: [&str; 3] = ["types", "config", "log"];
@@ -86,7 +70,7 @@ fn on_track(version: &str, track: &str) -> bool {
 }
 
 /// Refuses all imports at once that the component does not get.
-pub(super) fn check(scan: &Scan, grants: &dyn Fn(&str) -> ImportGrant) -> Result<(), Refusal> {
+pub(super) fn check(scan: &Scan, grants: &dyn Fn(&str) -> Grant) -> Result<(), Refusal> {
     let refused = scan.imports.iter().filter_map(|name| {
         let reason = reason_to_refuse(need_in(scan, name, grants))?;
         Some(RefusedImport {
@@ -125,7 +109,7 @@ pub enum Need {
 /// What a component needs to get one of its imports.
 ///
 /// An interface of WASI of which it has the types alone (a file's times, without any clock) gives it nothing, whatever it is.
-pub(super) fn need_in(scan: &Scan, name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
+pub(super) fn need_in(scan: &Scan, name: &str, grants: &dyn Fn(&str) -> Grant) -> Need {
     let wasi = Interface::parse(name)
         .is_some_and(|interface| interface.package.starts_with("wasi:") && on_track(interface.version, "0.2."));
     if wasi && scan.types_alone.contains(name) {
@@ -135,7 +119,7 @@ pub(super) fn need_in(scan: &Scan, name: &str, grants: &dyn Fn(&str) -> ImportGr
 }
 
 /// What a component needs to get an import, where this is granted already.
-fn need(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
+fn need(name: &str, grants: &dyn Fn(&str) -> Grant) -> Need {
     let Some(interface) = Interface::parse(name) else {
         return Need::Never(
             "is not an interface: a component imports only devgate:plugin and parts of WASI 0.2".into(),
@@ -150,28 +134,28 @@ fn need(name: &str, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
     Need::Never("is not part of the contract: a component imports only devgate:plugin and parts of WASI 0.2".into())
 }
 
-fn need_of_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
+fn need_of_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> Grant) -> Need {
     if !interface.is_on_our_track() {
         return Need::Never(format!("is another version of the contract; this host has {CONTRACT}"));
     }
     let grant = match interface.name {
-        name if ALWAYS.contains(&name) => ImportGrant::Always,
+        name if ALWAYS.contains(&name) => Grant::Always,
         name if SERVED.contains(&name) => grants(name),
-        _ => ImportGrant::Unknown,
+        _ => Grant::Unknown,
     };
     need_of(grant, || format!("is not an interface of the contract {CONTRACT}"))
 }
 
-fn need_of(grant: ImportGrant, unknown: impl FnOnce() -> String) -> Need {
+fn need_of(grant: Grant, unknown: impl FnOnce() -> String) -> Need {
     match grant {
-        ImportGrant::Always => Need::Nothing,
-        ImportGrant::Granted => Need::Granted,
-        ImportGrant::NotGranted { key } => Need::Key(key),
-        ImportGrant::Unknown => Need::Never(unknown()),
+        Grant::Always => Need::Nothing,
+        Grant::Granted => Need::Granted,
+        Grant::NotGranted { key } => Need::Key(key),
+        Grant::Unknown => Need::Never(unknown()),
     }
 }
 
-fn need_of_wasi(interface: Interface<'_>, grants: &dyn Fn(&str) -> ImportGrant) -> Need {
+fn need_of_wasi(interface: Interface<'_>, grants: &dyn Fn(&str) -> Grant) -> Need {
     if !on_track(interface.version, "0.2.") {
         return Need::Never("is another version of WASI; parts of 0.2 are served".into());
     }
@@ -229,7 +213,7 @@ pub(super) fn profile(scan: &Scan) -> Result<Profile, Refusal> {
 mod tests {
     use super::*;
 
-    fn reason(name: &str, grant: ImportGrant) -> Option<String> {
+    fn reason(name: &str, grant: Grant) -> Option<String> {
         reason_to_refuse(need(name, &|_| grant))
     }
 
@@ -247,7 +231,7 @@ mod tests {
             ("wasi:io/streams@0.3.0", false),
             ("wasi:i/o/streams@0.2.6", false),
         ] {
-            assert_eq!(reason(name, ImportGrant::Unknown).is_none(), served, "{name}");
+            assert_eq!(reason(name, Grant::Unknown).is_none(), served, "{name}");
         }
     }
 
@@ -255,8 +239,8 @@ mod tests {
     fn what_the_policy_can_grant_is_served_where_it_does() {
         for name in SERVED {
             let name = format!("devgate:plugin/{name}@0.1.0");
-            assert_eq!(reason(&name, ImportGrant::Granted), None, "{name}");
-            let key = ImportGrant::NotGranted { key: "key" };
+            assert_eq!(reason(&name, Grant::Granted), None, "{name}");
+            let key = Grant::NotGranted { key: "key" };
             assert!(reason(&name, key).is_some(), "{name}");
         }
     }
@@ -266,11 +250,11 @@ mod tests {
         for (name, granted_by) in GRANTED_WASI {
             let name = format!("{name}@0.2.6");
             let grants = |asked: &str| match asked == granted_by {
-                true => ImportGrant::Granted,
-                false => ImportGrant::Unknown,
+                true => Grant::Granted,
+                false => Grant::Unknown,
             };
             assert_eq!(need(&name, &grants), Need::Granted);
-            let refused = reason(&name, ImportGrant::NotGranted { key: "wasi" });
+            let refused = reason(&name, Grant::NotGranted { key: "wasi" });
             assert_eq!(refused.as_deref(), Some("needs \"wasi:\" in the policy"));
         }
     }
@@ -285,7 +269,7 @@ mod tests {
             "x",
             "a:b/c",
         ] {
-            assert!(reason(name, ImportGrant::Granted).is_some(), "{name}");
+            assert!(reason(name, Grant::Granted).is_some(), "{name}");
         }
     }
 }

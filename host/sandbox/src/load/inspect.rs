@@ -1,11 +1,11 @@
 //! What a file is, without a policy and without compiling any of it.
 
 use super::error::Refusal;
-use super::imports::{self, ImportGrant, Need};
+use super::imports::{self, Need};
 use super::scan::{Counts, Scan};
 use super::{check_file, digest};
 use devgate_types::component::Profile;
-use devgate_types::{GuestText, Limits};
+use devgate_types::{Grant, GuestText, Limits};
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct Import {
 /// `most` bounds what is looked at, and so the time that it takes: what is larger is not counted any further. `grants` answers
 /// as [`super::LoadRequest::grants`] does.
 #[must_use]
-pub fn inspect(bytes: &[u8], most: &Limits, grants: &dyn Fn(&str) -> ImportGrant) -> Inspection {
+pub fn inspect(bytes: &[u8], most: &Limits, grants: &dyn Fn(&str) -> Grant) -> Inspection {
     let scan = check_file(bytes, most, None).and_then(|()| Scan::of(bytes, most));
     Inspection {
         sha256: digest(bytes),
@@ -53,7 +53,7 @@ pub fn inspect(bytes: &[u8], most: &Limits, grants: &dyn Fn(&str) -> ImportGrant
     }
 }
 
-fn contents(scan: Scan, grants: &dyn Fn(&str) -> ImportGrant) -> Contents {
+fn contents(scan: Scan, grants: &dyn Fn(&str) -> Grant) -> Contents {
     let import = |name: &String| Import {
         name: GuestText::new(name),
         need: imports::need_in(&scan, name, grants),

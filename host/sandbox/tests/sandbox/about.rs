@@ -3,7 +3,7 @@
 
 use crate::fake::{Fake, error, loaded, patient, try_load};
 use crate::guest::{Guest, text};
-use devgate_sandbox::{ImportGrant, inspect};
+use devgate_sandbox::{Grant, inspect};
 use devgate_types::component::Component;
 use devgate_types::{ByteSize, GuestText, Limits};
 use std::sync::mpsc;
@@ -26,7 +26,7 @@ fn said(what: &str, work: impl FnOnce() -> String + Send + 'static) -> String {
 
 /// Loads it, calls every function of it, and looks at its file.
 fn everything(bytes: &[u8], limits: &Limits) -> String {
-    let inspection = inspect(bytes, limits, &|_| ImportGrant::Unknown);
+    let inspection = inspect(bytes, limits, &|_| Grant::Unknown);
     let inspected = match inspection.contents {
         Ok(contents) => format!("{contents:?}"),
         Err(refusal) => refusal.to_string(),

@@ -1,8 +1,8 @@
 //! What a well-behaved component sees and gives, and how each way to break ends.
 
-use crate::fake::{ENGINE, Fake, LONG, error, loaded, patient, unit};
+use crate::fake::{Fake, LONG, error, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
+use devgate_sandbox::{Engine, Grant, LoadRequest, load};
 use devgate_types::component::{Component, LogLevel};
 use devgate_types::{
     CallError, DeviceHandle, Failure, FailureKind, HostFault, Limits, MountHandle, NodeHandle, Property, Verdict,
@@ -220,14 +220,14 @@ fn eight_calls_run_at_once() {
 
 #[test]
 fn a_stopped_ticker_ends_calls_in_flight_and_fails_later_ones() {
-    let engine = Engine::new(Allocation::OnDemand, None).unwrap();
+    let engine = Engine::new(None).unwrap();
     let spin = Guest::enumerating(SPIN).component();
     let request = LoadRequest {
         plugin: "spin",
         bytes: &spin,
         sha256: None,
         limits: Limits::default(),
-        grants: &|_| ImportGrant::Granted,
+        grants: &|_| Grant::Granted,
     };
     let plugin = load(&engine, request).unwrap();
     let started = Instant::now();
@@ -242,20 +242,14 @@ fn a_stopped_ticker_ends_calls_in_flight_and_fails_later_ones() {
 }
 
 #[test]
-fn pooling_gives_the_same_answers() {
-    let engine = Engine::new(Allocation::Pooling, None).unwrap();
-    let bytes = enumerating("pci").component();
-    let request = LoadRequest {
-        plugin: "pooled",
-        bytes: &bytes,
-        sha256: None,
-        limits: Limits::default(),
-        grants: &|_| ImportGrant::Granted,
+fn memory_that_is_mapped_gives_the_same_answers() {
+    let large = Guest {
+        memory: "32".into(),
+        ..enumerating("pci")
     };
-    let pooled = load(&engine, request).unwrap();
-    let plain = loaded(&bytes, patient());
+    let mapped = loaded(&large.component(), patient());
+    let copied = loaded(&enumerating("pci").component(), patient());
     let value = |plugin: &dyn Component| plugin.enumerate(Fake::boxed()).unwrap().value;
-    assert_eq!(value(&pooled), value(&plain));
-    assert_eq!(value(&pooled)[0].units[0].nodes, [NodeHandle(7)]);
-    drop(ENGINE.clone());
+    assert_eq!(value(&mapped), value(&copied));
+    assert_eq!(value(&mapped)[0].units[0].nodes, [NodeHandle(7)]);
 }

@@ -2,15 +2,15 @@
 
 use crate::fake::try_load;
 use crate::guest::{Guest, text};
-use devgate_sandbox::{Contents, ImportGrant, Need, Refusal, inspect};
+use devgate_sandbox::{Contents, Grant, Need, Refusal, inspect};
 use devgate_types::{ByteSize, Limits};
 
-fn nothing(interface: &str) -> ImportGrant {
+fn nothing(interface: &str) -> Grant {
     match interface {
-        "types" | "config" | "log" => ImportGrant::Always,
-        "hardware" => ImportGrant::NotGranted { key: "hardware" },
-        "host-paths" => ImportGrant::NotGranted { key: "host-nodes" },
-        _ => ImportGrant::Unknown,
+        "types" | "config" | "log" => Grant::Always,
+        "hardware" => Grant::NotGranted { key: "hardware" },
+        "host-paths" => Grant::NotGranted { key: "host-nodes" },
+        _ => Grant::Unknown,
     }
 }
 

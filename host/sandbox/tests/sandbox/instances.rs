@@ -1,31 +1,26 @@
 //! Instances are made anew for every call, also where the memory that they are made in is not.
 
-use crate::fake::{Fake, LONG, error, limit, patient};
+use crate::fake::{Fake, LONG, error, limit, loaded, patient};
 use crate::guest::Guest;
-use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, Loaded, load};
+use devgate_sandbox::Loaded;
 use devgate_types::component::Component;
 use devgate_types::{ByteSize, Limit, Limits};
 use std::sync::Barrier;
 
-fn on(engine: &Engine, guest: &Guest, limits: Limits) -> Loaded {
-    let request = LoadRequest {
-        plugin: "instances",
-        bytes: &guest.component(),
-        sha256: None,
-        limits,
-        grants: &|_| ImportGrant::Granted,
-    };
-    load(engine, request).unwrap_or_else(|error| panic!("{error}"))
+fn on(guest: &Guest, limits: Limits) -> Loaded {
+    loaded(&guest.component(), limits)
 }
 
-fn both() -> [Engine; 2] {
-    [Allocation::OnDemand, Allocation::Pooling].map(|allocation| Engine::new(allocation, None).unwrap())
+/// One whose first memory is copied into each instance, and one whose memory is mapped.
+fn both() -> [Guest; 2] {
+    [8, 32].map(suspicious)
 }
 
-/// Traps where anything is left of an earlier instance: in memory, near (kept resident by a pool) and far, in memory that was
+/// Traps where anything is left of an earlier instance: in memory, near and far, in memory that was
 /// grown, in a table, in a global. Then leaves something in all of them.
-fn suspicious() -> Guest {
+fn suspicious(pages: u32) -> Guest {
     let dirty = [60_000, 300_000, 500_000];
+    let grown = pages * 65_536 + 75_000;
     let check: String = dirty
         .map(|at| format!("(if (i32.load (i32.const {at})) (then (unreachable)))"))
         .concat();
@@ -34,26 +29,26 @@ fn suspicious() -> Guest {
         .concat();
     let body = format!(
         "(if (global.get $left) (then (unreachable)))
-        (if (i32.ne (memory.size) (i32.const 8)) (then (unreachable)))
+        (if (i32.ne (memory.size) (i32.const {pages})) (then (unreachable)))
         (if (i32.eqz (ref.is_null (table.get $left (i32.const 9)))) (then (unreachable)))
         {check} {leave}
         (global.set $left (i32.const 1))
         (table.set $left (i32.const 9) (ref.func $enumerate))
         (if (i32.eq (memory.grow (i32.const 2)) (i32.const -1)) (then (unreachable)))
-        (if (i32.load (i32.const 600000)) (then (unreachable)))
-        (i32.store (i32.const 600000) (i32.const 1))
+        (if (i32.load (i32.const {grown})) (then (unreachable)))
+        (i32.store (i32.const {grown}) (i32.const 1))
         (i32.const 16)"
     );
     let mut guest = Guest::enumerating(&body)
         .with("(global $left (mut i32) (i32.const 0)) (table $left 10 funcref) (elem declare func $enumerate)");
-    guest.memory = "8".into();
+    guest.memory = pages.to_string();
     guest
 }
 
 #[test]
 fn nothing_is_left_of_earlier_calls() {
-    for engine in both() {
-        let plugin = on(&engine, &suspicious(), patient());
+    for guest in both() {
+        let plugin = on(&guest, patient());
         for _ in 0..50 {
             assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
         }
@@ -62,8 +57,8 @@ fn nothing_is_left_of_earlier_calls() {
 
 #[test]
 fn nothing_is_left_of_another_component() {
-    for engine in both() {
-        let plugins = [(); 3].map(|()| on(&engine, &suspicious(), patient()));
+    for guest in both() {
+        let plugins = [(); 3].map(|()| on(&guest, patient()));
         for plugin in plugins.iter().cycle().take(50) {
             assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
         }
@@ -72,11 +67,11 @@ fn nothing_is_left_of_another_component() {
 
 #[test]
 fn nothing_is_left_of_a_call_that_trapped() {
-    for engine in both() {
-        let mut guest = suspicious();
+    for guest in both() {
+        let mut guest = guest;
         // The same, but it ends badly.
         guest.health = "(drop (call $enumerate)) (unreachable)".into();
-        let plugin = on(&engine, &guest, patient());
+        let plugin = on(&guest, patient());
         for _ in 0..20 {
             let trapped = "trapped: wasm `unreachable` instruction executed in <wasm function 2>";
             assert_eq!(error(plugin.health(Fake::boxed(), "v.com/x", &[])), trapped);
@@ -87,8 +82,8 @@ fn nothing_is_left_of_a_call_that_trapped() {
 
 #[test]
 fn eight_callers_at_once_have_an_instance_each() {
-    for engine in both() {
-        let plugin = on(&engine, &suspicious(), patient());
+    for guest in both() {
+        let plugin = on(&guest, patient());
         let together = Barrier::new(8);
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -105,11 +100,11 @@ fn eight_callers_at_once_have_an_instance_each() {
 
 #[test]
 fn a_component_goes_on_while_another_one_takes_its_place() {
-    for engine in both() {
-        let mut plugin = on(&engine, &suspicious(), patient());
+    for guest in both() {
+        let mut plugin = on(&guest, patient());
         // More than there are places for at once, but never more than two together.
         for _ in 0..80 {
-            let next = on(&engine, &suspicious(), patient());
+            let next = on(&guest, patient());
             assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
             plugin = next;
         }
@@ -125,21 +120,18 @@ fn growing(pages: u64) -> Guest {
 }
 
 #[test]
-fn memory_up_to_the_limit_is_given_and_more_is_not_wherever_it_comes_from() {
-    // Less than a slot, all of it, and more than any slot has.
+fn memory_up_to_the_limit_is_given_and_more_is_not() {
     for size in [16, 64, 128].map(ByteSize::mib) {
         let limits = Limits {
             memory: size,
             ..patient()
         };
-        for engine in both() {
-            let host = || Box::new(Fake::within(limits.clone()));
-            let pages = size.0 / 65_536;
-            let all = on(&engine, &growing(pages), limits.clone());
-            assert_eq!(all.enumerate(host()).unwrap().cost.memory, size);
-            let more = on(&engine, &growing(pages + 1), limits.clone());
-            assert_eq!(limit(more.enumerate(host())), Some(Limit::Memory(size)));
-        }
+        let host = || Box::new(Fake::within(limits.clone()));
+        let pages = size.0 / 65_536;
+        let all = on(&growing(pages), limits.clone());
+        assert_eq!(all.enumerate(host()).unwrap().cost.memory, size);
+        let more = on(&growing(pages + 1), limits.clone());
+        assert_eq!(limit(more.enumerate(host())), Some(Limit::Memory(size)));
     }
 }
 
@@ -150,17 +142,13 @@ fn both_kinds_of_engine_end_a_loop() {
         cpu: short,
         ..patient()
     };
-    for large in [false, true] {
-        // The second one does not fit the pool: another engine's epoch must move, too.
-        let memory = if large { ByteSize::mib(128) } else { limits.memory };
-        let limits = Limits {
-            memory,
-            ..limits.clone()
-        };
-        let engine = Engine::new(Allocation::Pooling, None).unwrap();
-        let plugin = on(&engine, &Guest::enumerating(crate::guest::SPIN), limits.clone());
+    // The second one's memory is mapped: another engine's epoch must move, too.
+    for pages in ["2", "32"] {
+        let mut guest = Guest::enumerating(crate::guest::SPIN);
+        guest.memory = pages.into();
+        let plugin = on(&guest, limits.clone());
         let begun = std::time::Instant::now();
-        let outcome = plugin.enumerate(Box::new(Fake::within(limits)));
+        let outcome = plugin.enumerate(Box::new(Fake::within(limits.clone())));
         assert_eq!(limit(outcome), Some(Limit::Cpu(short)));
         assert!(begun.elapsed() < LONG);
     }

@@ -2,7 +2,7 @@
 
 use crate::fake::{ENGINE, Fake, patient, try_load};
 use crate::guest::{Guest, encode, other_contract, text, with_inner};
-use devgate_sandbox::{ImportGrant, LoadRequest, load};
+use devgate_sandbox::{Grant, LoadRequest, load};
 use devgate_types::component::{Component, Profile};
 use devgate_types::{ByteSize, Limits};
 use insta::assert_snapshot;
@@ -59,11 +59,11 @@ fn all_imports_that_are_not_granted_are_named_at_once() {
         )"#,
     );
     let grants = |interface: &str| match interface {
-        "hardware" => ImportGrant::NotGranted { key: "hardware" },
-        "host-paths" => ImportGrant::NotGranted { key: "host-nodes" },
-        "kernel-log" => ImportGrant::NotGranted { key: "kernel-log" },
-        "wasi:clocks" => ImportGrant::NotGranted { key: "wasi" },
-        _ => ImportGrant::Granted,
+        "hardware" => Grant::NotGranted { key: "hardware" },
+        "host-paths" => Grant::NotGranted { key: "host-nodes" },
+        "kernel-log" => Grant::NotGranted { key: "kernel-log" },
+        "wasi:clocks" => Grant::NotGranted { key: "wasi" },
+        _ => Grant::Granted,
     };
     let request = LoadRequest {
         plugin: "snoop",
@@ -141,7 +141,7 @@ fn the_pinned_digest_is_the_files() {
             bytes: &component,
             sha256: Some(sha256),
             limits: Limits::default(),
-            grants: &|_| ImportGrant::Granted,
+            grants: &|_| Grant::Granted,
         };
         load(&ENGINE, request)
     };

@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, try_load};
 use crate::guest::{Guest, text, with_inner};
-use devgate_sandbox::{Contents, ImportGrant, Refusal, inspect};
+use devgate_sandbox::{Contents, Grant, Refusal, inspect};
 use devgate_types::Limits;
 use devgate_types::component::Component;
 use insta::assert_snapshot;
@@ -17,7 +17,7 @@ fn refused(bytes: &[u8]) -> String {
 }
 
 fn looked_at(bytes: &[u8], limits: &Limits) -> Result<Contents, Refusal> {
-    inspect(bytes, limits, &|_| ImportGrant::Granted).contents
+    inspect(bytes, limits, &|_| Grant::Granted).contents
 }
 
 /// So many components within each other, of which each instantiates the next so many times; the innermost has `what`.

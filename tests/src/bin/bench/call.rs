@@ -2,7 +2,7 @@
 
 use crate::table::{Table, median_and_p99};
 use anyhow::anyhow;
-use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest, load};
+use devgate_sandbox::{Engine, Grant, LoadRequest, load};
 use devgate_types::component::{Answered, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, Unit};
 use std::sync::Arc;
@@ -11,26 +11,19 @@ use std::time::Instant;
 /// Calls that are not counted.
 const WARM_UP: usize = 200;
 
-/// Measures both ways of allocating instances; the first is what the host uses.
+/// Measures it as the host does it.
 pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
     let bytes = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;
-    let pooling = time(Allocation::Pooling, &bytes, calls)?;
-    let on_demand = time(Allocation::OnDemand, &bytes, calls)?;
-    table.budget("fresh instance + allocate in process, median", pooling.0, "µs", 25.0);
-    table.figure("the same, p99", pooling.1, "µs");
-    table.figure(
-        "the same with limits that do not fit the pool, median",
-        on_demand.0,
-        "µs",
-    );
-    table.figure("the same with limits that do not fit the pool, p99", on_demand.1, "µs");
+    let (median, p99) = time(&bytes, calls)?;
+    table.budget("fresh instance + allocate in process, median", median, "µs", 25.0);
+    table.figure("the same, p99", p99, "µs");
     Ok(())
 }
 
-fn time(allocation: Allocation, bytes: &[u8], calls: usize) -> anyhow::Result<(f64, f64)> {
-    let engine = Engine::new(allocation, None)?;
+fn time(bytes: &[u8], calls: usize) -> anyhow::Result<(f64, f64)> {
+    let engine = Engine::new(None)?;
     let limits = Limits::default();
-    let grants = &|_: &str| ImportGrant::Granted;
+    let grants = &|_: &str| Grant::Granted;
     let component = load(
         &engine,
         LoadRequest {

@@ -6,7 +6,7 @@ use devgate_core::offer::{DeviceList, Offer};
 use devgate_core::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_fake_node::RecordedNode;
 use devgate_policy::{PluginPolicy, PolicyFile};
-use devgate_sandbox::{Allocation, Engine, ImportGrant, LoadRequest};
+use devgate_sandbox::{Engine, Grant, LoadRequest};
 use devgate_types::component::Component;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
     };
     let policy = devgate_policy::parse(&[file]).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     let loader: Arc<dyn Loader> = Arc::new(Generic {
-        engine: Engine::new(Allocation::default(), None)?,
+        engine: Engine::new(None)?,
         bytes: std::fs::read(devgate_tests::components()?.join("generic.wasm"))?,
     });
     let around = Surroundings {
@@ -132,7 +132,7 @@ impl Loader for Generic {
             bytes: &self.bytes,
             sha256: None,
             limits: policy.limits.clone(),
-            grants: &|_| ImportGrant::Granted,
+            grants: &|_| Grant::Granted,
         };
         let loaded = devgate_sandbox::load(&self.engine, request).map_err(|e| LoadFailure::Host(e.to_string()))?;
         Ok(Arc::new(loaded))

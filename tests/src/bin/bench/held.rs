@@ -3,12 +3,15 @@
 
 use crate::socket::{connect, sockets, time};
 use crate::table::{Table, median_and_p99};
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use devgate_kubelet::api::device_plugin_client::DevicePluginClient;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
+use rustix::process::{Pid, Signal};
 use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Instant;
 use tonic::transport::Channel;
 
@@ -19,6 +22,8 @@ const PLUGINS: u32 = 4;
 const HELD: [usize; 3] = [0, 1_000, 30_000];
 /// Ids for one figure.
 const MEASURED: usize = 200;
+/// Ids whose syncs are counted.
+const COUNTED: usize = 10;
 /// Ids of one call that are only to be held.
 const TOGETHER: usize = 100;
 /// What a first allocation may take beyond the disk's part, in µs.
@@ -74,6 +79,15 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
         table.budget(&of("first Allocate of an id, median"), first, "µs", disk + BESIDE_DISK);
         table.figure(&of("first Allocate of an id, p99"), late, "µs");
         table.figure(&of("Allocate of a known id, median"), known, "µs");
+        let ids = free.split_off(free.len().saturating_sub(COUNTED));
+        held += ids.len();
+        if let Some(syncs) = Syncs::of(host.pid()?)? {
+            for id in &ids {
+                time(client, std::slice::from_ref(id)).await?;
+            }
+            let each = f64::from(u32::try_from(syncs.end()?)?) / f64::from(u32::try_from(ids.len())?);
+            table.budget(&of("syncs of a first Allocate (strace)"), each, "", 1.0);
+        }
     }
     Ok(())
 }
@@ -86,6 +100,42 @@ async fn client(host: &Host, resource: &str) -> anyhow::Result<Client> {
         }
     }
     anyhow::bail!("{resource} has no socket")
+}
+
+/// The calls of a process by which a disk is waited for, as strace sees them.
+struct Syncs {
+    strace: Child,
+    told: BufReader<ChildStderr>,
+}
+
+impl Syncs {
+    const CALLS: &str = "trace=sync,syncfs,fsync,fdatasync,sync_file_range,msync";
+
+    /// Begins to count; nothing where there is no strace here.
+    fn of(pid: u32) -> anyhow::Result<Option<Self>> {
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-e", Self::CALLS, "-p", &pid.to_string()]);
+        let mut strace = match strace.stderr(Stdio::piped()).spawn() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            strace => strace?,
+        };
+        let mut told = BufReader::new(strace.stderr.take().context("what strace tells")?);
+        let mut line = String::new();
+        told.read_line(&mut line)?;
+        ensure!(line.contains("attached"), "strace: {}", line.trim());
+        Ok(Some(Self { strace, told }))
+    }
+
+    /// How many there were.
+    fn end(mut self) -> anyhow::Result<usize> {
+        let pid = i32::try_from(self.strace.id())?;
+        rustix::process::kill_process(Pid::from_raw(pid).context("strace's id")?, Signal::INT)?;
+        let mut told = String::new();
+        self.told.read_to_string(&mut told)?;
+        self.strace.wait()?;
+        let is_call = |line: &&str| line.contains("sync(") || line.contains("fs(") || line.contains("range(");
+        Ok(told.lines().filter(is_call).count())
+    }
 }
 
 /// A file as long as the journal's, which is written anew at the same place.

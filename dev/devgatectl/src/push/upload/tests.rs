@@ -1,6 +1,6 @@
 use super::*;
 use crate::push::artifact::About;
-use devgate_oci::{Settings, Store, StoreSettings, Wanted};
+use devgate_oci::{Registries, Store, StoreSettings, Wanted};
 use devgate_types::{ByteSize, Digest};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -70,7 +70,7 @@ fn store(dir: &Path, port: u16) -> Store {
         cache: dir.join("components"),
         most: ByteSize::mib(1),
         pull: true,
-        registries: Settings {
+        registries: Registries {
             config: Some(config),
             authorities: Vec::new(),
             plain_loopback: true,

@@ -1,5 +1,6 @@
 //! Addresses and ids that are known by their form, wherever they stand.
 
+use super::Counts;
 use super::made_up::MadeUp;
 use anyhow::Context;
 use regex::Regex;
@@ -8,15 +9,9 @@ use regex::Regex;
 const MAKER: usize = 6;
 
 pub(super) struct Forms {
-    all: Vec<Form>,
+    /// By kind.
+    all: Vec<(&'static str, Regex)>,
     ids: Regex,
-}
-
-struct Form {
-    kind: &'static str,
-    pattern: Regex,
-    /// Whether nothing in it says who made the device.
-    bare: bool,
 }
 
 const UUID: &str = "UUIDs";
@@ -46,13 +41,7 @@ impl Forms {
             // Family and id, which are the directory and the name of a device on a 1-Wire bus.
             (WIRE, r"\b[0-9a-f]{2}-([0-9a-f]{12})\b"),
         ];
-        let all = forms.iter().map(|(kind, text)| {
-            Ok(Form {
-                kind,
-                pattern: compile(text)?,
-                bare: *kind == WIRE,
-            })
-        });
+        let all = forms.into_iter().map(|(kind, text)| Ok((kind, compile(text)?)));
         Ok(Self {
             all: all.collect::<anyhow::Result<_>>()?,
             ids: compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")?,
@@ -64,10 +53,9 @@ impl Forms {
         /// Letters that may stand beside it, such as `uuid:` and `GPU-`.
         const LETTERS: usize = 7;
         let mut rest = text.to_owned();
-        for form in &self.all {
-            rest = replace(&form.pattern, &rest, |found| {
-                form.other(&digits(found), found.contains('-'), &mut MadeUp::default())?;
-                Some(" ".to_owned())
+        for (kind, pattern) in &self.all {
+            rest = replace(pattern, &rest, |found| {
+                other(kind, found, &mut MadeUp::default()).map(|_| " ".to_owned())
             });
         }
         let rest = rest.trim_start_matches("0x ");
@@ -81,64 +69,57 @@ impl Forms {
         self.ids.find_iter(text).map(|found| digits(found.as_str())).collect()
     }
 
-    /// The text with others in their place; tells kind and value of each.
-    pub(super) fn replaced(
-        &self,
-        text: &str,
-        made_up: &mut MadeUp,
-        tell: &mut dyn FnMut(&'static str, &str),
-    ) -> String {
+    /// The text with others in their place.
+    pub(super) fn replaced(&self, text: &str, made_up: &mut MadeUp, counts: &mut Counts) -> String {
         // Most texts are a number, and short.
         if text.len() < 12 {
             return text.to_owned();
         }
-        let mut new = text.to_owned();
-        for form in &self.all {
-            new = replace(&form.pattern, &new, |found| {
-                let old = digits(found);
-                let made = form.other(&old, found.contains('-'), made_up)?;
-                tell(form.kind, found);
+        self.all.iter().fold(text.to_owned(), |text, (kind, pattern)| {
+            replace(pattern, &text, |found| {
+                let made = other(kind, found, made_up)?;
+                counts.add(kind, found);
                 Some(written_as(found, &made))
-            });
-        }
-        new
+            })
+        })
     }
 }
 
-impl Form {
-    /// Other digits in the place of those of an address or id.
-    fn other(&self, old: &str, dashes: bool, made_up: &mut MadeUp) -> Option<String> {
-        match old.len() {
-            _ if self.bare => made_up.digits(old, 0),
-            // A broadcast address or one of a group is nobody's.
-            12 if u8::from_str_radix(old.get(..2)?, 16).is_ok_and(|first| first & 1 == 1) => None,
-            // Nothing but who made it, or a mask.
-            12 | 16 if old.bytes().skip(MAKER).all(|digit| digit == b'0') => None,
-            12 | 16 => made_up.digits(old, MAKER),
-            // An id, or an address of IPv6 with the id of a port in its second half.
-            32 if dashes => made_up.digits(old, 0),
-            32 => {
-                let (prefix, id) = old.split_at_checked(16)?;
-                // Of IPv4.
-                if let Some(address) = id
-                    .strip_prefix("0000ffff")
-                    .filter(|_| prefix.bytes().all(|b| b == b'0'))
-                {
-                    let made = made_up.digits(address, 0)?;
-                    return Some(format!("{prefix}0000ffff{made}"));
-                }
-                let made = made_up.digits(id, MAKER);
-                let local = prefix.starts_with("fe80") || prefix.bytes().all(|b| b == b'0');
-                let prefix = if local { None } else { made_up.digits(prefix, 4) }.unwrap_or_else(|| prefix.to_owned());
-                Some(format!("{prefix}{}", made.unwrap_or_else(|| id.to_owned())))
+/// Other digits in the place of those of an address or id.
+fn other(kind: &str, found: &str, made_up: &mut MadeUp) -> Option<String> {
+    let old = digits(found);
+    let old = old.as_str();
+    match old.len() {
+        // Nothing in it says who made the device.
+        _ if kind == WIRE => made_up.digits(old, 0),
+        // A broadcast address or one of a group is nobody's.
+        12 if u8::from_str_radix(old.get(..2)?, 16).is_ok_and(|first| first & 1 == 1) => None,
+        // Nothing but who made it, or a mask.
+        12 | 16 if old.bytes().skip(MAKER).all(|digit| digit == b'0') => None,
+        12 | 16 => made_up.digits(old, MAKER),
+        // An id, or an address of IPv6 with the id of a port in its second half.
+        32 if found.contains('-') => made_up.digits(old, 0),
+        32 => {
+            let (prefix, id) = old.split_at_checked(16)?;
+            // Of IPv4.
+            if let Some(address) = id
+                .strip_prefix("0000ffff")
+                .filter(|_| prefix.bytes().all(|b| b == b'0'))
+            {
+                let made = made_up.digits(address, 0)?;
+                return Some(format!("{prefix}0000ffff{made}"));
             }
-            // The address of an interface over InfiniBand ends with its port's id.
-            40 => {
-                let (head, id) = old.split_at_checked(24)?;
-                Some(format!("{head}{}", made_up.digits(id, MAKER)?))
-            }
-            _ => None,
+            let made = made_up.digits(id, MAKER);
+            let local = prefix.starts_with("fe80") || prefix.bytes().all(|b| b == b'0');
+            let prefix = if local { None } else { made_up.digits(prefix, 4) }.unwrap_or_else(|| prefix.to_owned());
+            Some(format!("{prefix}{}", made.unwrap_or_else(|| id.to_owned())))
         }
+        // The address of an interface over InfiniBand ends with its port's id.
+        40 => {
+            let (head, id) = old.split_at_checked(24)?;
+            Some(format!("{head}{}", made_up.digits(id, MAKER)?))
+        }
+        _ => None,
     }
 }
 

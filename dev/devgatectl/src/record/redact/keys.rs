@@ -4,20 +4,8 @@ use anyhow::Context;
 use regex::Regex;
 
 /// What is written where nothing was.
-const NOTHING: [&str; 12] = [
-    "none",
-    "n/a",
-    "na",
-    "unknown",
-    "null",
-    "default string",
-    "not specified",
-    "not available",
-    "not applicable",
-    "to be filled by o.e.m.",
-    "system serial number",
-    "empty",
-];
+const NOTHING: &str = "none|n/a|na|unknown|null|default string|not specified|not available|not applicable|\
+                       to be filled by o.e.m.|system serial number|empty";
 
 pub(super) struct Keys {
     key: Regex,
@@ -68,7 +56,7 @@ impl Keys {
         let plain = value
             .trim_matches(|c: char| !c.is_alphanumeric() && c != '.')
             .to_ascii_lowercase();
-        let nothing = NOTHING.contains(&&*plain) || digits.chars().all(|c| c == first);
+        let nothing = NOTHING.split('|').any(|nothing| nothing == plain) || digits.chars().all(|c| c == first);
         // What several have: a host controller's serial number is its place.
         if nothing || digits.len() < super::SHORTEST || self.place.is_match(value) || value.lines().count() > 1 {
             return None;
@@ -78,11 +66,7 @@ impl Keys {
             true => value.get(value.len().saturating_sub(12)..).unwrap_or(value),
             false => value,
         };
-        let kind = if key.to_ascii_lowercase().contains("serial") {
-            "serial numbers"
-        } else {
-            "ids"
-        };
-        Some((value.to_owned(), kind))
+        let serial = key.to_ascii_lowercase().contains("serial");
+        Some((value.to_owned(), if serial { "serial numbers" } else { "ids" }))
     }
 }

@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What was given in whose place.
 #[derive(Default)]
 pub(super) struct MadeUp {
-    /// By hexadecimal digits without anything between them, in lower case.
-    digits: BTreeMap<String, String>,
-    texts: BTreeMap<String, String>,
+    /// By text, of hexadecimal digits without anything between them, in lower case.
+    known: BTreeMap<String, String>,
     /// Ids that are public.
     public: BTreeSet<String>,
     counts: BTreeMap<&'static str, u64>,
@@ -27,7 +26,7 @@ impl MadeUp {
         if digits.chars().all(|c| c == first) || self.public.contains(digits) {
             return None;
         }
-        if let Some(known) = self.digits.get(digits) {
+        if let Some(known) = self.known.get(digits) {
             return Some(known.clone());
         }
         let count = self.next("digits");
@@ -35,17 +34,11 @@ impl MadeUp {
         let mut new = format!("{head}{count:0width$x}", width = tail.len());
         if digits.len() == 32 && kept == 0 {
             // A UUID stays one of its version and variant.
-            let keep = |at: usize| digits.get(at..=at).unwrap_or("0");
-            new = format!(
-                "{}{}{}{}{}",
-                new.get(..12)?,
-                keep(12),
-                new.get(13..16)?,
-                keep(16),
-                new.get(17..)?
-            );
+            for at in [12, 16] {
+                new.replace_range(at..=at, digits.get(at..=at)?);
+            }
         }
-        self.digits.insert(digits.to_owned(), new.clone());
+        self.known.insert(digits.to_owned(), new.clone());
         Some(new)
     }
 
@@ -54,40 +47,29 @@ impl MadeUp {
         if let Some(ways) = self.number(text) {
             return ways;
         }
-        let hex =
-            text.len() >= 8 && text.bytes().all(|b| b.is_ascii_hexdigit()) && text.bytes().any(|b| b.is_ascii_digit());
-        if hex {
-            let lower = text.to_ascii_lowercase();
-            let new = self.digits(&lower, 0).unwrap_or(lower);
+        if let Some(kept) = kept_of_bytes(text) {
+            let old = digits(text);
+            let made = self.digits(&old, kept).unwrap_or_else(|| old.clone());
             // Which may stand where an address stands.
-            self.public.insert(new.clone());
-            let new = if text.bytes().any(|b| b.is_ascii_uppercase()) {
-                new.to_ascii_uppercase()
-            } else {
-                new
-            };
-            return vec![(text.to_owned(), new)];
+            self.public.insert(made.clone());
+            return vec![(text.to_owned(), written_as(text, &made)), (old, made)];
         }
-        if let Some(ways) = self.apart(text) {
-            return ways;
-        }
-        if let Some(known) = self.texts.get(text) {
+        if let Some(known) = self.known.get(text) {
             return vec![(text.to_owned(), known.clone())];
         }
         let count = self.next(kind).to_string();
-        let mut digits = count.bytes().rev();
-        let mut new: Vec<char> = Vec::new();
-        for c in text.chars().rev() {
-            new.push(match (c.is_alphanumeric(), digits.len()) {
-                (false, _) => c,
-                (true, 1..) => digits.next().map_or('0', char::from),
-                (true, 0) if c.is_ascii_digit() => '0',
-                (true, 0) if c.is_uppercase() => 'X',
-                (true, 0) => 'x',
-            });
-        }
+        let mut digits = count.chars().rev();
+        let other = |c: char| match c {
+            _ if !c.is_alphanumeric() => c,
+            _ => digits.next().unwrap_or(match c {
+                '0'..='9' => '0',
+                _ if c.is_uppercase() => 'X',
+                _ => 'x',
+            }),
+        };
+        let new: Vec<char> = text.chars().rev().map(other).collect();
         let new: String = new.into_iter().rev().collect();
-        self.texts.insert(text.to_owned(), new.clone());
+        self.known.insert(text.to_owned(), new.clone());
         vec![(text.to_owned(), new)]
     }
 
@@ -106,18 +88,15 @@ impl MadeUp {
         if number < SIXTEEN {
             return None;
         }
-        let least = if number >= 10_u64.pow(19) {
-            10_u64.pow(19)
-        } else {
-            SIXTEEN
-        };
+        let twenty = 10_u64.pow(19);
+        let least = if number >= twenty { twenty } else { SIXTEEN };
         let old = format!("{number:016x}");
-        let new = match self.digits.get(&old) {
+        let new = match self.known.get(&old) {
             Some(known) => u64::from_str_radix(known, 16).ok()?,
             None => least + self.next("digits"),
         };
         let made = format!("{new:016x}");
-        self.digits.insert(old.clone(), made.clone());
+        self.known.insert(old.clone(), made.clone());
         self.public.insert(made.clone());
         let upper = (old.to_ascii_uppercase(), made.to_ascii_uppercase());
         Some(vec![
@@ -128,24 +107,22 @@ impl MadeUp {
         ])
     }
 
-    /// Bytes with something between them, which others may write without.
-    fn apart(&mut self, text: &str) -> Option<Vec<(String, String)>> {
-        let between = text.chars().nth(2).filter(|c| matches!(c, ' ' | ':' | '-'))?;
-        let is_byte = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
-        let count = text.split(between).count();
-        if count < 4 || !text.split(between).all(is_byte) {
-            return None;
-        }
-        let old = digits(text);
-        // As [`super::Forms`] does, where they know it.
-        let made = self.digits(&old, if count == 8 { 6 } else { 0 })?;
-        self.public.insert(made.clone());
-        Some(vec![(text.to_owned(), written_as(text, &made)), (old, made)])
-    }
-
     fn next(&mut self, kind: &'static str) -> u64 {
         let count = self.counts.entry(kind).or_default();
         *count += 1;
         *count
     }
+}
+
+/// Of hexadecimal digits, and of bytes with something between them, which others may write without: how many digits are kept, as
+/// [`super::Forms`] does where they know it.
+fn kept_of_bytes(text: &str) -> Option<usize> {
+    let is_hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
+    let Some(between) = text.chars().nth(2).filter(|c| matches!(c, ' ' | ':' | '-')) else {
+        let hex = text.len() >= 8 && is_hex(text) && text.bytes().any(|b| b.is_ascii_digit());
+        return hex.then_some(0);
+    };
+    let bytes: Vec<_> = text.split(between).collect();
+    let all = bytes.len() >= 4 && bytes.iter().all(|byte| byte.len() == 2 && is_hex(byte));
+    all.then_some(if bytes.len() == 8 { 6 } else { 0 })
 }

@@ -1,98 +1,54 @@
 //! Texts that were learnt to be of one very device, and what comes in their place wherever they stand, in whichever case.
 
-use super::SHORTEST;
-use aho_corasick::{AhoCorasick, BuildError, MatchKind};
-use std::collections::BTreeMap;
+use super::Counts;
+use aho_corasick::{AhoCorasick, BuildError};
+use std::cmp::Reverse;
 
-/// The shortest text that is looked for within longer words, too: some write model and serial number as one.
-const LONG: usize = 8;
-
-/// What was learnt.
-#[derive(Default)]
-pub(super) struct Own {
-    /// By itself in lower case.
-    all: BTreeMap<String, Learnt>,
+/// A text, and what comes in its place.
+pub(super) struct Learnt {
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) kind: &'static str,
+    /// Whether it is looked for within longer words, too: some write model and serial number as one.
+    pub(super) within: bool,
 }
 
-struct Learnt {
-    from: String,
-    to: String,
-    kind: &'static str,
-    /// Whether it is looked for within words.
-    within: bool,
-}
-
-/// All of them, to be looked for in one go.
+/// All that was learnt, to be looked for in one go.
 pub(super) struct Search {
-    within: (AhoCorasick, Vec<Learnt>),
-    alone: (AhoCorasick, Vec<Learnt>),
-}
-
-impl Own {
-    pub(super) fn knows(&self, text: &str) -> bool {
-        self.all.contains_key(&text.to_lowercase())
-    }
-
-    /// Learns a text and what comes in its place; `whole` if it is a word that others may begin with.
-    pub(super) fn learn(&mut self, from: String, to: String, kind: &'static str, whole: bool) {
-        let within = !whole && from.len() >= LONG;
-        let learnt = Learnt { from, to, kind, within };
-        self.all.entry(learnt.from.to_lowercase()).or_insert(learnt);
-    }
-
-    /// All that was learnt, to be looked for.
-    pub(super) fn search(self) -> Result<Search, BuildError> {
-        let all = self.all.into_values().filter(|learnt| learnt.from.len() >= SHORTEST);
-        let (within, alone) = all.partition::<Vec<_>, _>(|learnt| learnt.within);
-        let build = |all: Vec<Learnt>, kind| {
-            let mut builder = AhoCorasick::builder();
-            let builder = builder.ascii_case_insensitive(true).match_kind(kind);
-            let found = builder.build(all.iter().map(|learnt| &learnt.from))?;
-            Ok((found, all))
-        };
-        Ok(Search {
-            within: build(within, MatchKind::LeftmostLongest)?,
-            alone: build(alone, MatchKind::Standard)?,
-        })
-    }
+    automaton: AhoCorasick,
+    learnt: Vec<Learnt>,
 }
 
 impl Search {
-    /// The text with others in their place; tells kind and value of each.
-    pub(super) fn replaced(&self, text: &str, tell: &mut dyn FnMut(&'static str, &str)) -> String {
-        let (search, learnt) = &self.within;
-        let found = search.find_iter(text).map(|found| (found.range(), found.pattern()));
-        let found = found.filter_map(|(range, at)| Some((range, learnt.get(at.as_usize())?)));
-        let text = put(text, found.collect(), tell);
-        let (search, learnt) = &self.alone;
-        // One that does not stand alone must not hide one that does.
-        let found = search
-            .find_overlapping_iter(&text)
-            .map(|found| (found.range(), found.pattern()));
-        let found = found.filter(|(range, _)| stands_alone(&text, range));
-        let found = found.filter_map(|(range, at)| Some((range, learnt.get(at.as_usize())?)));
+    pub(super) fn new(learnt: Vec<Learnt>) -> Result<Self, BuildError> {
+        let mut builder = AhoCorasick::builder();
+        let builder = builder.ascii_case_insensitive(true);
+        let automaton = builder.build(learnt.iter().map(|learnt| &learnt.from))?;
+        Ok(Self { automaton, learnt })
+    }
+
+    /// The text with others in their place, from the left; of two that overlap nothing is left of either.
+    pub(super) fn replaced(&self, text: &str, counts: &mut Counts) -> String {
+        let found = self.automaton.find_overlapping_iter(text).filter_map(|found| {
+            let learnt = self.learnt.get(found.pattern().as_usize())?;
+            (learnt.within || stands_alone(text, found.start(), found.end())).then(|| (found.range(), learnt))
+        });
         let mut found: Vec<_> = found.collect();
-        found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
-        put(&text, found, tell)
+        found.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+        let (mut new, mut end) = (String::with_capacity(text.len()), 0);
+        for (range, learnt) in found.into_iter().filter(|(range, _)| !range.is_empty()) {
+            if range.end <= end {
+                continue;
+            }
+            let to = in_case(learnt, text.get(range.clone()).unwrap_or_default());
+            new.push_str(text.get(end..range.start).unwrap_or_default());
+            new.push_str(to.get(end.saturating_sub(range.start)..).unwrap_or(&to));
+            counts.add(learnt.kind, &learnt.from);
+            end = range.end;
+        }
+        new.push_str(text.get(end..).unwrap_or_default());
+        new
     }
-}
-
-type Range = std::ops::Range<usize>;
-
-/// The text with all that was found replaced, from the left; what begins within another one stays with that.
-fn put(text: &str, found: Vec<(Range, &Learnt)>, tell: &mut dyn FnMut(&'static str, &str)) -> String {
-    let (mut new, mut end) = (String::with_capacity(text.len()), 0);
-    for (range, learnt) in found {
-        let (Some(before), Some(part)) = (text.get(end..range.start), text.get(range.clone())) else {
-            continue;
-        };
-        new.push_str(before);
-        new.push_str(&in_case(learnt, part));
-        tell(learnt.kind, &learnt.from);
-        end = range.end;
-    }
-    new.push_str(text.get(end..).unwrap_or_default());
-    new
 }
 
 /// What comes in the place of a text, in the case that it is written in here.
@@ -107,9 +63,9 @@ fn in_case(learnt: &Learnt, part: &str) -> String {
 }
 
 /// Whether what stands there is not a part of a longer word.
-fn stands_alone(text: &str, range: &Range) -> bool {
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let before = text.get(..range.start).and_then(|text| text.chars().next_back());
-    let after = text.get(range.end..).and_then(|text| text.chars().next());
+    let before = text.get(..start).and_then(|text| text.chars().next_back());
+    let after = text.get(end..).and_then(|text| text.chars().next());
     !word(before) && !word(after)
 }

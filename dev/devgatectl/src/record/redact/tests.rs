@@ -157,6 +157,18 @@ fn what_is_ones_own_is_replaced_however_it_is_written() {
     );
 }
 
+/// A computer's name whose end is a serial number's beginning.
+#[test]
+fn nothing_is_left_of_two_that_overlap() {
+    let node = "P: /devices/x\nE: SUBSYSTEM=misc\nA: serial=17-SECRET-99\n\n\
+                F: /proc/sys/kernel/hostname=worker-17\n\nF: /opt/x=worker-17-SECRET-99 worker-17\n\n";
+    let (text, _) = redacted(node, &[]);
+    assert!(
+        !text.contains("worker") && !text.contains("SECRET") && !text.contains("99"),
+        "{text}"
+    );
+}
+
 #[test]
 fn ids_of_one_wire_are_replaced_everywhere() {
     let node = "P: /devices/w1_bus_master1/28-000005e2fdc3\nE: SUBSYSTEM=w1\nE: W1_FID=28\n\

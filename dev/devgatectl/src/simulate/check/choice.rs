@@ -36,9 +36,6 @@ pub(super) async fn check(expected: &Choice, kubelet: &StandIn, wrong: &mut Vec<
         Ok(None) => "no preference: the plugin has none".to_owned(),
         Err(error) => error,
     };
-    wrong.push(Mismatch {
-        what: format!("{resource} choice of {size}"),
-        expected: prefers.to_string(),
-        found,
-    });
+    let what = format!("{resource} choice of {size}");
+    wrong.push(Mismatch::new(what, prefers.to_string(), found));
 }

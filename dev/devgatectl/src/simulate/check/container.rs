@@ -1,7 +1,7 @@
 //! What a container was started with, and whether it is what is expected.
 
-use super::{Mismatch, ids, matches};
-use crate::simulate::scenario::{MountExpect, NodeExpect, PodExpect};
+use super::{Mismatch, ids, list, matches};
+use crate::simulate::scenario::{PathExpect, PodExpect, mount_mode};
 use devgate_fake_kubelet::RunOptions;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,120 +22,78 @@ pub(super) fn look(expected: &PodExpect, started: &[Started], wrong: &mut Vec<Mi
         None => of_pod.next_back(),
         Some(name) => of_pod.rfind(|started| started.container == *name),
     };
+    let name = format!("pod {}", expected.name);
     let Some(started) = started else {
-        wrong.push(Mismatch {
-            what: format!("pod {}", expected.name),
-            expected: "a container that was started".to_owned(),
-            found: "none; start one with \"pod\"".to_owned(),
-        });
+        let found = "none; start one with \"pod\"";
+        wrong.push(Mismatch::new(name, "a container that was started", found));
         return;
     };
-    let name = format!("pod {}", expected.name);
     for (resource, amount) in &expected.devices {
         let held = started.devices.get(resource).cloned().unwrap_or_default();
         if !amount.holds(&held) {
-            wrong.push(Mismatch {
-                what: format!("{name} {resource}"),
-                expected: amount.to_string(),
-                found: ids(&held),
-            });
+            wrong.push(Mismatch::new(
+                format!("{name} {resource}"),
+                amount.to_string(),
+                ids(&held),
+            ));
         }
     }
     let options = &started.options;
-    if let Some(nodes) = &expected.nodes {
-        check_nodes(&name, nodes, options, wrong);
-    }
-    if let Some(mounts) = &expected.mounts {
-        check_mounts(&name, mounts, options, wrong);
-    }
-    check_values(&format!("{name} env"), &expected.env, &options.envs, wrong);
-    check_values(
-        &format!("{name} annotation"),
-        &expected.annotations,
-        &options.annotations,
+    let nodes = options.devices.iter();
+    let nodes = nodes.map(|(path, node)| (path.as_str(), node.host_path.as_str(), node.permissions.clone()));
+    check_paths(
+        &format!("{name} nodes"),
+        expected.nodes.as_deref(),
+        &nodes.collect::<Vec<_>>(),
         wrong,
     );
+    let mounts = options.mounts.iter();
+    let mounts = mounts.map(|(path, mount)| (path.as_str(), mount.host_path.as_str(), mount_mode(mount.read_only)));
+    check_paths(
+        &format!("{name} mounts"),
+        expected.mounts.as_deref(),
+        &mounts.collect::<Vec<_>>(),
+        wrong,
+    );
+    check_values(&format!("{name} env"), &expected.env, &options.envs, wrong);
+    let annotation = format!("{name} annotation");
+    check_values(&annotation, &expected.annotations, &options.annotations, wrong);
     if let Some(cdi) = &expected.cdi
         && !super::covers(cdi, &options.cdi_devices)
     {
-        wrong.push(Mismatch {
-            what: format!("{name} cdi"),
-            expected: list(cdi),
-            found: list(&options.cdi_devices),
-        });
+        let found = list(&options.cdi_devices, ", ");
+        wrong.push(Mismatch::new(format!("{name} cdi"), list(cdi, ", "), found));
     }
 }
 
-fn check_nodes(name: &str, expected: &[NodeExpect], options: &RunOptions, wrong: &mut Vec<Mismatch>) {
-    let fits = |node: &NodeExpect, path: &str| {
-        let Some(device) = options.devices.get(path) else {
-            return false;
-        };
-        matches(&node.path, path)
-            && node.host.as_ref().is_none_or(|host| matches(host, &device.host_path))
-            && node
-                .permissions
-                .as_ref()
-                .is_none_or(|permissions| *permissions == device.permissions)
+/// Nodes or mounts: path, path on the host, permissions or mode.
+fn check_paths(what: &str, expected: Option<&[PathExpect]>, there: &[(&str, &str, String)], wrong: &mut Vec<Mismatch>) {
+    let Some(expected) = expected else { return };
+    let fits = |one: &PathExpect, (path, host, mode): &(&str, &str, String)| {
+        matches(&one.path, path)
+            && one.host.as_ref().is_none_or(|pattern| matches(pattern, host))
+            && one.mode.as_ref().is_none_or(|wanted| wanted == mode)
     };
-    let counted = |node: &NodeExpect| {
-        let count = options.devices.keys().filter(|path| fits(node, path)).count();
-        node.count.map_or(count > 0, |wanted| count == wanted)
+    let counted = |one: &PathExpect| {
+        let count = there.iter().filter(|path| fits(one, path)).count();
+        one.count.map_or(count > 0, |wanted| count == wanted)
     };
-    let known = |path: &String| expected.iter().any(|node| fits(node, path));
-    if expected.iter().all(counted) && options.devices.keys().all(known) {
+    let known = |path: &(&str, &str, String)| expected.iter().any(|one| fits(one, path));
+    if expected.iter().all(counted) && there.iter().all(known) {
         return;
     }
-    let said = expected.iter().map(|node| {
-        let mut text = node.path.clone();
-        text.extend(node.permissions.iter().map(|permissions| format!(" {permissions}")));
-        text.extend(node.host.iter().map(|host| format!(" from {host}")));
-        text.extend(node.count.iter().map(|count| format!(" ({count} times)")));
+    let said = expected.iter().map(|one| {
+        let mut text = one.path.clone();
+        text.extend(one.mode.iter().map(|mode| format!(" {mode}")));
+        text.extend(one.host.iter().map(|host| format!(" from {host}")));
+        text.extend(one.count.iter().map(|count| format!(" ({count} times)")));
         text
     });
-    let there = options.devices.iter().map(|(path, device)| {
-        let from = if device.host_path == *path {
-            String::new()
-        } else {
-            format!(" from {}", device.host_path)
-        };
-        format!("{path} {}{from}", device.permissions)
+    let found = there.iter().map(|(path, host, mode)| match host == path {
+        true => format!("{path} {mode}"),
+        false => format!("{path} {mode} from {host}"),
     });
-    wrong.push(Mismatch {
-        what: format!("{name} nodes"),
-        expected: list(said),
-        found: list(there),
-    });
-}
-
-fn check_mounts(name: &str, expected: &[MountExpect], options: &RunOptions, wrong: &mut Vec<Mismatch>) {
-    let fits = |mount: &MountExpect, path: &str| {
-        let Some(there) = options.mounts.get(path) else {
-            return false;
-        };
-        matches(&mount.path, path)
-            && mount.host.as_ref().is_none_or(|host| matches(host, &there.host_path))
-            && mount.read_only.is_none_or(|read_only| read_only == there.read_only)
-    };
-    let there = |mount: &MountExpect| options.mounts.keys().any(|path| fits(mount, path));
-    let known = |path: &String| expected.iter().any(|mount| fits(mount, path));
-    if expected.iter().all(there) && options.mounts.keys().all(known) {
-        return;
-    }
-    let mode = |read_only: bool| if read_only { " read-only" } else { " read-write" };
-    let said = expected.iter().map(|mount| {
-        let mut text = mount.path.clone();
-        text.extend(mount.read_only.map(mode));
-        text.extend(mount.host.iter().map(|host| format!(" from {host}")));
-        text
-    });
-    let mounts = options.mounts.iter();
-    let there = mounts.map(|(path, mount)| format!("{path}{} from {}", mode(mount.read_only), mount.host_path));
-    wrong.push(Mismatch {
-        what: format!("{name} mounts"),
-        expected: list(said),
-        found: list(there),
-    });
+    wrong.push(Mismatch::new(what, list(said, ", "), list(found, ", ")));
 }
 
 fn check_values(
@@ -147,26 +105,16 @@ fn check_values(
     for (key, pattern) in expected {
         let found = there.get(key);
         let holds = match (pattern, found) {
-            (None, None) => true,
             (Some(pattern), Some(value)) => matches(pattern, value),
-            _ => false,
+            (pattern, value) => pattern.is_none() && value.is_none(),
         };
         let text = |value: Option<&String>| value.map_or("nothing".to_owned(), |value| format!("\"{value}\""));
         if !holds {
-            wrong.push(Mismatch {
-                what: format!("{what} {key}"),
-                expected: text(pattern.as_ref()),
-                found: text(found),
-            });
+            wrong.push(Mismatch::new(
+                format!("{what} {key}"),
+                text(pattern.as_ref()),
+                text(found),
+            ));
         }
-    }
-}
-
-fn list<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<_> = items.into_iter().map(|item| item.as_ref().to_owned()).collect();
-    if items.is_empty() {
-        "none".to_owned()
-    } else {
-        items.join(", ")
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Mismatch, matches};
 use crate::simulate::scenario::Expect;
+use crate::simulate::text::cut;
 use devgate::watching::Report;
 use devgate_policy::yaml::{Node, Value};
 use serde_json::Value as Json;
@@ -14,22 +15,14 @@ pub(super) fn check(expect: &Expect, host: Option<&Report>, wrong: &mut Vec<Mism
         return;
     }
     let Some(Ok(status)) = host.map(serde_json::to_value) else {
-        wrong.push(Mismatch {
-            what: "status".to_owned(),
-            expected: "an answer".to_owned(),
-            found: "a host that does not answer".to_owned(),
-        });
+        wrong.push(Mismatch::new("status", "an answer", "a host that does not answer"));
         return;
     };
     for (name, expected) in &expect.plugins {
         let plugins = status.get("plugins").and_then(Json::as_array).into_iter().flatten();
         let mut named = plugins.filter(|plugin| plugin.get("name").and_then(Json::as_str) == Some(name));
         match (named.next(), &expected.value) {
-            (None, _) => wrong.push(Mismatch {
-                what: format!("plugin {name}"),
-                expected: "to be there".to_owned(),
-                found: "no such plugin".to_owned(),
-            }),
+            (None, _) => wrong.push(Mismatch::new(format!("plugin {name}"), "to be there", "no such plugin")),
             // Only its state.
             (Some(plugin), Value::Text(_)) => {
                 let state = plugin.get("state").unwrap_or(&Json::Null);
@@ -67,11 +60,8 @@ fn part(expected: &Node, found: &Json, what: &str, wrong: &mut Vec<Mismatch>) {
                     wrong.is_empty()
                 };
                 if !there.iter().any(is) {
-                    wrong.push(Mismatch {
-                        what: what.to_owned(),
-                        expected: format!("{} among them", shown(&expected.to_json())),
-                        found: shown(found),
-                    });
+                    let wanted = format!("{} among them", shown(&expected.to_json()));
+                    wrong.push(Mismatch::new(what, wanted, shown(found)));
                 }
             }
             return;
@@ -80,22 +70,14 @@ fn part(expected: &Node, found: &Json, what: &str, wrong: &mut Vec<Mismatch>) {
         (_, found) => expected.to_json() == *found,
     };
     if !holds {
-        wrong.push(Mismatch {
-            what: what.to_owned(),
-            expected: shown(&expected.to_json()),
-            found: shown(found),
-        });
+        wrong.push(Mismatch::new(what, shown(&expected.to_json()), shown(found)));
     }
 }
 
 fn shown(value: &Json) -> String {
-    let text = match value {
-        Json::String(text) => text.clone(),
+    match value {
+        Json::String(text) => cut(text, SHOWN),
         Json::Null => "nothing".to_owned(),
-        other => other.to_string(),
-    };
-    match text.char_indices().nth(SHOWN) {
-        None => text,
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        other => cut(&other.to_string(), SHOWN),
     }
 }

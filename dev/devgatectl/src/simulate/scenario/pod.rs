@@ -1,78 +1,76 @@
 //! A pod of a scenario.
 
-use super::read::{Fields, Item, Report, entries};
+use super::read::{Item, Read};
 use devgate_fake_kubelet::{Container, Pod};
 use devgate_policy::yaml::Value;
+use std::collections::BTreeMap;
 
-/// A pod with its containers.
-#[derive(Debug, Clone)]
-pub(in crate::simulate) struct PodSpec {
-    pub(in crate::simulate) pod: Pod,
+/// How many devices a container asks for, or which.
+enum Request {
+    Count(usize),
+    These(Vec<String>),
 }
 
-const KEYS: [&str; 3] = ["name", "requests", "containers"];
-const CONTAINER: [&str; 3] = ["name", "requests", "init"];
+impl Read for Request {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let request = match &item.node.value {
+            Value::List(_) => Self::These(Read::read(item)?),
+            Value::Number(_) => Self::Count(Read::read(item)?),
+            _ => return item.wrong("how many, or a list of ids"),
+        };
+        match &request {
+            Self::Count(0) => item.wrong("one or more"),
+            Self::These(ids) if ids.is_empty() => item.wrong("one or more"),
+            _ => Some(request),
+        }
+    }
+}
 
-impl PodSpec {
-    pub(super) fn read(item: &Item<'_>, report: &mut Report<'_>) -> Option<Self> {
-        let fields = Fields::open(item.node, "a pod", &KEYS, report)?;
-        let name = fields.need_text("name", report);
-        let containers = match (fields.get("requests"), fields.get("containers")) {
-            (Some(requests), None) => {
-                let mut main = Container::new("main", &[]);
-                requested(&requests, &mut main, report)?;
-                vec![main]
-            }
-            (None, Some(containers)) => {
-                let list = containers.list(report)?.iter();
-                let read = list.map(|node| container(&containers.element(node), report));
-                read.collect::<Option<Vec<_>>>()?
-            }
+impl Read for Pod {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let fields = item.fields("a pod", "name requests containers")?;
+        let name = fields.need("name");
+        let containers = match (fields.item("requests"), fields.item("containers")) {
+            (Some(requests), None) => vec![container("main", Read::read(requests)?)],
+            (None, Some(containers)) => Read::read(containers)?,
             _ => {
-                report.error(fields.at, "a pod has either \"requests\" or \"containers\"");
+                let message = "a pod has either \"requests\" or \"containers\"";
+                item.report.error(item.node.at, message);
                 return None;
             }
         };
         Some(Self {
-            pod: Pod {
-                name: name?,
-                containers,
-            },
+            name: name?,
+            containers,
         })
     }
 }
 
-fn container(item: &Item<'_>, report: &mut Report<'_>) -> Option<Container> {
-    let fields = Fields::open(item.node, "a container", &CONTAINER, report)?;
-    let mut container = Container::new(&fields.need_text("name", report)?, &[]);
-    if let Some(requests) = fields.get("requests") {
-        requested(&requests, &mut container, report)?;
+impl Read for Container {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let fields = item.fields("a container", "name requests init")?;
+        let name: String = fields.need("name")?;
+        let init = fields.get("init").unwrap_or(false);
+        let requests = fields.get("requests").unwrap_or_default();
+        Some(Self {
+            init,
+            ..container(&name, requests)
+        })
     }
-    container.init = fields.get("init").and_then(|item| item.yes(report)).unwrap_or(false);
-    Some(container)
 }
 
-/// How many devices of which resource, or which.
-fn requested(item: &Item<'_>, container: &mut Container, report: &mut Report<'_>) -> Option<()> {
-    for entry in entries(item.node, "\"requests\"", report)? {
-        let resource = entry.key.to_owned();
-        let count = match &entry.node.value {
-            Value::List(_) => {
-                let ids = entry.texts(report)?;
+fn container(name: &str, requests: BTreeMap<String, Request>) -> Container {
+    let mut container = Container::new(name, &[]);
+    for (resource, request) in requests {
+        let count = match request {
+            Request::Count(count) => count,
+            Request::These(ids) => {
                 let count = ids.len();
                 container.chosen.insert(resource.clone(), ids.into_iter().collect());
                 count
             }
-            Value::Number(_) => entry.count(report)?,
-            _ => {
-                entry.wrong("how many, or a list of ids", report);
-                return None;
-            }
         };
-        if count == 0 {
-            entry.wrong("one or more", report);
-        }
         container.resources.insert(resource, count);
     }
-    Some(())
+    container
 }

@@ -1,8 +1,11 @@
 //! Reading a scenario's text strictly: every key known, every value of its kind, every mistake told with its place.
 
+use devgate_node::parse_number;
 use devgate_policy::yaml::{At, Node, Value};
 use devgate_policy::{nearest, parse_duration};
-use devgate_types::escape;
+use devgate_types::{NodeKind, NodeNumber, escape};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,210 +13,233 @@ use std::time::Duration;
 const SHOWN: usize = 80;
 
 /// What is wrong in one file.
-pub(super) struct Report<'a> {
-    file: &'a Path,
-    wrong: Vec<(At, String)>,
-}
+#[derive(Default)]
+pub(super) struct Report(RefCell<Vec<(At, String)>>);
 
-impl<'a> Report<'a> {
-    pub(super) fn new(file: &'a Path) -> Self {
-        Self {
-            file,
-            wrong: Vec::new(),
-        }
-    }
-
+impl Report {
     /// Something is wrong at a place.
-    pub(super) fn error(&mut self, at: At, message: impl Into<String>) {
-        self.wrong.push((at, message.into()));
+    pub(super) fn error(&self, at: At, message: impl Into<String>) {
+        self.0.borrow_mut().push((at, message.into()));
     }
 
-    /// Everything that is wrong, one line each, in the order of the file; nothing where all is well.
-    pub(super) fn text(mut self) -> Option<String> {
-        self.wrong.sort_by_key(|(at, _)| (at.line, at.column));
-        let file = escape(&self.file.display().to_string(), 256);
+    /// Everything that is wrong, one line each, in the order of the file; empty where all is well.
+    pub(super) fn text(self, file: &Path) -> String {
+        let mut wrong = self.0.into_inner();
+        wrong.sort_by_key(|(at, _)| (at.line, at.column));
+        let file = escape(&file.display().to_string(), 256);
         let line = |(at, message): &(At, String)| match at.line {
             0 => format!("{file}: {message}"),
             _ => format!("{file}:{}:{}: {message}", at.line, at.column),
         };
-        let lines: Vec<_> = self.wrong.iter().map(line).collect();
-        (!lines.is_empty()).then(|| lines.join("\n"))
+        wrong.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// A key's value and where the key stands.
+/// What a scenario says somewhere.
+pub(super) trait Read: Sized {
+    /// `None` if it is wrong, which is in the report then.
+    fn read(item: &Item<'_>) -> Option<Self>;
+}
+
+/// A key's value and where the key stands; an element of a list has the list's key.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'a> {
     pub(super) key: &'a str,
     pub(super) at: At,
     pub(super) node: &'a Node,
+    pub(super) report: &'a Report,
 }
 
 /// A mapping whose keys are all known.
 pub(super) struct Fields<'a> {
-    pub(super) at: At,
+    of: Item<'a>,
     what: String,
-    items: Vec<Item<'a>>,
-}
-
-impl<'a> Fields<'a> {
-    /// `what` says in messages what the mapping is, with its article: `a step`.
-    pub(super) fn open(node: &'a Node, what: &str, known: &[&str], report: &mut Report<'_>) -> Option<Self> {
-        let mut items = Vec::new();
-        for item in entries(node, what, report)? {
-            if known.contains(&item.key) {
-                items.push(item);
-                continue;
-            }
-            let shown = escape(item.key, SHOWN);
-            let hint = match nearest(item.key, known.iter().copied()) {
-                Some(name) => format!("did you mean \"{name}\"?"),
-                None => format!("it is one of {}", known.join(", ")),
-            };
-            report.error(item.at, format!("unknown key \"{shown}\" in {what}; {hint}"));
-        }
-        Some(Self {
-            at: node.at,
-            what: what.to_owned(),
-            items,
-        })
-    }
-
-    pub(super) fn get(&self, key: &str) -> Option<Item<'a>> {
-        self.items.iter().find(|item| item.key == key).copied()
-    }
-
-    /// What must be there.
-    pub(super) fn need(&self, key: &str, report: &mut Report<'_>) -> Option<Item<'a>> {
-        let item = self.get(key);
-        if item.is_none() {
-            report.error(self.at, format!("{} has no \"{key}\"", self.what));
-        }
-        item
-    }
-
-    /// Text that must be there.
-    pub(super) fn need_text(&self, key: &str, report: &mut Report<'_>) -> Option<String> {
-        self.need(key, report)?.text(report).map(str::to_owned)
-    }
-
-    pub(super) fn text(&self, key: &str, report: &mut Report<'_>) -> Option<String> {
-        self.get(key)?.text(report).map(str::to_owned)
-    }
-
-    pub(super) fn duration(&self, key: &str, report: &mut Report<'_>) -> Option<Duration> {
-        self.get(key)?.duration(report)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Item<'a>> {
-        self.items.iter()
-    }
-}
-
-/// A mapping whose keys may be any: names of resources, variables, devices.
-pub(super) fn entries<'a>(node: &'a Node, what: &str, report: &mut Report<'_>) -> Option<Vec<Item<'a>>> {
-    let Value::Map(entries) = &node.value else {
-        report.error(node.at, format!("{what} is a mapping, not {}", node.value.kind()));
-        return None;
-    };
-    let item = |(key, node)| {
-        let key: &'a devgate_policy::yaml::Key = key;
-        Item {
-            key: &key.text,
-            at: key.at,
-            node,
-        }
-    };
-    Some(entries.iter().map(|(key, node)| item((key, node))).collect())
+    pub(super) items: Vec<Item<'a>>,
 }
 
 impl<'a> Item<'a> {
-    pub(super) fn wrong(&self, wanted: &str, report: &mut Report<'_>) {
+    /// `None`, and the report says what there must be.
+    pub(super) fn wrong<T>(&self, wanted: &str) -> Option<T> {
         let shown = match &self.node.value {
             Value::Text(text) => format!("\"{}\"", escape(text, SHOWN)),
             Value::Number(number) => number.to_string(),
             other => other.kind().to_owned(),
         };
         let key = escape(self.key, SHOWN);
-        report.error(self.node.at, format!("\"{key}\" must be {wanted}, not {shown}"));
+        let message = format!("\"{key}\" must be {wanted}, not {shown}");
+        self.report.error(self.node.at, message);
+        None
     }
 
-    /// Text, and nothing that only looks like it.
-    pub(super) fn text(&self, report: &mut Report<'_>) -> Option<&'a str> {
+    pub(super) fn is_map(&self) -> bool {
+        matches!(self.node.value, Value::Map(_))
+    }
+
+    /// A mapping of these keys, which are parted by spaces. `what` says in messages what it is, with its article: `a step`.
+    pub(super) fn fields(&self, what: &str, known: &str) -> Option<Fields<'a>> {
+        let mut items = self.entries(what)?;
+        items.retain(|item| {
+            let hint = match nearest(item.key, known.split(' ')) {
+                _ if known.split(' ').any(|key| key == item.key) => return true,
+                Some(name) => format!("did you mean \"{name}\"?"),
+                None => format!("it is one of {}", known.replace(' ', ", ")),
+            };
+            let message = format!("unknown key \"{}\" in {what}; {hint}", escape(item.key, SHOWN));
+            self.report.error(item.at, message);
+            false
+        });
+        let what = what.to_owned();
+        Some(Fields { of: *self, what, items })
+    }
+
+    /// A mapping whose keys may be any.
+    fn entries(&self, what: &str) -> Option<Vec<Self>> {
+        let Value::Map(entries) = &self.node.value else {
+            let message = format!("{what} is a mapping, not {}", self.node.value.kind());
+            self.report.error(self.node.at, message);
+            return None;
+        };
+        let item = |(key, node): &'a (devgate_policy::yaml::Key, Node)| Self {
+            key: &key.text,
+            at: key.at,
+            node,
+            report: self.report,
+        };
+        Some(entries.iter().map(item).collect())
+    }
+
+    pub(super) fn list(&self) -> Option<Vec<Self>> {
         match &self.node.value {
-            Value::Text(text) => Some(text),
-            Value::Number(_) | Value::Bool(_) => {
-                let shown = self.node.to_json();
-                let key = escape(self.key, SHOWN);
-                report.error(
-                    self.node.at,
-                    format!("\"{key}\" must be text, not {shown}; put it in quotes"),
-                );
-                None
-            }
-            _ => {
-                self.wrong("text", report);
-                None
-            }
+            Value::List(list) => Some(list.iter().map(|node| Self { node, ..*self }).collect()),
+            _ => self.wrong("a list"),
         }
     }
+}
 
-    pub(super) fn duration(&self, report: &mut Report<'_>) -> Option<Duration> {
-        let parsed = match &self.node.value {
+impl<'a> Fields<'a> {
+    pub(super) fn item(&self, key: &str) -> Option<&Item<'a>> {
+        self.items.iter().find(|item| item.key == key)
+    }
+
+    /// `None` if it is wrong or not there.
+    pub(super) fn get<T: Read>(&self, key: &str) -> Option<T> {
+        self.item(key).and_then(T::read)
+    }
+
+    /// What must be there.
+    pub(super) fn need<T: Read>(&self, key: &str) -> Option<T> {
+        T::read(self.need_item(key)?)
+    }
+
+    pub(super) fn need_item(&self, key: &str) -> Option<&Item<'a>> {
+        let item = self.item(key);
+        if item.is_none() {
+            let message = format!("{} has no \"{key}\"", self.what);
+            self.of.report.error(self.of.node.at, message);
+        }
+        item
+    }
+}
+
+/// Text, and nothing that only looks like it.
+impl Read for String {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        match &item.node.value {
+            Value::Text(text) => Some(text.clone()),
+            Value::Number(_) | Value::Bool(_) => {
+                let (key, shown) = (escape(item.key, SHOWN), item.node.to_json());
+                let message = format!("\"{key}\" must be text, not {shown}; put it in quotes");
+                item.report.error(item.node.at, message);
+                None
+            }
+            _ => item.wrong("text"),
+        }
+    }
+}
+
+impl Read for Duration {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let parsed = match &item.node.value {
             Value::Text(text) => parse_duration(text),
             _ => None,
         };
-        if parsed.is_none() {
-            self.wrong("a whole number and us, ms, s, m or h, such as 500ms", report);
-        }
-        parsed
+        parsed.or_else(|| item.wrong("a whole number and us, ms, s, m or h, such as 500ms"))
     }
+}
 
-    pub(super) fn count(&self, report: &mut Report<'_>) -> Option<usize> {
-        let parsed = match &self.node.value {
-            Value::Number(number) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
+impl Read for usize {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let parsed = match &item.node.value {
+            Value::Number(number) => number.as_u64().and_then(|number| Self::try_from(number).ok()),
             _ => None,
         };
-        if parsed.is_none() {
-            self.wrong("a whole number", report);
-        }
-        parsed
+        parsed.or_else(|| item.wrong("a whole number"))
     }
+}
 
-    pub(super) fn yes(&self, report: &mut Report<'_>) -> Option<bool> {
-        match &self.node.value {
+impl Read for bool {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        match &item.node.value {
             Value::Bool(yes) => Some(*yes),
-            _ => {
-                self.wrong("true or false", report);
-                None
-            }
+            _ => item.wrong("true or false"),
         }
     }
+}
 
-    pub(super) fn list(&self, report: &mut Report<'_>) -> Option<&'a [Node]> {
-        match &self.node.value {
-            Value::List(list) => Some(list),
-            _ => {
-                self.wrong("a list", report);
-                None
-            }
+/// `c 195:0`
+impl Read for NodeNumber {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let text = String::read(item)?;
+        let parsed = text.split_once(' ').and_then(|(kind, number)| {
+            let (major, minor) = parse_number(number)?;
+            let kind = match kind {
+                "c" => NodeKind::Character,
+                "b" => NodeKind::Block,
+                _ => return None,
+            };
+            Some(Self { kind, major, minor })
+        });
+        parsed.or_else(|| item.wrong("c or b, a space, and major:minor, such as \"c 195:0\""))
+    }
+}
+
+impl Read for Node {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        Some(item.node.clone())
+    }
+}
+
+/// `null` says that it is not there.
+impl<T: Read> Read for Option<T> {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        match &item.node.value {
+            Value::Null => Some(None),
+            _ => T::read(item).map(Some),
         }
     }
+}
 
-    /// A list of texts, or one text.
-    pub(super) fn texts(&self, report: &mut Report<'_>) -> Option<Vec<String>> {
-        if let Value::Text(text) = &self.node.value {
-            return Some(vec![text.clone()]);
+/// A list, or the one that would be in it.
+impl<T: Read> Read for Vec<T> {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        match &item.node.value {
+            Value::List(_) => item.list()?.iter().map(T::read).collect(),
+            _ => T::read(item).map(|one| vec![one]),
         }
-        let mut texts = Vec::new();
-        for node in self.list(report)? {
-            texts.push(Item { node, ..*self }.text(report)?.to_owned());
-        }
-        Some(texts)
     }
+}
 
-    /// The item of the same key with another value: an element of its list.
-    pub(super) fn element(&self, node: &'a Node) -> Self {
-        Self { node, ..*self }
+impl Read for BTreeSet<i64> {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let numbers = Vec::<usize>::read(item)?.into_iter();
+        numbers.map(|number| i64::try_from(number).ok()).collect()
+    }
+}
+
+impl<T: Read> Read for BTreeMap<String, T> {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let entries = item.entries(&format!("\"{}\"", escape(item.key, SHOWN)))?;
+        let read = |item: &Item<'_>| Some((item.key.to_owned(), T::read(item)?));
+        entries.iter().map(read).collect()
     }
 }

@@ -1,43 +1,27 @@
 //! One step of a scenario: exactly one verb, and what stands beside it.
 
-use super::read::{Fields, Item, Report};
-use super::{Expect, PodSpec};
-use devgate_policy::yaml::{At, Node, Value};
+use super::read::{Fields, Item, Read};
+use super::{Expect, patch};
+use crate::simulate::text::cut;
+use devgate_fake_kubelet::Pod;
+use devgate_fake_node::Change;
+use devgate_policy::yaml::{Node, Value};
 use devgate_types::escape;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(super) const VERBS: [&str; 19] = [
-    "expect",
-    "pod",
-    "start",
-    "stop",
-    "set",
-    "remove-attribute",
-    "link",
-    "unplug",
-    "plug",
-    "file",
-    "remove-file",
-    "node",
-    "node-gone",
-    "kernel",
-    "announce",
-    "restart",
-    "crash",
-    "reload",
-    "wait",
-];
-pub(super) const BESIDE: [&str; 6] = ["note", "within", "for", "never-for", "at-most", "expect-refused"];
+pub(super) const VERBS: &str = "expect pod start stop set remove-attribute link unplug plug file remove-file node node-gone kernel announce \
+                                  restart crash reload wait";
+pub(super) const BESIDE: &str = "note within for never-for at-most expect-refused";
 /// The longest step that is written out in full, in characters.
 const MOST_SUMMARY: usize = 160;
 
 /// A step.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(in crate::simulate) struct Step {
     /// From 1.
     pub(in crate::simulate) number: usize,
-    pub(in crate::simulate) at: At,
+    pub(in crate::simulate) line: u32,
     pub(in crate::simulate) note: Option<String>,
     /// The verb with its value, in one line.
     pub(in crate::simulate) summary: String,
@@ -55,45 +39,19 @@ pub(in crate::simulate) struct Step {
 }
 
 /// What a step does.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(in crate::simulate) enum Verb {
     Expect(Box<Expect>),
-    Pod(PodSpec),
+    Pod(Pod),
     /// A pod's containers start again.
     Start(String),
     Stop(String),
-    Set {
-        device: String,
-        attribute: String,
-        value: Vec<u8>,
-    },
-    RemoveAttribute {
-        device: String,
-        attribute: String,
-    },
-    Link {
-        device: String,
-        path: String,
-        target: String,
-    },
-    Unplug(String),
+    /// Something happens to the node; in the place of a location a device is named as the scenario names it.
+    Change(Change),
     /// A device that was unplugged.
     PlugAgain(String),
-    /// What a text describes.
-    Plug(String),
+    /// What a file describes.
     PlugFile(PathBuf),
-    File {
-        path: String,
-        text: Vec<u8>,
-    },
-    RemoveFile(String),
-    Node {
-        path: String,
-        number: String,
-    },
-    NodeGone(String),
-    Kernel(String),
-    Announce(String),
     RestartKubelet,
     RestartHost,
     CrashKubelet,
@@ -103,9 +61,9 @@ pub(in crate::simulate) enum Verb {
 }
 
 /// What is to be in force.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(in crate::simulate) struct Reload {
-    /// The scenario's own, if nothing else is said.
+    /// What is in force already, if nothing else is said.
     pub(in crate::simulate) policy: Option<PathBuf>,
     pub(in crate::simulate) patch: Option<Node>,
     /// Whatever pods hold.
@@ -115,207 +73,186 @@ pub(in crate::simulate) struct Reload {
 /// Reads the step of a number.
 pub(super) fn read(
     number: usize,
-    node: &Node,
+    step: &Item<'_>,
     within: Duration,
-    beside: &impl Fn(String) -> PathBuf,
-    report: &mut Report<'_>,
+    beside: &dyn Fn(String) -> PathBuf,
 ) -> Option<Step> {
-    let known: Vec<&str> = VERBS.iter().chain(&BESIDE).copied().collect();
-    let fields = Fields::open(node, "a step", &known, report)?;
-    let verbs: Vec<&Item<'_>> = fields.iter().filter(|item| VERBS.contains(&item.key)).collect();
-    let item = match verbs.as_slice() {
-        [item] => **item,
+    let report = step.report;
+    let fields = step.fields("a step", &format!("{VERBS} {BESIDE}"))?;
+    let mut verbs = fields
+        .items
+        .iter()
+        .filter(|item| VERBS.split(' ').any(|verb| verb == item.key));
+    let Some(item) = verbs.next() else {
         // Said already, if it is misspelt.
-        [] if matches!(&node.value, Value::Map(map) if map.iter().any(|(key, _)| !known.contains(&key.text.as_str()))) =>
-        {
-            return None;
+        if !matches!(&step.node.value, Value::Map(map) if map.len() > fields.items.len()) {
+            report.error(step.node.at, format!("a step has one of {}", VERBS.replace(' ', ", ")));
         }
-        [] => {
-            report.error(node.at, format!("a step has one of {}", VERBS.join(", ")));
-            return None;
-        }
-        [first, second, ..] => {
-            let message = format!(
-                "a step does one thing, and this one has \"{}\" and \"{}\"; make two steps of it",
-                first.key, second.key
-            );
-            report.error(second.at, message);
-            return None;
-        }
+        return None;
     };
-    let verb = verb(&item, beside, report);
+    if let Some(second) = verbs.next() {
+        let message = format!(
+            "a step does one thing, and this one has \"{}\" and \"{}\"; make two steps of it",
+            item.key, second.key
+        );
+        report.error(second.at, message);
+        return None;
+    }
+    let verb = verb(item, beside);
     for (key, verbs) in [
-        ("within", ["expect", "pod"].as_slice()),
-        ("for", &["expect"]),
-        ("never-for", &["expect"]),
-        ("expect-refused", &["pod", "start", "reload"]),
+        ("within", "expect pod"),
+        ("for", "expect"),
+        ("never-for", "expect"),
+        ("expect-refused", "pod start reload"),
     ] {
-        if let Some(found) = fields.get(key)
-            && !verbs.contains(&item.key)
+        if let Some(found) = fields.item(key)
+            && !verbs.split(' ').any(|verb| verb == item.key)
         {
-            let verbs = verbs.iter().map(|verb| format!("\"{verb}\"")).collect::<Vec<_>>();
-            report.error(found.at, format!("\"{key}\" stands beside {}", verbs.join(" or ")));
+            let verbs = verbs.replace(' ', "\" or \"");
+            report.error(found.at, format!("\"{key}\" stands beside \"{verbs}\""));
         }
     }
-    if let (Some(never), true) = (
-        fields.get("never-for"),
-        fields.get("within").or(fields.get("for")).is_some(),
-    ) {
+    if let (Some(never), Some(_)) = (fields.item("never-for"), fields.item("within").or(fields.item("for"))) {
         report.error(never.at, "either \"never-for\", or \"within\" and \"for\"");
     }
-    if let (Some(most), "expect" | "wait") = (fields.get("at-most"), item.key) {
-        report.error(
-            most.at,
-            "\"at-most\" is for steps that do something; \"within\" says how long \"expect\" waits",
-        );
+    if let (Some(most), "expect" | "wait") = (fields.item("at-most"), item.key) {
+        let message = "\"at-most\" is for steps that do something; \"within\" says how long \"expect\" waits";
+        report.error(most.at, message);
     }
-    let refused = fields.get("expect-refused");
     Some(Step {
         number,
-        at: node.at,
-        note: fields.text("note", report),
-        summary: summary(&item),
-        within: fields.duration("within", report).unwrap_or(within),
-        lasting: fields.duration("for", report),
-        never: fields.duration("never-for", report),
-        at_most: fields.duration("at-most", report),
-        refused: refused.and_then(|item| item.text(report)).map(str::to_owned),
+        line: step.node.at.line,
+        note: fields.get("note"),
+        summary: cut(&format!("{}: {}", item.key, flow(item.node)), MOST_SUMMARY),
+        within: fields.get("within").unwrap_or(within),
+        lasting: fields.get("for"),
+        never: fields.get("never-for"),
+        at_most: fields.get("at-most"),
+        refused: fields.get("expect-refused"),
         verb: verb?,
     })
 }
 
-fn verb(item: &Item<'_>, beside: &impl Fn(String) -> PathBuf, report: &mut Report<'_>) -> Option<Verb> {
-    let text = |report: &mut Report<'_>| item.text(report).map(str::to_owned);
-    let fields =
-        |known: &[&str], report: &mut Report<'_>| Fields::open(item.node, &format!("\"{}\"", item.key), known, report);
-    Some(match item.key {
-        "expect" => Verb::Expect(Box::new(Expect::read(item, report)?)),
-        "pod" => Verb::Pod(PodSpec::read(item, report)?),
-        "start" => Verb::Start(text(report)?),
-        "stop" => Verb::Stop(text(report)?),
+fn verb(item: &Item<'_>, beside: &dyn Fn(String) -> PathBuf) -> Option<Verb> {
+    let fields = |known: &str| item.fields(&format!("\"{}\"", item.key), known);
+    let change = match item.key {
+        "expect" => return Some(Verb::Expect(Box::new(Read::read(item)?))),
+        "pod" => return Some(Verb::Pod(Read::read(item)?)),
+        "start" => return Some(Verb::Start(Read::read(item)?)),
+        "stop" => return Some(Verb::Stop(Read::read(item)?)),
+        "plug" if !item.is_map() => return Some(Verb::PlugAgain(Read::read(item)?)),
+        "restart" | "crash" => {
+            return Some(match (item.key, String::read(item)?.as_str()) {
+                ("restart", "kubelet") => Verb::RestartKubelet,
+                ("restart", "host") => Verb::RestartHost,
+                (_, "kubelet") => Verb::CrashKubelet,
+                (_, "host") => Verb::CrashHost,
+                _ => return item.wrong("\"kubelet\" or \"host\""),
+            });
+        }
+        "reload" if item.is_map() => {
+            let fields = fields("policy policy-patch force")?;
+            return Some(Verb::Reload(Reload {
+                policy: fields.get("policy").map(beside),
+                patch: patch(&fields),
+                force: fields.get("force").unwrap_or(false),
+            }));
+        }
+        "reload" => {
+            let policy = Some(beside(Read::read(item)?));
+            return Some(Verb::Reload(Reload {
+                policy,
+                ..Reload::default()
+            }));
+        }
+        "wait" => return Some(Verb::Wait(Read::read(item)?)),
         "set" => {
-            let fields = fields(&["device", "attribute", "value", "hex"], report)?;
-            Verb::Set {
-                device: fields.need_text("device", report)?,
-                attribute: fields.need_text("attribute", report)?,
-                value: bytes(&fields, "value", report)?,
+            let fields = fields("device attribute value hex")?;
+            Change::SetAttribute {
+                location: fields.need("device")?,
+                path: fields.need("attribute")?,
+                value: bytes(&fields, "value")?,
             }
         }
         "remove-attribute" => {
-            let fields = fields(&["device", "attribute"], report)?;
-            Verb::RemoveAttribute {
-                device: fields.need_text("device", report)?,
-                attribute: fields.need_text("attribute", report)?,
+            let fields = fields("device attribute")?;
+            Change::RemoveAttribute {
+                location: fields.need("device")?,
+                path: fields.need("attribute")?,
             }
         }
         "link" => {
-            let fields = fields(&["device", "path", "target"], report)?;
-            Verb::Link {
-                device: fields.need_text("device", report)?,
-                path: fields.need_text("path", report)?,
-                target: fields.need_text("target", report)?,
+            let fields = fields("device path target")?;
+            Change::SetLink {
+                location: fields.need("device")?,
+                path: fields.need("path")?,
+                target: fields.need("target")?,
             }
         }
-        "unplug" => Verb::Unplug(text(report)?),
-        "plug" => match &item.node.value {
-            Value::Map(_) => {
-                let fields = fields(&["text", "file"], report)?;
-                match (fields.text("text", report), fields.text("file", report)) {
-                    (Some(text), None) => Verb::Plug(text),
-                    (None, Some(file)) => Verb::PlugFile(beside(file)),
-                    _ => {
-                        report.error(item.at, "\"plug\" has either \"text\" or \"file\"");
-                        return None;
-                    }
+        "plug" => {
+            let fields = fields("text file")?;
+            match (fields.get("text"), fields.get("file")) {
+                (Some(text), None) => Change::AddDevices(text),
+                (None, Some(file)) => return Some(Verb::PlugFile(beside(file))),
+                _ => {
+                    item.report.error(item.at, "\"plug\" has either \"text\" or \"file\"");
+                    return None;
                 }
             }
-            _ => Verb::PlugAgain(text(report)?),
-        },
+        }
         "file" => {
-            let fields = fields(&["path", "text", "hex"], report)?;
-            Verb::File {
-                path: fields.need_text("path", report)?,
-                text: bytes(&fields, "text", report)?,
+            let fields = fields("path text hex")?;
+            Change::SetFile {
+                path: fields.need("path")?,
+                value: bytes(&fields, "text")?,
             }
         }
-        "remove-file" => Verb::RemoveFile(text(report)?),
         "node" => {
-            let fields = fields(&["path", "number"], report)?;
-            Verb::Node {
-                path: fields.need_text("path", report)?,
-                number: fields.need_text("number", report)?,
+            let fields = fields("path number")?;
+            Change::AddNode {
+                path: fields.need("path")?,
+                number: fields.need("number")?,
             }
         }
-        "node-gone" => Verb::NodeGone(text(report)?),
-        "kernel" => Verb::Kernel(text(report)?),
-        "announce" => Verb::Announce(text(report)?),
-        "restart" | "crash" => match (item.key, item.text(report)?) {
-            ("restart", "kubelet") => Verb::RestartKubelet,
-            ("restart", "host") => Verb::RestartHost,
-            (_, "kubelet") => Verb::CrashKubelet,
-            (_, "host") => Verb::CrashHost,
-            _ => {
-                item.wrong("\"kubelet\" or \"host\"", report);
-                return None;
-            }
+        "unplug" => Change::RemoveDevice(Read::read(item)?),
+        "remove-file" => Change::RemoveFile(Read::read(item)?),
+        "node-gone" => Change::RemoveNode(Read::read(item)?),
+        "announce" => Change::Announce(Read::read(item)?),
+        // Said at the moment when it is played.
+        _ => Change::Say {
+            micros: 0,
+            text: Read::read(item)?,
         },
-        "reload" => match &item.node.value {
-            Value::Map(_) => {
-                let fields = fields(&["policy", "policy-patch", "force"], report)?;
-                Verb::Reload(Reload {
-                    policy: fields.text("policy", report).map(beside),
-                    patch: fields.get("policy-patch").map(|item| item.node.clone()),
-                    force: fields.get("force").and_then(|item| item.yes(report)).unwrap_or(false),
-                })
-            }
-            _ => Verb::Reload(Reload {
-                policy: Some(beside(text(report)?)),
-                ..Reload::default()
-            }),
-        },
-        _ => Verb::Wait(item.duration(report)?),
-    })
+    };
+    Some(Verb::Change(change))
 }
 
 /// Bytes as text, or as hexadecimal digits.
-fn bytes(fields: &Fields<'_>, key: &str, report: &mut Report<'_>) -> Option<Vec<u8>> {
-    let Some(hex) = fields.get("hex") else {
-        return Some(fields.need_text(key, report)?.into_bytes());
+fn bytes(fields: &Fields<'_>, key: &str) -> Option<Vec<u8>> {
+    let Some(hex) = fields.item("hex") else {
+        return fields.need(key).map(String::into_bytes);
     };
-    if let Some(item) = fields.get(key) {
-        report.error(item.at, format!("either \"{key}\" or \"hex\""));
+    if let Some(item) = fields.item(key) {
+        item.report.error(item.at, format!("either \"{key}\" or \"hex\""));
     }
-    let digits: String = hex.text(report)?.split_whitespace().collect();
+    let digits: String = String::read(hex)?.split_whitespace().collect();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let pairs = digits.as_bytes().chunks(2);
     let bytes: Option<Vec<u8>> = pairs.map(|pair| byte(pair).filter(|_| pair.len() == 2)).collect();
-    if bytes.is_none() {
-        hex.wrong("pairs of hexadecimal digits", report);
-    }
-    bytes
+    bytes.or_else(|| hex.wrong("pairs of hexadecimal digits"))
 }
 
-/// The step as it is written, in one line.
-fn summary(item: &Item<'_>) -> String {
-    let text = format!("{}: {}", item.key, flow(item.node));
-    match text.char_indices().nth(MOST_SUMMARY) {
-        None => text,
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
-}
-
+/// A value as it is written, in one line.
 fn flow(node: &Node) -> String {
     match &node.value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(yes) => yes.to_string(),
-        Value::Number(number) => number.to_string(),
         Value::Text(text) => escape(text, 60),
         Value::List(list) => format!("[{}]", list.iter().map(flow).collect::<Vec<_>>().join(", ")),
         Value::Map(map) => {
-            let entry = |(key, value): &(devgate_policy::yaml::Key, Node)| {
-                format!("{}: {}", escape(&key.text, 60), flow(value))
-            };
-            format!("{{{}}}", map.iter().map(entry).collect::<Vec<_>>().join(", "))
+            let entries = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", escape(&key.text, 60), flow(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
+        _ => node.to_json().to_string(),
     }
 }

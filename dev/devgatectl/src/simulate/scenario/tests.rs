@@ -33,7 +33,7 @@ fn a_scenario_is_read_with_paths_beside_it() {
     let [wait, reload, expect] = scenario.steps.as_slice() else {
         panic!("three steps")
     };
-    assert_eq!((wait.number, wait.at.line, wait.note.as_deref()), (1, 13, Some("why")));
+    assert_eq!((wait.number, wait.line, wait.note.as_deref()), (1, 13, Some("why")));
     assert_eq!(
         (wait.summary.as_str(), wait.within),
         ("wait: 5ms", Duration::from_secs(3))
@@ -90,7 +90,7 @@ fn every_mistake_in_a_step_is_told_with_its_place() {
     "#);
     insta::assert_snapshot!(wrong(
         "- set: {device: pci/a, attribute: b}\n- set: {device: pci/a, attribute: b, value: x, hex: 0g}\n- set: {device: pci/a, atribute: b, value: 5}\n\
-         - link: {device: pci/a}\n- plug: {}\n- file: {path: /proc/x, text: a, hex: \"00\"}\n- node: {path: /dev/x}\n- unplug: [a]\n"
+         - link: {device: pci/a}\n- plug: {}\n- file: {path: /proc/x, text: a, hex: \"00\"}\n- node: {path: /dev/x}\n- unplug: [a]\n- node: {path: /dev/x, number: x}\n- node: {path: /dev/x, number: 1}\n"
     ), @r#"
     2:10: "set" has no "value"
     3:40: either "value" or "hex"
@@ -102,6 +102,8 @@ fn every_mistake_in_a_step_is_told_with_its_place() {
     7:27: either "text" or "hex"
     8:11: "node" has no "number"
     9:13: "unplug" must be text, not a list
+    10:34: "number" must be c or b, a space, and major:minor, such as "c 195:0", not "x"
+    11:34: "number" must be text, not 1; put it in quotes
     "#);
     insta::assert_snapshot!(wrong(
         "- pod: {requests: {a/b: 1}}\n- pod: {name: p}\n- pod: {name: p, requests: {a/b: many}}\n- pod: {name: p, requests: {a/b: 0}}\n\
@@ -140,19 +142,20 @@ fn every_mistake_in_a_step_is_told_with_its_place() {
 #[test]
 fn every_word_is_in_the_documentation() {
     let docs = include_str!("../../../../../docs/simulate.md");
-    for verb in step::VERBS {
+    for verb in step::VERBS.split(' ') {
         assert!(docs.contains(&format!("`{verb}: ")) || verb == "expect", "{verb}");
     }
-    let words = KEYS.iter().chain(&step::BESIDE);
-    for word in words {
+    for word in [KEYS, step::BESIDE].iter().flat_map(|keys| keys.split(' ')) {
         assert!(docs.contains(&format!("`{word}`")), "{word}");
     }
-    let words = expect::KEYS
-        .iter()
-        .chain(&expect::RESOURCE)
-        .chain(&expect::CHOICE)
-        .chain(&expect::LINE);
-    for word in words.chain(&expect::POD) {
+    let keys = [
+        expect::KEYS,
+        expect::RESOURCE,
+        expect::CHOICE,
+        expect::LINE,
+        expect::POD,
+    ];
+    for word in keys.iter().flat_map(|keys| keys.split(' ')) {
         assert!(docs.contains(&format!("{word}: ")), "{word}");
     }
 }

@@ -1,8 +1,8 @@
 //! What front ends see of a choice.
 
 use super::*;
-use crate::units::Layout;
-use crate::units::{PoolRecord, UnitRecord};
+use crate::unit_table::Published;
+use crate::units::{Cause, Layout, PoolRecord, UnitRecord};
 use devgate_types::UnitId;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -19,19 +19,19 @@ fn snapshot(units: u8, unhealthy: &str) -> Arc<Snapshot> {
         numa_nodes: BTreeSet::from([u32::from(n / 2)]),
     };
     let units: Vec<_> = (0..units).map(|n| Arc::new(unit(n))).collect();
-    let why = |id: &UnitId| unhealthy.contains(id.as_str()).then(|| Arc::from("too hot"));
-    let found = units
-        .iter()
-        .enumerate()
-        .map(|(n, unit)| (unit.id.clone(), (n, why(&unit.id))));
+    let published = |unit: &Arc<UnitRecord>| {
+        let mut published = Published::default();
+        let why = unhealthy.contains(unit.id.as_str()).then(|| Arc::from("too hot"));
+        published.causes.set(Cause::Unhealthy, why);
+        published
+    };
     Arc::new(Snapshot {
-        units: found.collect(),
+        published: units.iter().map(published).collect(),
         layout: Arc::new(Layout::of(&units)),
         pool: PoolRecord {
             units,
             ..PoolRecord::default()
         },
-        unlisted: BTreeSet::new(),
     })
 }
 

@@ -3,7 +3,7 @@
 //! For every branch: what it costs to take 0, 1, 2, … beneath it. Two branches side by side are merged by trying every way
 //! to divide a number between them.
 
-use super::{Costs, Layout};
+use super::{Cost, Costs, Layout};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ pub(super) fn cheapest(
     costs: &Costs<'_>,
     open: &dyn Fn(usize) -> bool,
     rest: usize,
-) -> (i64, Vec<usize>) {
+) -> (Cost, Vec<usize>) {
     let total = (0..layout.seats.len()).filter(|unit| open(*unit)).count();
     if rest == 0 || total < rest {
-        return (0, Vec::new());
+        return (Cost::default(), Vec::new());
     }
     let mut knapsack = Knapsack {
         rest,
@@ -28,12 +28,12 @@ pub(super) fn cheapest(
     let mut parts: Vec<Vec<Part>> = Vec::new();
     parts.resize_with(layout.branches.len(), Vec::new);
     for (unit, seat) in layout.seats.iter().enumerate().filter(|(unit, _)| open(*unit)) {
-        if let Some(parts) = parts.get_mut(seat.branch as usize) {
+        if let Some(parts) = parts.get_mut(seat.branch) {
             let cost = costs.unit(unit);
             parts.push(Part::One(One { cost, unit }));
         }
     }
-    for (n, branch) in layout.branches.iter().enumerate().skip(1).rev() {
+    for (n, above) in layout.branches.iter().enumerate().skip(1).rev() {
         let beneath = parts.get_mut(n).map(std::mem::take).unwrap_or_default();
         let part = match beneath.as_slice() {
             [] => continue,
@@ -43,13 +43,13 @@ pub(super) fn cheapest(
             }),
             _ => Part::Many(knapsack.through(beneath, |more| costs.branch(n, more))),
         };
-        if let Some(above) = parts.get_mut(branch.above as usize) {
+        if let Some(above) = parts.get_mut(*above) {
             above.push(part);
         }
     }
     let root = parts.into_iter().next().unwrap_or_default();
-    let root = knapsack.through(root, |_| 0);
-    let cost = knapsack.table(root).map_or(0, |table| table.at(rest));
+    let root = knapsack.through(root, |_| Cost::default());
+    let cost = knapsack.table(root).map_or(Cost::default(), |table| table.at(rest));
     (cost, knapsack.chosen(root))
 }
 
@@ -63,7 +63,7 @@ enum Part {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct One {
-    cost: i64,
+    cost: Cost,
     unit: usize,
 }
 
@@ -71,7 +71,7 @@ struct One {
 /// are wanted.
 struct Table {
     least: usize,
-    costs: Vec<i64>,
+    costs: Vec<Cost>,
     /// How many units it is about.
     units: usize,
     /// The first of them.
@@ -93,9 +93,9 @@ impl Table {
         self.least + self.costs.len().saturating_sub(1)
     }
 
-    fn at(&self, count: usize) -> i64 {
+    fn at(&self, count: usize) -> Cost {
         let index = count.checked_sub(self.least);
-        index.and_then(|n| self.costs.get(n)).copied().unwrap_or(i64::MAX)
+        index.and_then(|n| self.costs.get(n)).copied().unwrap_or_default()
     }
 }
 
@@ -124,7 +124,7 @@ impl Knapsack {
     }
 
     /// The table of all that is beneath a branch, the branch's own cost added.
-    fn through(&mut self, parts: Vec<Part>, cost: impl Fn(usize) -> i64) -> usize {
+    fn through(&mut self, parts: Vec<Part>, cost: impl Fn(usize) -> Cost) -> usize {
         let mut tables = Vec::new();
         let begin = self.ones.len();
         for part in parts {
@@ -156,7 +156,7 @@ impl Knapsack {
         let Some(table) = self.table(beneath) else {
             return beneath;
         };
-        let add = |(n, known): (usize, &i64)| known + cost(table.least + n);
+        let add = |(n, known): (usize, &Cost)| *known + cost(table.least + n);
         let table = Table {
             costs: table.costs.iter().enumerate().map(add).collect(),
             origin: Origin::Through(beneath),
@@ -170,11 +170,11 @@ impl Knapsack {
         let ones = self.ones.get_mut(range.clone()).unwrap_or_default();
         let first = ones.iter().map(|one| one.unit).min().unwrap_or_default();
         ones.sort_unstable();
-        let sums = std::iter::once(0).chain(ones.iter().scan(0, |sum, one| {
-            *sum += one.cost;
+        let sums = std::iter::once(Cost::default()).chain(ones.iter().scan(Cost::default(), |sum, one| {
+            *sum = *sum + one.cost;
             Some(*sum)
         }));
-        let sums: Vec<i64> = sums.collect();
+        let sums: Vec<Cost> = sums.collect();
         let units = range.len();
         let counts = self.counts(units);
         self.push(Table {
@@ -229,10 +229,10 @@ impl Knapsack {
 
 /// The cheapest way to divide a count between two tables: how many the right one has, and the cost. Of equals, the one
 /// that takes the most of the left.
-fn divide(left: &Table, right: &Table, count: usize) -> (usize, i64) {
+fn divide(left: &Table, right: &Table, count: usize) -> (usize, Cost) {
     let least = right.least.max(count.saturating_sub(left.most()));
     let most = right.most().min(count.saturating_sub(left.least));
-    let way = |of_right: usize| (of_right, left.at(count - of_right).saturating_add(right.at(of_right)));
+    let way = |of_right: usize| (of_right, left.at(count - of_right) + right.at(of_right));
     let ways = (least..=most).map(way);
-    ways.min_by_key(|(_, cost)| *cost).unwrap_or((least, i64::MAX))
+    ways.min_by_key(|(_, cost)| *cost).unwrap_or_default()
 }

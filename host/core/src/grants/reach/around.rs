@@ -3,63 +3,51 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 
-/// What is above and beneath devices.
-pub(super) struct Around<O, P, C, M> {
-    /// Whether the answer is not waited for any more.
-    pub(super) over: O,
-    pub(super) parent: P,
-    /// Nothing where they cannot be told.
-    pub(super) children: C,
-    pub(super) claims: M,
-}
-
-impl<O, P, C, M> Around<O, P, C, M> {
-    /// Whether there is any that may be claimed, the devices themselves among them. Looks at each one at most twice, however many
-    /// devices have it above or beneath them.
-    pub(super) fn has_any<D>(&mut self, devices: HashSet<D>) -> bool
-    where
-        D: Clone + Eq + Hash,
-        O: Fn() -> bool,
-        P: Fn(&D) -> Option<D>,
-        C: FnMut(&D) -> Option<Vec<D>>,
-        M: FnMut(&D) -> bool,
-    {
-        let mut above = HashSet::new();
-        for device in &devices {
-            let mut at = Some(device.clone());
-            while let Some(device) = at {
-                if above.contains(&device) {
-                    break;
-                }
-                if (self.over)() || (self.claims)(&device) {
-                    return true;
-                }
-                at = (self.parent)(&device);
-                above.insert(device);
+/// Whether there is any that `claims` says may be claimed around `devices`, they themselves among them; as well if `over` says that
+/// the answer is not waited for any more, or what is beneath one cannot be told. Looks at each one at most twice, however many
+/// devices have it above or beneath them.
+pub(super) fn has_any<D: Clone + Eq + Hash>(
+    devices: HashSet<D>,
+    over: impl Fn() -> bool,
+    parent: impl Fn(&D) -> Option<D>,
+    mut children: impl FnMut(&D) -> Option<Vec<D>>,
+    mut claims: impl FnMut(&D) -> bool,
+) -> bool {
+    let mut above = HashSet::new();
+    for device in &devices {
+        let mut at = Some(device.clone());
+        while let Some(device) = at {
+            if above.contains(&device) {
+                break;
             }
-        }
-        let mut beneath = HashSet::new();
-        let mut open: Vec<_> = devices.into_iter().collect();
-        while let Some(at) = open.pop() {
-            if (self.over)() {
+            if over() || claims(&device) {
                 return true;
             }
-            if beneath.contains(&at) {
-                continue;
-            }
-            let Some(children) = (self.children)(&at) else {
-                return true;
-            };
-            beneath.insert(at);
-            for child in children.into_iter().filter(|child| !beneath.contains(child)) {
-                if (self.claims)(&child) {
-                    return true;
-                }
-                open.push(child);
-            }
+            at = parent(&device);
+            above.insert(device);
         }
-        false
     }
+    let mut beneath = HashSet::new();
+    let mut open: Vec<_> = devices.into_iter().collect();
+    while let Some(at) = open.pop() {
+        if over() {
+            return true;
+        }
+        if beneath.contains(&at) {
+            continue;
+        }
+        let Some(children) = children(&at) else {
+            return true;
+        };
+        beneath.insert(at);
+        for child in children.into_iter().filter(|child| !beneath.contains(child)) {
+            if claims(&child) {
+                return true;
+            }
+            open.push(child);
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -87,19 +75,19 @@ mod tests {
         let (listed, judged) = (RefCell::new(BTreeMap::new()), RefCell::new(BTreeMap::new()));
         let note =
             |counts: &RefCell<BTreeMap<u32, u32>>, device: &u32| *counts.borrow_mut().entry(*device).or_default() += 1;
-        let mut around = Around {
-            over: || false,
+        assert!(!has_any(
+            (0..=PARTS).collect(),
+            || false,
             parent,
-            children: |device: &u32| {
+            |device: &u32| {
                 note(&listed, device);
                 Some(children(device))
             },
-            claims: |device: &u32| {
+            |device: &u32| {
                 note(&judged, device);
                 false
-            },
-        };
-        assert!(!around.has_any((0..=PARTS).collect()));
+            }
+        ));
         assert_eq!(listed.borrow().len(), 65);
         assert!(listed.borrow().values().all(|count| *count == 1), "{listed:?}");
         assert!(judged.borrow().values().all(|count| *count <= 2), "{judged:?}");
@@ -108,13 +96,14 @@ mod tests {
     #[test]
     fn what_is_above_and_beneath_counts_and_so_does_what_cannot_be_told() {
         let any = |from: u32, claimed: Option<u32>, told: bool| {
-            let mut around = Around {
-                over: || false,
+            let children = |device: &u32| told.then(|| children(device));
+            has_any(
+                HashSet::from([from]),
+                || false,
                 parent,
-                children: |device: &u32| told.then(|| children(device)),
-                claims: |device: &u32| Some(*device) == claimed,
-            };
-            around.has_any(HashSet::from([from]))
+                children,
+                |device| Some(*device) == claimed,
+            )
         };
         assert!(any(0, Some(7), true), "beneath");
         assert!(any(7, Some(0), true), "above");
@@ -126,20 +115,17 @@ mod tests {
     #[test]
     fn a_look_that_is_not_waited_for_any_more_ends() {
         let left = Cell::new(10_u32);
-        let mut around = Around {
-            over: || {
-                left.set(left.get().saturating_sub(1));
-                left.get() == 0
-            },
-            parent: |_: &u32| None,
-            // Without an end.
-            children: |device: &u32| Some(vec![device + 1]),
-            claims: |device: &u32| {
-                assert!(*device < 1_000, "it goes on");
-                false
-            },
+        let over = || {
+            left.set(left.get().saturating_sub(1));
+            left.get() == 0
         };
-        assert!(around.has_any(HashSet::from([0])));
+        // Without an end.
+        let children = |device: &u32| Some(vec![device + 1]);
+        let claims = |device: &u32| {
+            assert!(*device < 1_000, "it goes on");
+            false
+        };
+        assert!(has_any(HashSet::from([0]), over, |_: &u32| None, children, claims));
         assert_eq!(left.get(), 0);
     }
 }

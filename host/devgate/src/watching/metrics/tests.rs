@@ -1,7 +1,7 @@
 use super::*;
 use devgate_core::status::{
     AllocationEnd, CallKind, ComponentStatus, DeviceStatus, Edge, HolderStatus, KernelLogStatus, LabelStatus,
-    PluginStatus, Refusal, RejectedUnit, ResourceStatus, When,
+    PluginStatus, Refusal, ResourceStatus, When,
 };
 use devgate_device_plugin::{Hidden, RegistrationStatus};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,7 @@ pub(crate) fn one() -> Report {
     let device = |id: &str, unhealthy: Option<&str>, holders: Vec<HolderStatus>| DeviceStatus {
         id: id.into(),
         unhealthy: unhealthy.map(str::to_owned),
+        causes: Vec::new(),
         settling: None,
         since: unhealthy.map(|_| at(55)),
         numa_nodes: BTreeSet::from([0]),
@@ -64,7 +65,7 @@ pub(crate) fn one() -> Report {
                 device("fuse2", Some("node /dev/fuse2 is gone"), Vec::new()),
             ],
         }],
-        rejected: vec![RejectedUnit {
+        rejected: vec![devgate_core::Rejection {
             what: "id x of devgate.dev/fuse".into(),
             why: "its node is not offered".into(),
         }],

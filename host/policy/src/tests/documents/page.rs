@@ -1,7 +1,7 @@
 //! The tables of keys on the page for people.
 
 use super::words::{self, Default};
-use crate::dangerous::KINDS;
+use crate::dangerous;
 use crate::key::{Key, Kind, POLICY, Section};
 use crate::time;
 use serde_json::Value;
@@ -15,8 +15,11 @@ pub(super) fn with_tables(page: &str) -> String {
         page = replace(&page, &words::begin(section), &fresh);
     }
     let mut dangers = "| key | lets pass |\n| --- | --- |\n".to_owned();
-    for (key, what) in KINDS {
-        dangers += &format!("| `{key}` | {what} |\n");
+    let (_, said, _) = words::between(&page, "<!-- dangers -->");
+    for key in dangerous::words() {
+        let row = said.lines().find(|line| line.starts_with(&format!("| `{key}` | ")));
+        let row = row.unwrap_or_else(|| panic!("say on the page what `{key}` lets pass"));
+        dangers += &format!("{row}\n");
     }
     replace(&page, "<!-- dangers -->", &dangers)
 }
@@ -49,7 +52,7 @@ fn sections() -> Vec<&'static Section> {
 
 fn table(page: &str, section: &Section) -> String {
     let mut out = "| key | type | default | meaning |\n| --- | --- | --- | --- |\n".to_owned();
-    for key in section.served() {
+    for key in section.keys {
         let said = words::of(page, section, key);
         let default = match said.default {
             Default::Required => "required".to_owned(),
@@ -100,12 +103,12 @@ pub(super) fn keys_without(policy: &Value) -> Vec<String> {
     walk(&POLICY, policy, &mut seen);
     let all = sections()
         .into_iter()
-        .flat_map(|section| section.served().map(|key| format!("{}.{}", section.name, key.name)));
+        .flat_map(|section| section.keys.iter().map(|key| format!("{}.{}", section.name, key.name)));
     all.filter(|key| !seen.contains(key)).collect()
 }
 
 fn walk(section: &Section, value: &Value, seen: &mut Vec<String>) {
-    for key in section.served() {
+    for key in section.keys {
         let Some(inner) = value.get(key.name) else { continue };
         seen.push(format!("{}.{}", section.name, key.name));
         match key.kind {

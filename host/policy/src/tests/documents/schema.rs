@@ -23,11 +23,13 @@ pub(super) fn of(page: &str) -> Value {
 
 fn section(page: &str, section: &Section) -> Value {
     let properties: Map<String, Value> = section
-        .served()
+        .keys
+        .iter()
         .map(|key| (key.name.to_owned(), property(page, section, key)))
         .collect();
     let required = section
-        .served()
+        .keys
+        .iter()
         .filter(|key| words::of(page, section, key).default == Default::Required);
     let mut out = json!({
         "title": section.name, "type": "object", "additionalProperties": false, "properties": properties,
@@ -78,10 +80,7 @@ fn kind(page: &str, kind: Kind) -> Value {
         }),
         Kind::OneOf(words) => json!({ "enum": words }),
         Kind::SomeOf(words) => one_or_several(&json!({ "enum": words })),
-        Kind::Dangers => {
-            let words: Vec<&str> = dangerous::KINDS.iter().map(|(word, _)| *word).collect();
-            one_or_several(&json!({ "enum": words }))
-        }
+        Kind::Dangers => one_or_several(&json!({ "enum": dangerous::words() })),
         Kind::Access => json!({ "type": "string", "pattern": "^[rwm]{1,3}$" }),
         Kind::Anything => json!({}),
         Kind::One(inner) => section(page, inner),

@@ -1,0 +1,208 @@
+//! Stands between a component and its host: records what the component asks, answers in the host's place where a script says so,
+//! and changes the node in the middle of a call.
+
+mod host;
+
+use super::query::{Fake, Query};
+use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
+use devgate_types::{CallError, Edits, Limits, Pool, Unit, Verdict};
+use host::FaultyHost;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Texts that are kept to be looked at: far more than one battery makes different ones of.
+const MOST_WORDS: usize = 4_096;
+
+/// The answer to a query in the host's place; `None` if the host answers.
+type Answers = dyn Fn(&Query) -> Option<Fake> + Send;
+
+/// What is done in a call's way.
+#[derive(Default)]
+pub(super) struct Script {
+    /// Answers in the host's place.
+    pub(super) answer: Option<Box<Answers>>,
+    /// Called before the host is asked for the n-th time, counted from 0.
+    pub(super) before: Option<Box<dyn FnMut(usize) + Send>>,
+    /// Other limits than those of the policy.
+    pub(super) limits: Option<Limits>,
+}
+
+impl Script {
+    /// Fakes the answer to one query.
+    pub(super) fn fake(query: Query, fake: Fake) -> Self {
+        Self {
+            answer: Some(Box::new(move |asked| (*asked == query).then(|| fake.clone()))),
+            ..Self::default()
+        }
+    }
+
+    /// Does something before the n-th question.
+    pub(super) fn at(n: usize, act: impl FnOnce() + Send + 'static) -> Self {
+        let mut act = Some(act);
+        Self {
+            before: Some(Box::new(move |asked| {
+                if let Some(act) = act.take_if(|_| asked == n) {
+                    act();
+                }
+            })),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn limited(limits: Limits) -> Self {
+        Self {
+            limits: Some(limits),
+            ..Self::default()
+        }
+    }
+}
+
+/// What was seen of one call.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    /// In the order asked, repetitions included.
+    pub(super) asked: Vec<Asked>,
+    /// What the call took; nothing where it failed.
+    pub(super) cost: Option<Cost>,
+    /// Bytes that were read from the node.
+    pub(super) read: u64,
+}
+
+/// One question to the host.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) query: Query,
+    /// The text or bytes that were the answer; `None` if it had another form.
+    pub(super) content: Option<Vec<u8>>,
+}
+
+/// A text for people that a component gave.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) call: &'static str,
+    pub(super) kind: WordKind,
+    pub(super) text: String,
+    /// Whether an answer of its host was a fake.
+    pub(super) of_garbage: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WordKind {
+    /// An error's message.
+    Error,
+    /// A verdict's reason.
+    Reason,
+}
+
+#[derive(Default)]
+struct State {
+    script: Script,
+    seen: Seen,
+    words: Vec<Word>,
+}
+
+impl State {
+    fn hear(&mut self, call: &'static str, kind: WordKind, text: &str) {
+        let word = Word {
+            call,
+            kind,
+            text: text.to_owned(),
+            of_garbage: self.script.answer.is_some(),
+        };
+        if self.words.len() < MOST_WORDS && !self.words.contains(&word) {
+            self.words.push(word);
+        }
+    }
+}
+
+/// The component, with faults injected into its calls.
+pub(super) struct FaultInjector {
+    inner: Arc<dyn Component>,
+    state: Arc<Mutex<State>>,
+}
+
+impl FaultInjector {
+    pub(super) fn new(inner: Arc<dyn Component>) -> Self {
+        Self {
+            inner,
+            state: Arc::default(),
+        }
+    }
+
+    /// Makes calls under a script, which ends with them. What is seen is that of the last call.
+    pub(super) fn under<T>(&self, script: Script, calls: impl FnOnce() -> T) -> (T, Seen) {
+        lock(&self.state).script = script;
+        let value = calls();
+        let mut state = lock(&self.state);
+        state.script = Script::default();
+        (value, std::mem::take(&mut state.seen))
+    }
+
+    /// What was said so far of what went wrong, each text once.
+    pub(super) fn words(&self) -> Vec<Word> {
+        lock(&self.state).words.clone()
+    }
+
+    fn begin(&self, host: Box<dyn Capabilities>) -> Box<dyn Capabilities> {
+        let mut state = lock(&self.state);
+        state.seen = Seen::default();
+        let limits = state.script.limits.clone();
+        Box::new(FaultyHost::new(host, limits, Arc::clone(&self.state)))
+    }
+
+    fn end<T>(&self, call: &'static str, result: Result<Answer<T>, CallError>) -> Result<Answer<T>, CallError> {
+        let mut state = lock(&self.state);
+        match &result {
+            Ok(answer) => {
+                state.seen.cost = Some(answer.cost);
+                state.seen.read = answer.host.bytes_read();
+            }
+            Err(CallError::Failed(failure)) => state.hear(call, WordKind::Error, &failure.message),
+            Err(_) => {}
+        }
+        result
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Each call of a component, with its host replaced.
+macro_rules! calls {
+    ($($call:ident($($name:ident: $type:ty),*) -> $answer:ty;)*) => {$(
+        fn $call(&self, host: Box<dyn Capabilities>, $($name: $type),*) -> Result<Answer<$answer>, CallError> {
+            let host = self.begin(host);
+            self.end(stringify!($call), self.inner.$call(host, $($name),*))
+        }
+    )*};
+}
+
+impl Component for FaultInjector {
+    fn profile(&self) -> &Profile {
+        self.inner.profile()
+    }
+
+    fn health(
+        &self,
+        host: Box<dyn Capabilities>,
+        resource: &str,
+        units: &[Unit],
+    ) -> Result<Answer<Vec<Verdict>>, CallError> {
+        let host = self.begin(host);
+        let result = self.end("health", self.inner.health(host, resource, units));
+        for verdict in result.iter().flat_map(|answer| &answer.value) {
+            if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {
+                lock(&self.state).hear("health", WordKind::Reason, reason);
+            }
+        }
+        result
+    }
+
+    calls! {
+        enumerate() -> Vec<Pool>;
+        allocate(resource: &str, units: &[Unit]) -> Edits;
+        choose(resource: &str, available: &[Unit], must_include: &[String], size: u32) -> Vec<String>;
+        prepare(resource: &str, units: &[Unit]) -> ();
+        release(resource: &str, units: &[Unit]) -> ();
+    }
+}

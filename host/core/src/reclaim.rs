@@ -1,0 +1,72 @@
+//! What consumers have that never say when they are done with it, for whoever finds that out: read with its version, and given back
+//! only if nothing happened to it since.
+
+mod find;
+mod free;
+
+pub(crate) use find::find;
+
+use crate::allocations::Memory;
+use crate::registry::Registry;
+use crate::tenancy::Held;
+use std::time::Instant;
+use tokio::task::JoinSet;
+
+/// Gives back what somebody was found to be done with. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Reclaim {
+    registry: Registry,
+    memory: Memory,
+    born: Instant,
+}
+
+impl Reclaim {
+    pub(crate) fn new(registry: Registry, memory: Memory) -> Self {
+        let born = Instant::now();
+        Self { registry, memory, born }
+    }
+
+    /// All that such consumers have. What no plugin lists may have been given just before the host started.
+    fn held(&self) -> Vec<Held> {
+        let plugins = self.registry.plugins();
+        let listed = plugins.iter().flat_map(|core| core.held());
+        let orphans = self.memory.orphans().into_iter().map(|(resource, id)| Held {
+            resource,
+            id,
+            since: self.born,
+            may_end: true,
+            version: None,
+        });
+        listed.chain(orphans).collect()
+    }
+
+    /// Takes note of units that are seen with somebody and that nobody knew to be given, by resource and id.
+    fn adopt(&self, is_seen: impl Fn(&str, &str) -> bool) {
+        for core in self.registry.plugins() {
+            core.adopt(&is_seen);
+        }
+    }
+
+    /// Gives these back, but for those that something happened to. Ends when their components have released them.
+    async fn reclaim(self, held: Vec<Held>) {
+        let orphans = held.iter().filter(|held| held.version.is_none());
+        let orphans: Vec<_> = orphans.map(|held| (held.resource.clone(), held.id.clone())).collect();
+        if !orphans.is_empty() {
+            let forgotten = orphans.len();
+            tracing::info!(
+                forgotten,
+                "{forgotten} ids that no plugin lists and no pod has any more are forgotten"
+            );
+            self.memory.forget_orphans(&orphans);
+        }
+        let mut plugins = JoinSet::new();
+        for core in self.registry.plugins() {
+            let is_its = |held: &&Held| held.version.is_some_and(|(place, _)| place == core.place);
+            let its: Vec<_> = held.iter().filter(is_its).cloned().collect();
+            if !its.is_empty() {
+                plugins.spawn(async move { core.reclaim(&its).await });
+            }
+        }
+        while plugins.join_next().await.is_some() {}
+    }
+}

@@ -1,0 +1,101 @@
+//! Finds out what no pod has any more: the API has no call for the end of an allocation, and what is taken for free by mistake is taken
+//! from under a running pod. So two looks in a row must not show it, and one more that began after them.
+
+use super::Reclaim;
+use super::free::{is_free, is_seen};
+use crate::holders::{Holders, HoldersFeed};
+use crate::tenancy::Held;
+use devgate_types::ResourceName;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+/// Looks in a row that must not see a unit.
+const ABSENT: u32 = 2;
+/// How long a look may take that is the last word before something is taken for free.
+const LAST_LOOK: Duration = Duration::from_secs(20);
+
+/// What the looks so far say of something since it was given.
+struct Seen {
+    since: Instant,
+    /// Which process of the source of holders has seen somebody have it, if any.
+    by: Option<u64>,
+    /// Looks in a row that saw nobody have it.
+    absent: u32,
+}
+
+/// By resource and id.
+type All = HashMap<(String, String), Seen>;
+
+/// Gives back what no pod has any more, as long as somebody tells who has what.
+pub(crate) async fn find(reclaim: Reclaim, feed: HoldersFeed) {
+    let (mut newest, mut seen, mut reclaiming) = (feed.subscribe(), All::new(), JoinSet::new());
+    while newest.changed().await.is_ok() {
+        while reclaiming.try_join_next().is_some() {}
+        let Some(holders) = newest.borrow_and_update().clone() else {
+            continue;
+        };
+        reclaim.adopt(|resource, id| is_seen_at(resource, id, &holders));
+        let due = count(&mut seen, reclaim.held(), &holders, feed.grace());
+        if due.is_empty() {
+            continue;
+        }
+        let Some(last) = feed.look(LAST_LOOK).await else {
+            continue;
+        };
+        let is_free = |held: &Held| {
+            let seen = seen.get(&key(held));
+            held.since < last.begun && seen.is_some_and(|seen| seen.is_free(held, &last))
+        };
+        let free: Vec<_> = due.into_iter().filter(is_free).collect();
+        if !free.is_empty() {
+            // Components may take their time; what others have is found out meanwhile.
+            reclaiming.spawn(reclaim.clone().reclaim(free));
+        }
+    }
+}
+
+/// Counts another look. Returns what has been seen with nobody often enough, and was not given within `grace`.
+fn count(seen: &mut All, held: Vec<Held>, holders: &Holders, grace: Duration) -> Vec<Held> {
+    let (mut before, mut due) = (std::mem::take(seen), Vec::new());
+    for held in held {
+        let known = before.remove(&key(&held)).filter(|seen| seen.since == held.since);
+        let mut of = known.unwrap_or(Seen {
+            since: held.since,
+            by: None,
+            absent: 0,
+        });
+        // A look that began before shows the pod before.
+        if holders.begun > held.since && is_seen_at(&held.resource, &held.id, holders) {
+            of.by = Some(holders.process);
+        }
+        let counts = held.since.elapsed() >= grace && of.is_free(&held, holders);
+        of.absent = if counts { of.absent + 1 } else { 0 };
+        let is_due = of.absent >= ABSENT && held.may_end;
+        seen.insert(key(&held), of);
+        if is_due {
+            due.push(held);
+        }
+    }
+    due
+}
+
+fn key(held: &Held) -> (String, String) {
+    (held.resource.clone(), held.id.clone())
+}
+
+impl Seen {
+    /// Whether nobody has it by this look. One that was never seen with anybody may be with somebody whom the look does not show: then
+    /// only the source's own records can say that it is free.
+    fn is_free(&self, held: &Held, holders: &Holders) -> bool {
+        match ResourceName::try_new(&held.resource) {
+            Ok(resource) => is_free(&resource, &held.id, holders, self.by == Some(holders.process)),
+            // No pod can ask for such a resource.
+            Err(_) => true,
+        }
+    }
+}
+
+fn is_seen_at(resource: &str, id: &str, holders: &Holders) -> bool {
+    ResourceName::try_new(resource).is_ok_and(|resource| is_seen(&resource, id, holders))
+}

@@ -1,0 +1,293 @@
+//! All units of one plugin, one record each: what was enumerated, its health over time, and everything that speaks against it. What
+//! front ends list, an allocation checks, `status` and `explain` show and labels count is made of it.
+
+use crate::ailments::Ailments;
+use crate::breaker;
+use crate::health::{Settling, UnitHealth};
+use crate::inventory::Inventory;
+use crate::labels;
+use crate::units::{Cause, Causes, Layout, Lost, PoolRecord, UnitRecord};
+use crate::when::When;
+use devgate_policy::{Derived, PluginPolicy};
+use devgate_types::{Mutex, ResourceName, UnitId, Verdict};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The units of a plugin.
+#[derive(Default)]
+pub(crate) struct UnitTable {
+    /// What was enumerated, and what pods hold of what was.
+    inventory: Inventory,
+    /// What was found out about each unit of it.
+    found: HashMap<UnitId, Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    /// Nothing before a first verdict.
+    health: Option<UnitHealth>,
+    /// What the plugin's own looks find. The others' causes are asked for when they are needed.
+    own: Causes,
+    /// What is published.
+    published: Published,
+}
+
+/// How a unit is, as who is not the plugin sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Published {
+    /// All that speaks against it.
+    pub(crate) causes: Causes,
+    /// Whether its health is between two states.
+    pub(crate) settling: Option<Settling>,
+    /// Since when it may or may not be given; nothing where it may since it is known.
+    pub(crate) since: Option<When>,
+}
+
+/// A resource's units as they were published last: what an allocation looks its ids up in.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    pub(crate) pool: PoolRecord,
+    /// How each unit of the pool is, in its order.
+    pub(crate) published: Vec<Published>,
+    /// Where the units are.
+    pub(crate) layout: Arc<Layout>,
+}
+
+impl Snapshot {
+    /// All units, and how they are.
+    pub(crate) fn units(&self) -> impl Iterator<Item = (&Arc<UnitRecord>, &Published)> {
+        self.pool.units.iter().zip(&self.published)
+    }
+
+    /// A unit, its place in the pool, and what speaks against it.
+    pub(crate) fn find(&self, id: &str) -> Option<(usize, &Arc<UnitRecord>, &Causes)> {
+        let place = self.pool.units.binary_search_by(|unit| unit.id.as_str().cmp(id)).ok()?;
+        Some((place, self.pool.units.get(place)?, &self.published.get(place)?.causes))
+    }
+
+    /// How many of the units the component lists: others are in the pool for as long as pods hold them.
+    pub(crate) fn listed(&self) -> usize {
+        let listed = self.published.iter().filter(|unit| !unit.causes.has(Cause::Unlisted));
+        listed.count()
+    }
+}
+
+/// All that a plugin offers, as it was published last, for whoever is not the plugin's task.
+#[derive(Default)]
+pub(crate) struct Shown(Mutex<BTreeMap<ResourceName, Arc<Snapshot>>>);
+
+impl Shown {
+    /// What is offered under this name now.
+    pub(crate) fn show(&self, resource: &ResourceName, snapshot: Arc<Snapshot>) {
+        self.0.lock().insert(resource.clone(), snapshot);
+    }
+
+    /// What is not offered any more is not shown either.
+    pub(crate) fn retain(&self, is_offered: impl Fn(&ResourceName) -> bool) {
+        self.0.lock().retain(|name, _| is_offered(name));
+    }
+
+    /// Everything, by the resource's name.
+    pub(crate) fn all(&self) -> BTreeMap<ResourceName, Arc<Snapshot>> {
+        self.0.lock().clone()
+    }
+
+    /// Whether the component lists a unit of a resource, as far as it is known.
+    pub(crate) fn lists(&self, resource: &ResourceName, id: &UnitId) -> bool {
+        let shown = self.0.lock();
+        let found = shown.get(resource).and_then(|snapshot| snapshot.find(id.as_str()));
+        found.is_some_and(|(_, _, causes)| !causes.has(Cause::Unlisted))
+    }
+
+    /// How many devices of each resource the component lists; replicas not counted.
+    pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
+        let shown = self.0.lock();
+        shown
+            .iter()
+            .map(|(name, snapshot)| (name.clone(), snapshot.listed()))
+            .collect()
+    }
+}
+
+/// What others than the plugin itself say of its units at one moment.
+#[derive(Default)]
+pub(crate) struct Others {
+    /// To whom units lost hardware or their id.
+    pub(crate) lost: HashMap<UnitId, Lost>,
+    /// What failed when units were prepared or released.
+    pub(crate) unreleased: HashMap<UnitId, Arc<str>>,
+    /// Why nothing is given that is not `kept`, if so.
+    pub(crate) closed: Option<Arc<str>>,
+    /// What pods keep although it is closed.
+    pub(crate) kept: BTreeSet<UnitId>,
+    /// Why the plugin's list does not stand any more, if so.
+    pub(crate) failing: Option<Arc<str>>,
+    /// Whose allocations fail.
+    pub(crate) resting: breaker::Problems,
+}
+
+/// A unit that may be given and could not before, or the other way round.
+pub(crate) struct Change {
+    pub(crate) id: UnitId,
+    /// Why not, if so.
+    pub(crate) reason: Option<Arc<str>>,
+}
+
+impl UnitTable {
+    pub(crate) fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    /// Takes out a pool that has no unit any more.
+    pub(crate) fn remove_pool(&mut self, resource: &ResourceName) {
+        self.inventory.pools.remove(resource);
+    }
+
+    /// Takes over what was enumerated. What was found out stays with the units that are still there.
+    pub(crate) fn replace(&mut self, inventory: Inventory) {
+        let mut before = std::mem::take(&mut self.found);
+        self.inventory = inventory;
+        for unit in self.inventory.units() {
+            let mut found = before.remove(&unit.id).unwrap_or_default();
+            let withdrawn = self.inventory.withdrawn.get(&unit.id);
+            found.own.set(Cause::NotGranted, withdrawn.cloned());
+            self.found.insert(unit.id.clone(), found);
+        }
+    }
+
+    /// Says of every unit whether this speaks against it, as the plugin's own looks find. Returns whether that is news.
+    pub(crate) fn set(&mut self, cause: Cause, reasons: &HashMap<UnitId, Arc<str>>) -> bool {
+        let mut news = false;
+        for (id, found) in &mut self.found {
+            news |= found.own.set(cause, reasons.get(id).cloned());
+        }
+        news
+    }
+
+    /// Whether the plugin's own looks find this of a unit.
+    pub(crate) fn has(&self, id: &UnitId, cause: Cause) -> bool {
+        self.found.get(id).is_some_and(|found| found.own.has(cause))
+    }
+
+    /// Whether there is a unit of this id.
+    pub(crate) fn contains(&self, id: &UnitId) -> bool {
+        self.found.contains_key(id)
+    }
+
+    /// Whether there was a verdict on a unit.
+    pub(crate) fn has_verdict(&self, id: &UnitId) -> bool {
+        self.found.get(id).is_some_and(|found| found.health.is_some())
+    }
+
+    /// What the component says of the health of some units, which counts once it has lasted.
+    pub(crate) fn heed(
+        &mut self,
+        units: &[Arc<UnitRecord>],
+        verdicts: &[Verdict],
+        policy: &PluginPolicy,
+        ailments: &Ailments,
+    ) {
+        let now = Instant::now();
+        for (unit, verdict) in units.iter().zip(verdicts) {
+            let Some(found) = self.found.get_mut(&unit.id) else {
+                continue;
+            };
+            let was = match &mut found.health {
+                Some(health) => {
+                    let was = health.ailment().is_some();
+                    health.update(verdict, &policy.health, now);
+                    was
+                }
+                new @ None => {
+                    let known = ailments.of(&policy.name, &unit.id, policy.health.new_boot_forgives);
+                    *new = Some(UnitHealth::first(verdict, known.as_ref(), &policy.health, now));
+                    // What was forgiven is not kept either.
+                    true
+                }
+            };
+            match found.health.as_ref().and_then(UnitHealth::ailment) {
+                None if was => ailments.note(&policy.name, &unit.id, None),
+                // Found so in this boot. What only has not been found well yet stays what it was noted as.
+                Some(ailment) if matches!(verdict, Verdict::Unhealthy(_)) => {
+                    ailments.note(&policy.name, &unit.id, Some(ailment));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// All that speaks against a unit.
+    pub(crate) fn causes(&self, id: &UnitId, others: &Others) -> Causes {
+        let Some(found) = self.found.get(id) else {
+            return Causes::default();
+        };
+        let mut causes = found.own.clone();
+        let unhealthy = match &found.health {
+            Some(health) => health.unhealthy(),
+            None => Some("not found healthy yet".into()),
+        };
+        causes.set(Cause::Unhealthy, unhealthy);
+        if let Some(lost) = others.lost.get(id) {
+            let cause = if lost.id_taken { Cause::IdTaken } else { Cause::Conflict };
+            causes.set(cause, Some(Arc::clone(&lost.reason)));
+        }
+        let closed = others.closed.as_ref().filter(|_| !others.kept.contains(id));
+        for (cause, reason) in [
+            (Cause::Unreleased, others.unreleased.get(id)),
+            (Cause::StateUnknown, closed),
+            (Cause::PluginFailing, others.failing.as_ref()),
+            (Cause::AllocationsFailing, others.resting.get(id)),
+        ] {
+            causes.set(cause, reason.cloned());
+        }
+        causes
+    }
+
+    /// Makes up what is published of every unit. Returns who changed between given and not, by id, and whether anything else did.
+    pub(crate) fn judge(&mut self, others: &Others) -> (Vec<Change>, bool) {
+        let ids: Vec<_> = self.found.keys().cloned().collect();
+        let (mut changes, mut news) = (Vec::new(), false);
+        for id in ids {
+            let now = self.causes(&id, others);
+            let Some(found) = self.found.get_mut(&id) else { continue };
+            let published = &mut found.published;
+            news |= published.causes != now;
+            if published.causes.is_empty() != now.is_empty() {
+                // What was unhealthy before the host started has been so since then.
+                let ailment = found.health.as_ref().and_then(UnitHealth::ailment);
+                published.since = Some(ailment.map_or_else(When::now, |(_, since)| since));
+                let reason = now.reason().cloned();
+                changes.push(Change { id, reason });
+            }
+            published.causes = now;
+            published.settling = found.health.as_ref().and_then(UnitHealth::settling);
+        }
+        changes.sort_by(|a, b| a.id.cmp(&b.id));
+        (changes, news)
+    }
+
+    /// What there is to tell of the node.
+    pub(crate) fn labels(&self, policy: &PluginPolicy, others: &Others) -> Derived {
+        labels::of(policy, &self.inventory, |id| {
+            let causes = self.causes(id, others);
+            (!causes.has(Cause::IdTaken)).then(|| causes.is_empty())
+        })
+    }
+
+    /// What is published of a resource.
+    pub(crate) fn snapshot(&self, pool: &PoolRecord, layout: Arc<Layout>) -> Snapshot {
+        let published = pool.units.iter().map(|unit| {
+            let found = self.found.get(&unit.id);
+            found.map(|found| found.published.clone()).unwrap_or_default()
+        });
+        Snapshot {
+            published: published.collect(),
+            layout,
+            pool: pool.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
