@@ -148,7 +148,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         if let Err(error) = &result {
             println!("{}: {error:#}", scenario.name);
             cluster.show();
-            failed.push(scenario.name);
+            failed.push((scenario.name, format!("{error:#}")));
         }
         let how = if result.is_ok() { "passed" } else { "FAILED" };
         table.push(line(scenario.name, start.elapsed(), how));
@@ -168,10 +168,15 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         cluster.down()?;
     }
     if !failed.is_empty() {
+        // Once more at the end, as what came after may be all that a log still shows.
+        for (name, why) in &failed {
+            println!("{name}: {why}");
+        }
+        let names: Vec<_> = failed.iter().map(|(name, _)| *name).collect();
         bail!(
             "failed: {}; again by itself: cargo xtask cluster {}",
-            failed.join(", "),
-            failed.join(" ")
+            names.join(", "),
+            names.join(" ")
         );
     }
     Ok(ExitCode::SUCCESS)

@@ -2,6 +2,7 @@
 //! and how long after the end of devgate's pod the kubelet refuses pods is measured.
 
 use crate::cluster::Cluster;
+use crate::devgate::DISK;
 use crate::part::Signal;
 use crate::wait::until;
 use anyhow::{Result, bail};
@@ -29,10 +30,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         if start.elapsed() > next {
             match troubles.next() {
                 Some(Trouble::Kubelet(signal)) => cluster.restart_kubelet(*signal)?,
-                _ => {
-                    let name = cluster.devgate_name()?;
-                    cluster.kubectl(&["-n", "devgate", "delete", "pod", &name, "--wait=false"])?;
-                }
+                _ => patiently(|| delete_devgate(cluster))?,
             }
             count.troubles += 1;
             next += time / 6;
@@ -61,6 +59,26 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     gap(cluster)
 }
 
+/// Asks again for a while what the API server does not answer: it shares two processors with all that is started and ended here.
+fn patiently<T>(ask: impl FnMut() -> Result<T>) -> Result<T> {
+    until("the API server", 30, ask)
+}
+
+/// Deletes devgate's pod: the next one is made at once.
+fn delete_devgate(cluster: &Cluster) -> Result<()> {
+    let name = cluster.devgate_name()?;
+    let words = [
+        "-n",
+        "devgate",
+        "delete",
+        "pod",
+        &name,
+        "--wait=false",
+        "--ignore-not-found",
+    ];
+    cluster.kubectl(&words).map(drop)
+}
+
 enum Trouble {
     Kubelet(Signal),
     Devgate,
@@ -87,15 +105,16 @@ impl Count {
             pod["spec"]["restartPolicy"] = json!("Never");
             manifests.push(pod);
         }
-        if !manifests.is_empty() {
-            cluster.apply(&json!({"apiVersion": "v1", "kind": "List", "items": manifests}).to_string())?;
+        if manifests.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": manifests}).to_string();
+        patiently(|| cluster.apply(&list))
     }
 
     /// Takes away pods that have ended, and gives how many have not.
     fn take_away(&mut self, cluster: &Cluster) -> Result<usize> {
-        let pods = cluster.list("/api/v1/namespaces/default/pods?labelSelector=scenario%3Dyes")?;
+        let pods = patiently(|| cluster.list("/api/v1/namespaces/default/pods?labelSelector=scenario%3Dyes"))?;
         let phase = |pod: &Value| pod["status"]["phase"].as_str().unwrap_or_default().to_owned();
         let ended: Vec<_> = pods
             .iter()
@@ -104,8 +123,8 @@ impl Count {
             })
             .collect();
         for pod in ended.iter().filter(|pod| phase(pod) == "Failed") {
-            if pod["status"]["reason"] != "UnexpectedAdmissionError" {
-                bail!("a pod failed: {}", pod["status"]);
+            if !is_refused(&pod["status"]) {
+                bail!("pod {} failed: {}", pod["metadata"]["name"], pod["status"]);
             }
             self.refused += 1;
         }
@@ -114,7 +133,14 @@ impl Count {
             .filter_map(|pod| pod["metadata"]["name"].as_str())
             .collect();
         if !names.is_empty() {
-            cluster.kubectl(&[&["delete", "pod", "--wait=false", "--grace-period=0"], &names[..]].concat())?;
+            let delete = [
+                "delete",
+                "pod",
+                "--wait=false",
+                "--grace-period=0",
+                "--ignore-not-found",
+            ];
+            patiently(|| cluster.kubectl(&[&delete, &names[..]].concat()))?;
         }
         Ok(pods.len() - ended.len())
     }
@@ -127,11 +153,17 @@ impl Count {
     }
 }
 
+/// Whether the kubelet took a pod not at all: devgate was not there to be asked, or the kubelet itself knew of too few disks. It says zero at
+/// its start until devgate has registered, and what it goes by comes back to it later than to the scheduler.
+fn is_refused(status: &Value) -> bool {
+    let reason = status["reason"].as_str().unwrap_or_default();
+    reason == "UnexpectedAdmissionError" || reason.strip_prefix("OutOf") == Some(DISK)
+}
+
 /// Pods are given to the node directly, one after the other, while devgate's own is deleted: which are refused, and for how long.
 fn gap(cluster: &mut Cluster) -> Result<()> {
     cluster.delete_pods()?;
-    let name = cluster.devgate_name()?;
-    cluster.kubectl(&["-n", "devgate", "delete", "pod", &name, "--wait=false"])?;
+    delete_devgate(cluster)?;
     let start = Instant::now();
     let mut refused: Vec<f64> = Vec::new();
     for number in 0.. {
