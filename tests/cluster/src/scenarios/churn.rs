@@ -49,12 +49,14 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         bail!("{} containers began: too few to show anything", seen.began);
     }
     cluster.note(format!(
-        "churn: {} pods in {} s, {} containers with disks, {} restarts, {} pods refused; no disk in two containers, no pod stuck",
+        "churn: {} pods in {} s, {} containers with disks, {} restarts, {} pods refused, {} cut short; no disk in two \
+         containers, no pod stuck",
         count.made,
         time.as_secs(),
         seen.began,
         count.troubles,
-        count.refused
+        count.refused,
+        count.cut_short
     ));
     gap(cluster)
 }
@@ -88,6 +90,7 @@ enum Trouble {
 struct Count {
     made: usize,
     refused: usize,
+    cut_short: usize,
     troubles: usize,
 }
 
@@ -123,10 +126,11 @@ impl Count {
             })
             .collect();
         for pod in ended.iter().filter(|pod| phase(pod) == "Failed") {
-            if !is_refused(&pod["status"]) {
-                bail!("pod {} failed: {}", pod["metadata"]["name"], pod["status"]);
+            match &pod["status"] {
+                status if is_refused(status) => self.refused += 1,
+                status if is_cut_short(status) => self.cut_short += 1,
+                status => bail!("pod {} failed: {status}", pod["metadata"]["name"]),
             }
-            self.refused += 1;
         }
         let names: Vec<_> = ended
             .iter()
@@ -158,6 +162,14 @@ impl Count {
 fn is_refused(status: &Value) -> bool {
     let reason = status["reason"].as_str().unwrap_or_default();
     reason == "UnexpectedAdmissionError" || reason.strip_prefix("OutOf") == Some(DISK)
+}
+
+/// Whether the kubelet ended while the runtime was about to start the pod's container for it: the runtime gives up with its caller, and a pod
+/// that is not to be restarted has failed.
+fn is_cut_short(status: &Value) -> bool {
+    let ended = &status["containerStatuses"][0]["state"]["terminated"];
+    let why = ended["message"].as_str().unwrap_or_default();
+    ended["reason"] == "StartError" && why.contains("context canceled")
 }
 
 /// Pods are given to the node directly, one after the other, while devgate's own is deleted: which are refused, and for how long.
@@ -196,4 +208,41 @@ fn gap(cluster: &mut Cluster) -> Result<()> {
         refused.len()
     ));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_kubelet_and_runtime_do_to_a_pod_excuses_that_it_failed() {
+        let container = |reason: &str, message: &str| {
+            let ended = json!({"exitCode": 128, "reason": reason, "message": message});
+            json!({"phase": "Failed", "containerStatuses": [{"state": {"terminated": ended}}]})
+        };
+        let create = "failed to create containerd task: failed to create shim task: ";
+        for (status, refused, cut_short) in [
+            (json!({"reason": "UnexpectedAdmissionError"}), true, false),
+            (json!({"reason": "OutOfexample.com/disk"}), true, false),
+            (json!({"reason": "OutOfcpu"}), false, false),
+            (
+                container("StartError", &format!("{create}context canceled: unknown")),
+                false,
+                true,
+            ),
+            (
+                container("StartError", &format!("{create}no such file or directory")),
+                false,
+                false,
+            ),
+            (container("Error", "context canceled"), false, false),
+            (json!({"phase": "Failed"}), false, false),
+        ] {
+            assert_eq!(
+                (is_refused(&status), is_cut_short(&status)),
+                (refused, cut_short),
+                "{status}"
+            );
+        }
+    }
 }
