@@ -169,17 +169,17 @@ async fn serve(
         "devgate serves {}",
         names.join(", "),
     );
+    let config = FrontEndConfig::new(args.kubelet.kubelet_dir.clone());
     let around = Surroundings {
         node: node.clone(),
         loader,
         memory: memory.clone(),
-        holders: follow_pods(args),
+        holders: follow_pods(args, &config),
     };
     let mut plugins = Plugins::start(policy, around);
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
     let mut reloader = Reloader::new(args, policy, components, seen, hangup);
-    let config = FrontEndConfig::new(args.kubelet.kubelet_dir.clone());
     let watching = Watching::Serves(Arc::new(Serving {
         plugins: plugins.watch(),
         front_end: config.watch.clone(),
@@ -255,10 +255,11 @@ fn ended(error: FrontEndError) -> anyhow::Error {
 }
 
 /// Asks the kubelet from now on which pods have which devices.
-fn follow_pods(args: &RunArgs) -> HoldersFeed {
+fn follow_pods(args: &RunArgs, front_end: &FrontEndConfig) -> HoldersFeed {
     let every = Duration::from_millis(args.pod_resources_every.into());
     let config = PodResourcesConfig {
         every,
+        allocating: front_end.allocating.clone(),
         ..args.kubelet.pod_resources()
     };
     let (source, feed) = devgate_core::holders();

@@ -33,6 +33,7 @@ use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use crate::allocating::Allocating;
 use devgate_kubelet::api;
 pub(crate) use directory::FileId;
 use directory::Sight;
@@ -86,6 +87,8 @@ pub struct FrontEndConfig {
     pub preferred_allocation: bool,
     /// Where to note what becomes of every resource.
     pub watch: FrontEndWatch,
+    /// Where calls of `Allocate` are counted.
+    pub allocating: Allocating,
 }
 
 impl FrontEndConfig {
@@ -109,6 +112,7 @@ impl FrontEndConfig {
             drain: Duration::from_secs(5),
             preferred_allocation: true,
             watch: FrontEndWatch::default(),
+            allocating: Allocating::default(),
         }
     }
 

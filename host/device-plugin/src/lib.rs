@@ -10,8 +10,10 @@
 //! It knows nothing of components and policies: what it offers comes through [`devgate_core::offer`].
 #![forbid(unsafe_code)]
 
+mod allocating;
 pub mod front_end;
 pub mod pod_resources;
 
+pub use allocating::Allocating;
 pub use front_end::{FrontEndConfig, FrontEndError, FrontEndWatch, Hidden, Phase, RegistrationStatus, serve};
 pub use pod_resources::PodResourcesConfig;

@@ -25,6 +25,7 @@ use devgate_core::{Backoff, Holder, Holders, HoldersSource, Offered};
 use devgate_types::{ResourceName, escape};
 use tonic::transport::Channel;
 
+use crate::allocating::Allocating;
 use crate::front_end::{AGAIN, FileId, cause, failures};
 use devgate_kubelet::api::pods::pod_resources_lister_client::PodResourcesListerClient;
 use devgate_kubelet::api::pods::{ListPodResourcesRequest, ListPodResourcesResponse, MESSAGE_LIMIT, SOCKET};
@@ -50,6 +51,8 @@ pub struct PodResourcesConfig {
     pub patience: Duration,
     /// The longest wait after questions that failed. 60 s.
     pub longest: Duration,
+    /// The calls of `Allocate`, in which the kubelet is not asked. As the front end has it.
+    pub allocating: Allocating,
 }
 
 impl PodResourcesConfig {
@@ -63,6 +66,7 @@ impl PodResourcesConfig {
             pause: Duration::from_millis(500),
             patience: Duration::from_secs(10),
             longest: Duration::from_secs(60),
+            allocating: Allocating::default(),
         }
     }
 
@@ -78,12 +82,13 @@ impl PodResourcesConfig {
 pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
     let mut asker = Asker::new(&config);
     let mut troubles = failures();
-    let (mut failing, mut poll, mut warned) = (None, 0, false);
+    let (mut failing, mut poll, mut warned, mut allocated) = (None, 0, false, 0);
     if let Some(records) = asker.record.first(&config.socket()).await {
         source.tell_records(records);
     }
     let mut answered = Instant::now();
     loop {
+        config.allocating.pause(&mut allocated, config.patience).await;
         let begun = Instant::now();
         let every = jitter(config.every);
         let wait = match asker.ask().await {

@@ -132,6 +132,7 @@ impl DevicePlugin for Service {
     ) -> Result<Response<api::AllocateResponse>, Status> {
         // The kubelet sets no deadline and admits no other pod meanwhile. The plugin layer has its own; this is behind it.
         let (bound, call) = (self.config.allocate_timeout, self.allocate_each(request.into_inner()));
+        let _counted = self.config.allocating.begin();
         let result = self.bounded(bound, call).await;
         if let Err(status) = &result {
             let (resource, code, why) = (&self.resource, status.code(), status.message());

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use devgate_core::{Holders, HoldersFeed, holders};
-use devgate_device_plugin::PodResourcesConfig;
 use devgate_device_plugin::pod_resources::follow;
-use devgate_fake_kubelet::{Container, KubeletVersion, Pod, PodsAnswer};
+use devgate_device_plugin::{Allocating, FrontEndConfig, PodResourcesConfig};
+use devgate_fake_kubelet::{Container, KubeletVersion, Pod, PodsAnswer, StandInConfig};
 use devgate_kubelet::api::pods::pod_resources_lister_server::{PodResourcesLister, PodResourcesListerServer};
 use devgate_kubelet::api::pods::{
     ContainerDevices, ContainerResources, ListPodResourcesRequest, ListPodResourcesResponse, PodResources, SOCKET,
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tonic::{Request, Response, Status};
 
 use crate::fake::{Fake, on_nodes};
-use crate::harness::{GPU, LONG, NIC, Pair};
+use crate::harness::{GPU, LONG, NIC, Pair, eventually};
 
 /// What is seen of the kubelet's pods; nobody asks any more when this is dropped.
 struct Watch {
@@ -70,11 +70,15 @@ fn show(holders: &Holders) -> String {
 }
 
 async fn pair(fakes: &[&Arc<Fake>], minor: u32) -> Pair {
-    let standin = |config: &mut devgate_fake_kubelet::StandInConfig| {
+    Pair::with(fakes, |_| {}, with_pods(minor)).await
+}
+
+/// A kubelet that tells of its pods.
+fn with_pods(minor: u32) -> impl FnOnce(&mut StandInConfig) {
+    move |config| {
         config.version = KubeletVersion::minor(minor);
         config.pod_resources_dir = config.dir.parent().map(|dir| dir.join("pod-resources"));
-    };
-    Pair::with(fakes, |_| {}, standin).await
+    }
 }
 
 fn recorded(holders: &Holders) -> BTreeSet<&str> {
@@ -197,6 +201,40 @@ async fn c61_who_asks_again_and_again_is_answered_at_the_hosts_pace() {
         assert!(watch.feed.look(LONG).await.is_some());
     }
     assert!(begun.elapsed() >= pause * 10, "{:?}", begun.elapsed());
+    pair.host.stop().await.unwrap();
+}
+
+/// The kubelet forgets what an allocation that is under way is about when it is asked (kubernetes#137534), and gives it twice.
+#[tokio::test]
+async fn c61_the_kubelet_is_not_asked_while_it_has_something_allocated() {
+    let gpu = Fake::new(GPU, &["gpu-0"]);
+    let allocating = Allocating::default();
+    let host = |config: &mut FrontEndConfig| {
+        config.allocating = allocating.clone();
+        config.allocate_timeout = LONG * 10;
+    };
+    let pair = Pair::with(&[&gpu], host, with_pods(36)).await;
+    let watch = Watch::new(PodResourcesConfig {
+        patience: LONG * 10,
+        allocating: allocating.clone(),
+        ..quick(pair.temp.path())
+    });
+    watch.until(|holders| holders.poll > 3).await;
+    gpu.close_gate();
+    let admitted = tokio::spawn({
+        let kubelet = pair.kubelet.clone();
+        async move { kubelet.admit(&Pod::new("train", &[(GPU, 1)])).await }
+    });
+    eventually("the allocation to begin", || gpu.inside() == 1).await;
+    // A question that was under way by then may still be answered.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let asked = pair.kubelet.pods_asked();
+    assert_eq!(watch.feed.look(Duration::from_millis(500)).await, None);
+    assert_eq!(pair.kubelet.pods_asked(), asked);
+    gpu.open_gate();
+    admitted.await.unwrap().unwrap();
+    let seen = watch.until(|holders| !holders.seen.is_empty()).await;
+    assert_eq!(show(&seen), "vendor.com/gpu gpu-0: default/train/main");
     pair.host.stop().await.unwrap();
 }
 
