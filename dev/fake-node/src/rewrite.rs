@@ -53,7 +53,7 @@ fn rewritten(world: &World, instead: &mut dyn FnMut(Text<'_>) -> Instead) -> Res
     // Each old path and its new one; a directory is met before what is in it.
     let mut paths: BTreeMap<String, String> = BTreeMap::from([(String::new(), String::new())]);
     for (directory, entries) in world.all() {
-        let into = paths.get(directory).cloned().unwrap_or_else(|| directory.clone());
+        let into = paths.get(directory).cloned().unwrap_or_else(|| directory.to_owned());
         for (name, entry) in entries {
             let old = join(directory, name);
             let named = match instead(Text::Name(name)) {

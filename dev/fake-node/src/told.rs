@@ -47,11 +47,10 @@ impl Watchers {
 pub(crate) fn difference(before: &World, after: &World) -> Vec<NodeEvent> {
     let is_device =
         |world: &World, path: &str| path.starts_with(DEVICES) && event(world, path, DeviceAction::Change).is_some();
-    let mut paths: BTreeSet<&String> = before.all().keys().collect();
-    paths.extend(after.all().keys());
+    let paths: BTreeSet<&str> = before.paths().chain(after.paths()).collect();
     let (mut gone, mut come, mut driven, mut touched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        let (old, new) = (before.all().get(path), after.all().get(path));
+        let (old, new) = (before.entries(path), after.entries(path));
         if old == new {
             continue;
         }
@@ -90,7 +89,7 @@ pub(crate) fn difference(before: &World, after: &World) -> Vec<NodeEvent> {
 
 /// What the kernel would say about the device in a directory; nothing where it is none.
 pub(super) fn event(world: &World, path: &str, action: DeviceAction) -> Option<NodeEvent> {
-    let entries = world.all().get(path)?;
+    let entries = world.entries(path)?;
     entries.get("uevent")?;
     let Some(Entry::Link(target)) = entries.get("subsystem") else {
         return None;

@@ -18,10 +18,10 @@ pub(super) fn removal(world: &World, location: &str) -> Result<Vec<Change>, Reco
     let mut again = without.clone();
     description::add(&mut again, "of a device that is removed", &text)?;
     let mut links = Vec::new();
-    for directory in world.all().keys() {
+    for (directory, entries) in world.all() {
         match directory.strip_prefix("sys/devices/") {
             None => {
-                for (name, entry) in world.all().get(directory).into_iter().flatten() {
+                for (name, entry) in entries {
                     let path = write::join(directory, name);
                     if *entry != Entry::Directory
                         && again.get(&path).is_err()
@@ -43,7 +43,7 @@ pub(super) fn removal(world: &World, location: &str) -> Result<Vec<Change>, Reco
                     }
                     _ => None,
                 };
-                links.extend(world.all().get(directory).into_iter().flatten().filter_map(gone));
+                links.extend(entries.iter().filter_map(gone));
             }
         }
     }

@@ -4,7 +4,7 @@ use devgate_node::path::{above, base, follow, problem};
 use devgate_node::tree::{IS_LINK, Kind, Look};
 use devgate_node::{KernelLine, ReadError};
 use devgate_types::NodeNumber;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The most directories, files, links and nodes of one recording together: what stops a short text from becoming a
@@ -62,7 +62,7 @@ pub(crate) type Entries = BTreeMap<String, Entry>;
 /// All directories of a recorded node by their paths, the root's being empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct World {
-    directories: BTreeMap<String, Entries>,
+    directories: HashMap<String, Entries>,
     /// Owner and mode of what is not root's with the usual mode, by path.
     rights: BTreeMap<String, (u32, u32)>,
     entries: usize,
@@ -77,7 +77,7 @@ impl World {
     /// need.
     pub(crate) fn new() -> Self {
         let mut world = Self {
-            directories: BTreeMap::from([(String::new(), Entries::new())]),
+            directories: HashMap::from([(String::new(), Entries::new())]),
             rights: BTreeMap::new(),
             entries: 0,
             log: Vec::new(),
@@ -163,8 +163,19 @@ impl World {
     }
 
     /// All directories with what is in them, by path.
-    pub(crate) fn all(&self) -> &BTreeMap<String, Entries> {
-        &self.directories
+    pub(crate) fn all(&self) -> BTreeMap<&str, &Entries> {
+        let all = self.directories.iter();
+        all.map(|(path, entries)| (path.as_str(), entries)).collect()
+    }
+
+    /// The paths of all directories, in no order.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.directories.keys().map(String::as_str)
+    }
+
+    /// What is in a directory, if it is one.
+    pub(crate) fn entries(&self, path: &str) -> Option<&Entries> {
+        self.directories.get(path)
     }
 
     /// The entries of a directory.
@@ -273,13 +284,17 @@ impl World {
         self.entries = self.directories.values().map(|entries| entries.len()).sum();
     }
 
-    /// The paths of all directories at or beneath a path.
+    /// The paths of all directories at or beneath a path, sorted.
     pub(crate) fn directories_at(&self, path: &str) -> Vec<String> {
-        let (first, beneath) = (format!("{path}/"), format!("{path}/"));
-        let itself = self.directories.get_key_value(path).map(|(path, _)| path);
-        let inside = self.directories.range(first..).map(|(path, _)| path);
-        let inside = inside.take_while(|path| path.starts_with(&beneath));
-        itself.into_iter().chain(inside).cloned().collect()
+        let (mut found, mut open) = (Vec::new(), vec![path.to_owned()]);
+        while let Some(at) = open.pop() {
+            let Some(entries) = self.entries(&at) else { continue };
+            let inside = entries.iter().filter(|(_, entry)| **entry == Entry::Directory);
+            open.extend(inside.map(|(name, _)| format!("{at}/{name}")));
+            found.push(at);
+        }
+        found.sort_unstable();
+        found
     }
 }
 

@@ -178,9 +178,9 @@ pub(super) fn line(world: &World, path: &str, entry: &Entry) -> Result<Option<St
 /// Tells everything in which `again` is not `world`.
 fn differences(world: &World, again: &World, unwritten: &mut Vec<Unwritten>) {
     let nothing = Entries::new();
-    let directories: BTreeSet<&String> = world.all().keys().chain(again.all().keys()).collect();
+    let directories: BTreeSet<&str> = world.paths().chain(again.paths()).collect();
     for directory in directories {
-        let of = |world: &'_ World| world.all().get(directory).cloned();
+        let of = |world: &'_ World| world.entries(directory).cloned();
         let (old, new) = (of(world), of(again));
         let (old, new) = (old.as_ref().unwrap_or(&nothing), new.as_ref().unwrap_or(&nothing));
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();

@@ -36,10 +36,7 @@ pub(super) fn paragraphs(world: &World, top: &str, unwritten: &mut Vec<Unwritten
 
 /// The directories of all devices that their subsystem lists.
 fn devices(world: &World) -> BTreeSet<&str> {
-    let beneath = world.all().range(DEVICES.to_owned()..);
-    let beneath = beneath
-        .map(|(path, _)| path.as_str())
-        .take_while(|path| path.starts_with(DEVICES));
+    let beneath = world.paths().filter(|path| path.starts_with(DEVICES));
     beneath.filter(|path| is_listed(world, path)).collect()
 }
 
@@ -140,7 +137,7 @@ fn own<'w>(world: &'w World, devices: &BTreeSet<&str>, path: &str) -> Vec<(Strin
         if at != path {
             continue;
         }
-        for (name, entry) in world.all().get(&directory).into_iter().flatten() {
+        for (name, entry) in world.entries(&directory).into_iter().flatten() {
             let full = join(&directory, name);
             let relative = full.get(path.len() + 1..).unwrap_or_default().to_owned();
             found.push((full, relative, entry));
