@@ -409,7 +409,8 @@ impl Memory {
     }
 
     /// The directory that the host keeps things in, if any.
-    pub(crate) fn dir(&self) -> Option<&Dir> {
+    #[must_use]
+    pub fn dir(&self) -> Option<&Dir> {
         self.0.dir.as_ref()
     }
 

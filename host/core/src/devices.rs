@@ -15,6 +15,7 @@ use crate::registry::Registry;
 use crate::resource::{Part, Resource, allocate};
 use crate::status::audit;
 use devgate_types::{PluginName, ResourceName, UnitId, escape};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ pub struct Granted {
     pub ids: Vec<String>,
     /// What a container needs to use them.
     pub reply: Arc<Reply>,
+    /// How long it lasts still, where it is over by itself.
+    pub left: Option<Duration>,
 }
 
 /// A consumer has something no more that it had: the hardware, or the policy's leave.
@@ -58,6 +61,8 @@ pub struct Gone {
     pub resource: String,
     /// Why: escaped text for people.
     pub why: String,
+    /// Whether only its plugin is not there, which may come: so it is when the host has just started.
+    pub may_come: bool,
 }
 
 /// What became of a release.
@@ -80,6 +85,12 @@ pub trait Devices: Send + Sync + 'static {
 
     /// The ids of a resource that this consumer could have at this moment.
     fn available(&self, resource: &ResourceName, who: &Consumer) -> Vec<String>;
+
+    /// The ids of a resource that this consumer could not have at this moment, each with why not: escaped text for people.
+    fn unavailable(&self, resource: &ResourceName, who: &Consumer) -> Vec<(String, String)>;
+
+    /// All consumers that have something and say themselves when they are done with it.
+    fn consumers(&self) -> BTreeSet<Consumer>;
 
     /// Gives all of these, or nothing. Who has just these already is told of them again; who has others is refused. With `ttl` it is over
     /// by itself after that time, unless it is renewed.
@@ -116,6 +127,10 @@ impl AllDevices {
     pub(crate) fn new(registry: Registry, memory: Memory) -> Self {
         let busy = KeyedLock::default();
         Self { registry, memory, busy }
+    }
+
+    fn resource<T: Default>(&self, name: &ResourceName, of: impl FnOnce(&Resource) -> T) -> T {
+        self.registry.resource(name).map(|resource| of(&resource)).unwrap_or_default()
     }
 
     async fn give(&self, who: &Consumer, asks: &[Ask], ttl: Option<Duration>) -> Result<Vec<Granted>, AllocateError> {
@@ -157,6 +172,7 @@ impl AllDevices {
                 resource: ask.resource.clone(),
                 ids,
                 reply,
+                left: ttl,
             }
         });
         Ok(granted.collect())
@@ -179,10 +195,15 @@ impl Devices for AllDevices {
     }
 
     fn available(&self, resource: &ResourceName, who: &Consumer) -> Vec<String> {
-        self.registry
-            .resource(resource)
-            .map(|resource| resource.available_to(who))
-            .unwrap_or_default()
+        self.resource(resource, |resource| resource.available_to(who))
+    }
+
+    fn unavailable(&self, resource: &ResourceName, who: &Consumer) -> Vec<(String, String)> {
+        self.resource(resource, |resource| resource.unavailable_to(who))
+    }
+
+    fn consumers(&self) -> BTreeSet<Consumer> {
+        self.memory.consumers()
     }
 
     fn allocate<'a>(

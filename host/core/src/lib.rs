@@ -16,6 +16,7 @@ pub mod labels;
 pub mod leftovers;
 pub mod offer;
 mod overdue;
+pub mod state;
 pub mod status;
 
 mod ailments;
@@ -50,7 +51,6 @@ mod registry;
 mod replica;
 mod reply;
 mod resource;
-mod state;
 mod survey;
 mod tenancy;
 mod unit_table;

@@ -17,7 +17,7 @@ use crate::calls::Calls;
 use crate::choose::{Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
 use crate::grants::Grants;
-use crate::offer::{AllocateError, BoxFuture, DeviceList, Offer, Reply};
+use crate::offer::{AllocateError, BoxFuture, Device, DeviceList, Offer, Reply};
 use crate::replica::split_replica;
 use crate::reply;
 use crate::status::{Board, audit};
@@ -162,17 +162,27 @@ impl Resource {
 
     /// The ids that a consumer could have at this moment.
     pub(crate) fn available_to(&self, who: &Consumer) -> Vec<String> {
-        let replicas = self.core.calls().grants.policy.replicas;
-        let is_free = |id: &str| {
-            let take = take(id, None, replicas);
-            take.is_some_and(|take| self.core.memory.in_the_way(who, &self.name, &take).is_none())
-        };
         let list = Arc::clone(&self.devices.borrow());
-        let healthy = list.devices.iter().filter(|device| device.unhealthy.is_none());
-        healthy
-            .map(|device| device.id.clone())
-            .filter(|id| is_free(id))
-            .collect()
+        let available = list.devices.iter().filter(|device| self.why_not(device, who).is_none());
+        available.map(|device| device.id.clone()).collect()
+    }
+
+    /// The other ids, each with why not.
+    pub(crate) fn unavailable_to(&self, who: &Consumer) -> Vec<(String, String)> {
+        let list = Arc::clone(&self.devices.borrow());
+        let why = |device: &Device| Some((device.id.clone(), self.why_not(device, who)?));
+        list.devices.iter().filter_map(why).collect()
+    }
+
+    fn why_not(&self, device: &Device, who: &Consumer) -> Option<String> {
+        if let Some(why) = &device.unhealthy {
+            return Some(why.to_string());
+        }
+        let Some(take) = take(&device.id, None, self.core.calls().grants.policy.replicas) else {
+            return Some("is no id of it".to_owned());
+        };
+        let other = self.core.memory.in_the_way(who, &self.name, &take)?;
+        Some(format!("is given to {}", escape(&other.to_string(), 160)))
     }
 
     /// What is offered now.

@@ -3,5 +3,6 @@
 mod dir;
 mod file;
 
-pub(crate) use dir::{Dir, Style, is_temporary, put};
-pub(crate) use file::{Found, StateFile};
+pub(crate) use dir::is_temporary;
+pub use dir::{Dir, Style, put};
+pub use file::{Found, StateFile};

@@ -1,11 +1,13 @@
 //! The command line: the commands of the host, and options that other programs of devgate share.
 
+mod cdi;
 mod cleanup;
 mod look;
 mod registry;
 mod state;
 mod watch;
 
+pub use cdi::{CdiAction, CdiArgs, HostArgs};
 pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
 pub use registry::{CACHE, PullArgs, RegistryArgs};
@@ -96,6 +98,13 @@ pub enum Command {
     /// reboots; devgate finds out by itself when a pod's is over.
     #[command(after_help = state::HELP)]
     State(StateArgs),
+
+    /// Lease devices to containers that no kubelet starts: podman, docker, containerd
+    ///
+    /// A runtime gets a device by a name that a file explains (CDI, the Container Device Interface). A lease is such a name, for devices
+    /// that nothing else has meanwhile. Needs a host on this machine: `devgate run`, where there is no kubelet with `--no-kubelet`.
+    #[command(after_help = cdi::HELP)]
+    Cdi(CdiArgs),
 }
 
 const RUN_HELP: &str = "\
@@ -121,6 +130,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub(crate) kubelet: KubeletArgs,
 
+    /// Serve no kubelet: devices are only leased (`devgate cdi`)
+    #[arg(long)]
+    pub(crate) no_kubelet: bool,
+
     /// How often to ask it, in milliseconds; what was handed out counts as given for three times as long, whoever is seen to
     /// have it. For tests
     #[arg(long, value_name = "MS", default_value_t = 10_000, hide = true)]
@@ -138,6 +151,10 @@ pub struct RunArgs {
     /// with the first file
     #[arg(long, value_name = "DIR", default_value = "/var/run/k8s.cni.cncf.io/devinfo/dp")]
     pub(crate) device_info_dir: PathBuf,
+
+    /// Where container runtimes read what devices are, for leases (`devgate cdi`); made with the first of them
+    #[arg(long, value_name = "DIR", default_value = devgate_cdi::DEFAULT_DIR)]
+    pub(crate) cdi_dir: PathBuf,
 
     /// Where Node Feature Discovery reads files, for plugins with labels; made with the first file
     #[arg(long, value_name = "DIR", default_value = devgate_core::labels::DEFAULT_DIR)]

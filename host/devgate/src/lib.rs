@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod cdi;
 mod check;
 mod cleanup;
 pub mod cli;
@@ -45,5 +46,6 @@ pub fn run(command: &Command, open: OpenNode) -> anyhow::Result<u8> {
         Command::Reload(args) => reload::command(args),
         Command::Cleanup(args) => cleanup::cleanup(args),
         Command::State(args) => state::state(args),
+        Command::Cdi(args) => cdi::cdi(args),
     }
 }

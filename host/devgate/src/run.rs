@@ -9,8 +9,9 @@ use crate::reload::{Files, Reloader, Stamps};
 use crate::watching::{self, Ports, Serving, Watching};
 use crate::{exit, logging, policy, service};
 use anyhow::Context;
+use devgate_cdi::{Leases, LeasesConfig};
 use devgate_core::status::When;
-use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Surroundings};
+use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Recorded, Surroundings};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
@@ -27,6 +28,9 @@ use tokio_util::sync::CancellationToken;
 const LAST_PATIENCE: Duration = Duration::from_millis(100);
 /// How long is waited for what somebody is to read of the end: lines of the audit log, a word to the service manager.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How long the service manager is not told that the host serves, while leases of before wait for their devices.
+const LEASES_PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long after the first signal another one means: at once.
 const SECOND_THOUGHT: Duration = Duration::from_millis(500);
@@ -61,7 +65,12 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
     if stop.is_cancelled() {
         return Ok(());
     }
-    let memory = Memory::open(&args.state_dir)
+    let memory = if is_new_machine(args) {
+        Memory::of_new_node(&args.state_dir)
+    } else {
+        Memory::open(&args.state_dir)
+    };
+    let memory = memory
         .map(|memory| memory.telling_in(&args.device_info_dir))
         .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
     let tells_multus = |plugin: &PluginPolicy| plugin.containers.device_info;
@@ -74,6 +83,7 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
             "device-info-dir",
         ),
         ("labels", policy.plugins.values().any(labels), &args.nfd_dir, "nfd-dir"),
+        ("leases", args.no_kubelet, &args.cdi_dir, "cdi-dir"),
     ] {
         if is_used && unmounted(dir, "/") {
             tracing::warn!(
@@ -132,6 +142,20 @@ fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> anyhow::
     })
 }
 
+/// Whether nothing was ever handed out here: no kubelet will say so. What looks as if something was, such as a directory that was lost,
+/// is for an admin to decide (`devgate state accept`).
+fn is_new_machine(args: &RunArgs) -> bool {
+    let is_absent = || Recorded::read(&args.state_dir).is_ok_and(|recorded| recorded.is_absent);
+    let has_leases = || left_behind_by_any(&args.cdi_dir);
+    args.no_kubelet && is_absent() && !args.kubelet.kubelet_dir.join(devgate_device_plugin::CHECKPOINT).exists() && !has_leases()
+}
+
+/// Whether a directory has a file of some devgate's.
+fn left_behind_by_any(dir: &std::path::Path) -> bool {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(devgate_cdi::PREFIX))
+}
+
 /// Threads that serve.
 fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4))
@@ -179,6 +203,12 @@ async fn serve(
     let mut plugins = Plugins::start(policy, around);
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
+    let leases = Arc::new(Leases::new(LeasesConfig {
+        devices: plugins.devices(),
+        node: node.clone(),
+        dir: args.cdi_dir.clone(),
+        state: memory.dir().cloned(),
+    }));
     let mut reloader = Reloader::new(args, policy, components, seen, hangup);
     let watching = Watching::Serves(Arc::new(Serving {
         plugins: plugins.watch(),
@@ -189,16 +219,29 @@ async fn serve(
         started: When::now(),
         asks_since: Instant::now(),
         store,
+        leases: Arc::clone(&leases),
+        is_kubelet_served: !args.no_kubelet,
     }));
     let mut answering = JoinSet::new();
     answering.spawn(watching::serve(ports, watching.clone()));
-    let telling = tokio::spawn(service::tell(watching, stop.clone()));
+    answering.spawn(Arc::clone(&leases).keep());
+    let told = stop.clone();
+    let telling = tokio::spawn(async move {
+        // Who starts after this service may start a container with a lease.
+        let _ = tokio::time::timeout(LEASES_PATIENCE, leases.settled()).await;
+        service::tell(watching, told).await;
+    });
     if let Some(pods) = pods {
         answering.spawn(pods.follow(plugins.watch(), plugins.holders().clone()));
     }
     // A task of its own: a reload takes as long as components take to compile.
     let mut serving = JoinSet::new();
-    serving.spawn(devgate_device_plugin::serve(config, plugins.offers(), stop.clone()));
+    if args.no_kubelet {
+        let stop = stop.clone();
+        serving.spawn(async move { Ok(stop.cancelled().await) });
+    } else {
+        serving.spawn(devgate_device_plugin::serve(config, plugins.offers(), stop.clone()));
+    }
     let result = loop {
         tokio::select! {
             Some(served) = serving.join_next() => break served_until(served),
@@ -263,7 +306,9 @@ fn follow_pods(args: &RunArgs, front_end: &FrontEndConfig) -> HoldersFeed {
         ..args.kubelet.pod_resources()
     };
     let (source, feed) = devgate_core::holders();
-    tokio::spawn(pod_resources::follow(config, source));
+    if !args.no_kubelet {
+        tokio::spawn(pod_resources::follow(config, source));
+    }
     feed.with_grace(every * 3)
 }
 

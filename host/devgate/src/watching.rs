@@ -11,6 +11,7 @@ pub(crate) use conditions::{About, Condition, Found};
 pub(crate) use ports::{Ports, serve, wait};
 
 use crate::reload::{InForce, NotReloaded, Reloads};
+use devgate_cdi::Leases;
 use devgate_core::Watch;
 use devgate_core::status::{PluginStatus, When};
 use devgate_core::{HoldersFeed, Memory};
@@ -40,6 +41,9 @@ pub(crate) struct Serving {
     /// When the kubelet was first asked what pods have.
     pub(crate) asks_since: Instant,
     pub(crate) store: Arc<Store>,
+    pub(crate) leases: Arc<Leases>,
+    /// Whether there is a kubelet to serve.
+    pub(crate) is_kubelet_served: bool,
 }
 
 /// A host at one moment.
@@ -65,6 +69,12 @@ pub struct Report {
     /// What of the state directory could not be written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unsaved: Vec<String>,
+    /// Why leases have no files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) leases_unwritten: Vec<String>,
+    /// Whether this host serves no kubelet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) no_kubelet: bool,
     /// For how many seconds nobody has told which pods have what, where that is too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pods_unseen_s: Option<u64>,
@@ -118,6 +128,7 @@ impl Watching {
 impl Serving {
     fn report(&self) -> Report {
         let holders = self.holders.newest();
+        let silent = self.holders.silent(self.asks_since).filter(|_| self.is_kubelet_served);
         let mut plugins = self.plugins.status();
         if let Some(holders) = &holders {
             plugins = plugins.into_iter().map(|plugin| plugin.with_holders(holders)).collect();
@@ -127,7 +138,9 @@ impl Serving {
             closed: self.memory.trouble().map(|why| why.to_string()),
             late: self.hangs(),
             unsaved: self.memory.not_saved(),
-            pods_unseen_s: self.holders.silent(self.asks_since).map(|silent| silent.as_secs()),
+            leases_unwritten: self.leases.problems(),
+            no_kubelet: !self.is_kubelet_served,
+            pods_unseen_s: silent.map(|silent| silent.as_secs()),
             holders_known: holders.is_some(),
             plugins,
             kubelet: self.front_end.status(),
@@ -158,6 +171,8 @@ impl Report {
             waits: None,
             late: Vec::new(),
             unsaved: Vec::new(),
+            leases_unwritten: Vec::new(),
+            no_kubelet: false,
             pods_unseen_s: None,
             conditions: Vec::new(),
             summary: String::new(),

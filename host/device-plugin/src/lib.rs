@@ -15,5 +15,6 @@ pub mod front_end;
 pub mod pod_resources;
 
 pub use allocating::Allocating;
+pub use devgate_kubelet::CHECKPOINT;
 pub use front_end::{FrontEndConfig, FrontEndError, FrontEndWatch, Hidden, Phase, RegistrationStatus, serve};
 pub use pod_resources::PodResourcesConfig;

@@ -1,4 +1,4 @@
-//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin ← devgate, and never back; sandbox, oci and kubelet are
+//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← devgate, and never back; sandbox, oci and kubelet are
 //! beside them, on the types alone. What pretends is beside all of them, and devgate is built without it.
 
 use cargo_metadata::{DependencyKind, Metadata, NodeDep, Package};
@@ -26,6 +26,10 @@ const BELOW: &[(&str, &[&str])] = &[
             "devgate-fake-kubelet",
         ],
     ),
+    (
+        "devgate-cdi",
+        &["devgate-types", "devgate-core", "devgate-node", "devgate-fake-node"],
+    ),
     ("devgate-fake-kubelet", &["devgate-types", "devgate-kubelet"]),
     ("devgate", HOST),
     ("devgatectl", ALL),
@@ -36,6 +40,7 @@ const BELOW: &[(&str, &[&str])] = &[
 ];
 
 const HOST: &[&str] = &[
+    "devgate-cdi",
     "devgate-core",
     "devgate-device-plugin",
     "devgate-node",
@@ -47,6 +52,7 @@ const HOST: &[&str] = &[
 
 const ALL: &[&str] = &[
     "devgate",
+    "devgate-cdi",
     "devgate-device-plugin",
     "devgate-fake-kubelet",
     "devgate-kubelet",

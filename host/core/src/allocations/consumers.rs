@@ -42,6 +42,19 @@ impl Memory {
         known.held(who).map(|(id, of)| (id, Arc::clone(of))).collect()
     }
 
+    /// All but pods that have something.
+    pub(crate) fn consumers(&self) -> BTreeSet<Consumer> {
+        let known = self.lock();
+        let live = known.book.contents().others().filter(|(_, of)| of.ask.is_live());
+        live.map(|(_, of)| of.consumer.clone()).collect()
+    }
+
+    /// How long an allocation lasts still, where it is over by itself.
+    pub(crate) fn left(&self, of: &Allocation) -> Option<Duration> {
+        let now = self.lock().now();
+        of.ask.expires.as_ref().map(|expires| expires.left(&now))
+    }
+
     /// The units of a resource that consumers other than pods have, by their ids.
     pub(crate) fn taken_by_others(&self, resource: &ResourceName) -> HashMap<String, Vec<TakenBy>> {
         let known = self.lock();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 impl AllDevices {
     pub(super) fn held_by(&self, who: &Consumer) -> Vec<Granted> {
         let held = self.memory.held(who);
-        held.iter().filter_map(|(id, of)| granted(*id, of)).collect()
+        held.iter().filter_map(|(id, of)| self.granted(*id, of)).collect()
     }
 
     /// What a consumer that asks for just what it has is told; nothing where it has nothing, or was never told.
@@ -54,20 +54,23 @@ impl AllDevices {
     }
 }
 
+impl AllDevices {
+    /// An allocation, as its consumer was told.
+    pub(super) fn granted(&self, id: AllocationId, of: &Allocation) -> Option<Granted> {
+        Some(Granted {
+            id,
+            tag: of.ask.tag.clone(),
+            resource: ResourceName::try_new(&of.ask.resource).ok()?,
+            ids: offered(of),
+            reply: Arc::new(of.ask.reply.as_ref().map(StoredReply::to_reply).unwrap_or_default()),
+            left: self.memory.left(of),
+        })
+    }
+}
+
 fn is_of(ask: &Ask, granted: &Granted) -> bool {
     let all = ask.ids.iter().all(|id| granted.ids.contains(id));
     (&ask.resource, &ask.tag) == (&granted.resource, &granted.tag) && all
-}
-
-/// An allocation, as its consumer was told.
-pub(super) fn granted(id: AllocationId, of: &Allocation) -> Option<Granted> {
-    Some(Granted {
-        id,
-        tag: of.ask.tag.clone(),
-        resource: ResourceName::try_new(&of.ask.resource).ok()?,
-        ids: offered(of),
-        reply: Arc::new(of.ask.reply.as_ref().map(StoredReply::to_reply).unwrap_or_default()),
-    })
 }
 
 /// The ids of an allocation, as they were offered; sorted.

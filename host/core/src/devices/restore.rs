@@ -1,6 +1,6 @@
 //! What a consumer had, with what stands for it today.
 
-use super::held::{granted, holds, offered};
+use super::held::{holds, offered};
 use super::{AllDevices, Gone, Granted};
 use crate::allocations::{Allocation, AllocationId, Consumer};
 use crate::resource::NotRestored;
@@ -15,13 +15,14 @@ impl AllDevices {
                 allocation: id,
                 resource: of.ask.resource.clone(),
                 why: why.to_string(),
+                may_come: matches!(why, NotRestored::NoPlugin),
             }));
         }
         all
     }
 
     async fn restored_one(&self, id: AllocationId, of: &Allocation) -> Result<Granted, NotRestored> {
-        let told = granted(id, of).ok_or(NotRestored::NoName)?;
+        let told = self.granted(id, of).ok_or(NotRestored::NoName)?;
         let resource = self.registry.resource(&told.resource).ok_or(NotRestored::NoPlugin)?;
         let reply = resource.restored(&offered(of), &told.reply, holds(of)).await?;
         Ok(Granted {

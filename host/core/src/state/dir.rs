@@ -31,24 +31,24 @@ pub(crate) fn is_temporary(name: &str) -> bool {
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Style {
+pub struct Style {
     mode: u32,
     durable: bool,
 }
 
 impl Style {
     /// For its owner alone; on the disk when it has been written.
-    pub(crate) const KEPT: Self = Self {
+    pub const KEPT: Self = Self {
         mode: 0o600,
         durable: true,
     };
     /// For everybody to read; on the disk when it has been written.
-    pub(crate) const SHOWN: Self = Self {
+    pub const SHOWN: Self = Self {
         mode: 0o644,
         durable: true,
     };
     /// For everybody to read; a restart of the node may take it, so that nothing is forced to the disk.
-    pub(crate) const PASSING: Self = Self {
+    pub const PASSING: Self = Self {
         mode: 0o644,
         durable: false,
     };
@@ -56,7 +56,7 @@ impl Style {
 
 /// A directory that nobody but root and this user can write in. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Dir(Arc<Opened>);
+pub struct Dir(Arc<Opened>);
 
 #[derive(Debug)]
 struct Opened {
@@ -85,7 +85,7 @@ impl Dir {
     ///
     /// # Errors
     /// Where it cannot be opened; where it is another user's, or others can write in it.
-    pub(crate) fn look(path: &Path) -> io::Result<Option<Self>> {
+    pub fn look(path: &Path) -> io::Result<Option<Self>> {
         match rustix::fs::open(path, AS_DIR, Mode::empty()) {
             Ok(fd) => Self::of(fd, path, Unsaved::default()).map(Some),
             Err(Errno::NOENT) => Ok(None),
@@ -155,7 +155,7 @@ impl Dir {
     }
 
     /// Removes what a host that was killed had not finished; and what is being written, so only before anything is.
-    pub(crate) fn tidy(&self) -> io::Result<()> {
+    pub fn tidy(&self) -> io::Result<()> {
         for entry in rustix::fs::Dir::read_from(&self.0.fd)? {
             let entry = entry?;
             let name = entry.file_name();
@@ -243,7 +243,7 @@ const AS_DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 ///
 /// # Errors
 /// Where it could not be written.
-pub(crate) fn put(file: &Path, bytes: &[u8], style: Style) -> io::Result<()> {
+pub fn put(file: &Path, bytes: &[u8], style: Style) -> io::Result<()> {
     let (Some(dir), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else {
         return Err(io::Error::other("has no name"));
     };

@@ -11,18 +11,20 @@ const ASIDE: &str = ".unreadable";
 
 /// A file. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct StateFile {
-    pub(crate) dir: Dir,
-    pub(crate) name: &'static str,
+pub struct StateFile {
+    /// The directory that it is in.
+    pub dir: Dir,
+    /// Its name there.
+    pub name: &'static str,
     /// The format's version, which its content has as `version`.
-    pub(crate) version: u32,
+    pub version: u32,
     /// The largest one, in bytes.
-    pub(crate) most: u64,
+    pub most: u64,
 }
 
 /// What is in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found<T> {
+pub enum Found<T> {
     /// It is not there.
     Nothing,
     /// What this host understands.
@@ -44,7 +46,7 @@ impl StateFile {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> io::Result<Found<T>> {
+    pub fn read<T: DeserializeOwned>(&self) -> io::Result<Found<T>> {
         let Some(bytes) = self.dir.read(self.name, self.most)? else {
             return Ok(Found::Nothing);
         };
@@ -61,7 +63,7 @@ impl StateFile {
     }
 
     /// What is in it, if anything. One that cannot be understood or read is put aside; `lost` says what is not known then.
-    pub(crate) fn read_or_put_aside<T: DeserializeOwned>(&self, lost: &str) -> Option<T> {
+    pub fn read_or_put_aside<T: DeserializeOwned>(&self, lost: &str) -> Option<T> {
         let problem = match self.read() {
             Ok(Found::Nothing) => return None,
             Ok(Found::Content(content)) => return Some(content),
@@ -91,7 +93,7 @@ impl StateFile {
     ///
     /// # Errors
     /// Where it is not sure to be on the disk.
-    pub(crate) fn write<T: Serialize>(&self, content: &T) -> io::Result<()> {
+    pub fn write<T: Serialize>(&self, content: &T) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(content)?;
         text.push(b'\n');
         if text.len() as u64 > self.most {

@@ -2,11 +2,12 @@
 
 use crate::exit;
 use crate::watching::Report;
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
+use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -17,6 +18,8 @@ use tokio::net::UnixStream;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a reload may take: several components compile, one after the other.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(600);
+/// How long it may take until devices are leased or released.
+const ORDER_PATIENCE: Duration = Duration::from_secs(60);
 /// The largest answer: a hundred thousand devices with their reasons.
 const MOST: usize = 256 << 20;
 
@@ -25,7 +28,7 @@ const MOST: usize = 256 << 20;
 /// # Errors
 /// Where nobody answers, or says no: what that means and what to do.
 pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
-    let (status, body) = answered(socket, Method::GET, "/status", PATIENCE).await?;
+    let (status, body) = answered(socket, Method::GET, "/status", Bytes::new(), PATIENCE).await?;
     if !status.is_success() {
         return Err(wrong(socket, refusal(status, &body)));
     }
@@ -55,7 +58,7 @@ pub enum Reload {
 /// As [`ask`].
 pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Reload> {
     let path = if forced { "/reload?force" } else { "/reload" };
-    let (status, body) = answered(socket, Method::POST, path, RELOAD_PATIENCE).await?;
+    let (status, body) = answered(socket, Method::POST, path, Bytes::new(), RELOAD_PATIENCE).await?;
     let text = escape_lines(&body);
     match status {
         StatusCode::OK => Ok(Reload::Done(text)),
@@ -64,13 +67,33 @@ pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Reload> {
     }
 }
 
+/// Has the host do something, and says what comes of it.
+///
+/// # Errors
+/// As [`ask`]; what it refuses ends the command with [`exit::FOUND`].
+pub async fn order<T: DeserializeOwned>(socket: &Path, path: &str, what: Vec<u8>) -> anyhow::Result<T> {
+    let (status, body) = answered(socket, Method::POST, path, what.into(), ORDER_PATIENCE).await?;
+    let code = match status {
+        StatusCode::OK => {
+            let odd = |error| wrong(socket, format!("the answer is not one that this devgate understands: {error}"));
+            return serde_json::from_slice(&body).map_err(odd);
+        }
+        StatusCode::CONFLICT => exit::FOUND,
+        StatusCode::BAD_REQUEST => exit::USAGE,
+        StatusCode::INTERNAL_SERVER_ERROR => exit::FAILED,
+        _ => return Err(wrong(socket, refusal(status, &body))),
+    };
+    Err(exit::with_code(code, escape_lines(&body)))
+}
+
 async fn answered(
     socket: &Path,
     method: Method,
     path: &str,
+    body: Bytes,
     patience: Duration,
 ) -> anyhow::Result<(StatusCode, Bytes)> {
-    match tokio::time::timeout(patience, exchange(socket, method, path)).await {
+    match tokio::time::timeout(patience, exchange(socket, method, path, body)).await {
         Ok(answer) => answer.map_err(|why| wrong(socket, why)),
         Err(_) => {
             let why = format!("no answer within {patience:?}: devgate hangs, see its /healthz");
@@ -96,7 +119,7 @@ enum NoAnswer {
     CutOff(Box<dyn std::error::Error + Send + Sync>),
 }
 
-async fn exchange(socket: &Path, method: Method, path: &str) -> Result<(StatusCode, Bytes), NoAnswer> {
+async fn exchange(socket: &Path, method: Method, path: &str, body: Bytes) -> Result<(StatusCode, Bytes), NoAnswer> {
     let stream = UnixStream::connect(socket).await.map_err(|error| match error.kind() {
         ErrorKind::NotFound => NoAnswer::NotThere,
         ErrorKind::ConnectionRefused => NoAnswer::Ended,
@@ -110,7 +133,7 @@ async fn exchange(socket: &Path, method: Method, path: &str) -> Result<(StatusCo
         .method(method)
         .uri(path)
         .header(header::HOST, "localhost")
-        .body(Empty::<Bytes>::new())?;
+        .body(Full::new(body))?;
     let response = sender.send_request(request).await.map_err(failed)?;
     let status = response.status();
     let body = Limited::new(response.into_body(), MOST).collect().await;

@@ -212,6 +212,9 @@ fn device_row(device: &DeviceStatus, now: When) -> [String; 2] {
 }
 
 fn kubelet(resource: &str, report: &Report) -> String {
+    if report.no_kubelet {
+        return "for leases".to_owned();
+    }
     let Some(registration) = report.registration(resource) else {
         return "the kubelet has not been told yet".to_owned();
     };

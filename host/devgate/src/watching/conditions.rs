@@ -55,6 +55,7 @@ conditions! {
     PolicyRefused "policy-refused" Host Told "another policy is refused";
     StateClosed "state-closed" Host No "no device is given that no pod has";
     StateUnsaved "state-unsaved" Host Yes "the state directory cannot be written";
+    LeaseUnwritten "lease-unwritten" Host Yes "a lease that no container gets";
     PodsNotSeen "pods-not-seen" Host Yes "it is not known which pods have what";
     PluginLoading "plugin-loading" Plugin No "loading";
     PluginFailing "plugin-failing" Plugin Yes "failing";
@@ -107,7 +108,7 @@ pub(super) fn of(report: &Report) -> Vec<Found> {
     for plugin in &report.plugins {
         Found::of_plugin(plugin, &mut all);
     }
-    for name in resources(report) {
+    for name in resources(report).into_iter().filter(|_| !report.no_kubelet) {
         Found::of_resource(name, report.registration(name), &mut all);
     }
     all.sort_by_key(|found| found.condition);
@@ -157,6 +158,10 @@ impl Found {
             .unsaved
             .iter()
             .for_each(|why| add(Condition::StateUnsaved, "state", why));
+        report
+            .leases_unwritten
+            .iter()
+            .for_each(|why| add(Condition::LeaseUnwritten, "leases", why));
         unseen.iter().for_each(|why| add(Condition::PodsNotSeen, "pods", why));
         all
     }

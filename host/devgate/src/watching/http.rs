@@ -1,9 +1,10 @@
-//! The answers, over whatever connection. Only GET, and small requests; but for a reload, which root may ask for over the local
-//! socket, nothing is ever changed.
+//! The answers, over whatever connection. Only GET, and small requests; but for what root may ask for over the local
+//! socket, a reload or a lease, nothing is ever changed.
 
 use super::conditions::Ready;
 use super::process::Usage;
 use super::{Report, Watching, metrics, page};
+use crate::cdi;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -18,6 +19,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
+
+const ONLY_GET: &str = "only GET is answered\n";
+const NO_PAGE: &str = "there is no such page\n";
 
 /// How long a connection may last, whatever it does.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -89,19 +93,11 @@ async fn respond(
         // forwarded port that reaches the local socket, too.
         return said(StatusCode::FORBIDDEN, "this is only answered as localhost\n");
     }
-    if request.method() == Method::POST && audience == Audience::Local && request.uri().path() == "/reload" {
-        if request.headers().contains_key(header::ORIGIN) {
-            // A browser sends it with every POST, also to another site than the page's; `devgate reload` does not.
-            return said(StatusCode::FORBIDDEN, "no web page may ask for a reload\n");
-        }
-        let forced = request.uri().query() == Some("force");
-        return match watching.reload(forced).await {
-            Ok(text) => said(StatusCode::OK, &format!("{text}\n")),
-            Err(why) => said(StatusCode::CONFLICT, &format!("{why}\n")),
-        };
+    if request.method() == Method::POST && audience == Audience::Local {
+        return order(request, &watching).await;
     }
     if request.method() != Method::GET {
-        return said(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n");
+        return said(StatusCode::METHOD_NOT_ALLOWED, ONLY_GET);
     }
     if audience == Audience::Stranger {
         let why = "only root and the user that devgate runs as may ask\n";
@@ -122,6 +118,34 @@ async fn respond(
         .unwrap_or_else(|_| said(StatusCode::INTERNAL_SERVER_ERROR, "it could not be written\n"))
 }
 
+/// What root asks to be done.
+async fn order(request: Request<Incoming>, watching: &Watching) -> Response<Full<Bytes>> {
+    let path = request.uri().path().to_owned();
+    let (is_reload, is_cdi) = (path == "/reload", path.starts_with("/cdi/"));
+    if !is_reload && !is_cdi {
+        return said(StatusCode::METHOD_NOT_ALLOWED, ONLY_GET);
+    }
+    if request.headers().contains_key(header::ORIGIN) {
+        // A browser sends it with every POST, also to another site than the page's; devgate's own commands do not.
+        return said(StatusCode::FORBIDDEN, "no web page may ask for that\n");
+    }
+    if is_reload {
+        let forced = request.uri().query() == Some("force");
+        return match watching.reload(forced).await {
+            Ok(text) => said(StatusCode::OK, &format!("{text}\n")),
+            Err(why) => said(StatusCode::CONFLICT, &format!("{why}\n")),
+        };
+    }
+    let answered = match watching {
+        Watching::Waits { why, .. } => Some((StatusCode::CONFLICT, why.to_string())),
+        Watching::Serves(serving) => cdi::answer(&path, request.into_body(), &serving.leases).await,
+    };
+    match answered {
+        Some((status, text)) => said(status, &text),
+        None => said(StatusCode::NOT_FOUND, NO_PAGE),
+    }
+}
+
 fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<Bytes>> {
     match (path, audience) {
         ("/healthz", _) => lives(&watching.hangs()),
@@ -133,7 +157,7 @@ fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<By
         ("/status", Audience::Local) => status(&watching.report()),
         ("/status", Audience::Loopback) => status(&watching.report().without_holders()),
         ("/", Audience::Local | Audience::Loopback) => page::response(),
-        _ => said(StatusCode::NOT_FOUND, "there is no such page\n"),
+        _ => said(StatusCode::NOT_FOUND, NO_PAGE),
     }
 }
 

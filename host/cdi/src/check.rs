@@ -1,0 +1,160 @@
+//! What is wrong with the files that runtimes read here, whoever wrote them: to a runtime a device of a broken file is one that does not
+//! exist, and says no more.
+
+use crate::spec::{DeviceNode, Spec};
+use devgate_core::state::Dir;
+use devgate_node::{Node, ReadError};
+use devgate_types::escape;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read.
+const MOST_BYTES: u64 = 4 << 20;
+/// What podman 4.3 reads, that of Debian 12.
+const WIDELY_READ: &str = "0.5.0";
+
+/// What was looked at.
+#[derive(Debug, Default, Serialize)]
+pub struct Checked {
+    /// How many files there are.
+    pub files: usize,
+    /// The names by which a container can ask for devices.
+    pub devices: Vec<String>,
+    /// What is wrong, by file.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that is wrong.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Whether a device cannot be had because of it.
+    pub is_error: bool,
+    /// The file or directory.
+    pub path: PathBuf,
+    /// What it is: escaped text for people.
+    pub what: String,
+}
+
+/// Looks at all files of these directories, of which later ones win; one that is not there is empty. Changes nothing.
+///
+/// # Errors
+/// Where a directory cannot be read.
+pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
+    let mut checked = Checked::default();
+    // By device, its files with the directory that each is in.
+    let mut known = BTreeMap::<String, Vec<(usize, PathBuf)>>::new();
+    for (at, dir) in dirs.iter().enumerate() {
+        if let Err(problem) = Dir::look(dir) {
+            checked.find(false, dir, &problem.to_string());
+        }
+        for file in files(dir)? {
+            checked.files += 1;
+            match read(&file) {
+                Err(why) => checked.find(true, &file, &format!("no device of it can be had: {why}")),
+                Ok(spec) => {
+                    checked.look(&file, &spec, node);
+                    for device in &spec.devices {
+                        let name = format!("{}={}", spec.kind, device.name);
+                        known.entry(name).or_default().push((at, file.clone()));
+                    }
+                }
+            }
+        }
+    }
+    for (name, files) in &known {
+        let Some((highest, last)) = files.iter().max_by_key(|(at, _)| at) else { continue };
+        let same: Vec<_> = files.iter().filter(|(at, file)| at == highest && file != last).collect();
+        for (_, file) in &same {
+            let what = format!("device {name} is in {} as well, so that neither can be had", last.display());
+            checked.find(true, file, &what);
+        }
+        for (_, file) in files.iter().filter(|(at, _)| at < highest) {
+            checked.find(false, file, &format!("device {name} is in {} as well, which wins", last.display()));
+        }
+        if same.is_empty() {
+            checked.devices.push(name.clone());
+        }
+    }
+    checked.findings.sort_by(|a, b| (&a.path, &a.what).cmp(&(&b.path, &b.what)));
+    Ok(checked)
+}
+
+impl Checked {
+    fn find(&mut self, is_error: bool, path: &Path, what: &str) {
+        self.findings.push(Finding {
+            is_error,
+            path: path.to_owned(),
+            what: escape(what, 512).to_string(),
+        });
+    }
+
+    /// What may be wrong with a file that is one.
+    fn look(&mut self, file: &Path, spec: &Spec, node: &Node) {
+        let version = spec.version();
+        if version > WIDELY_READ {
+            let what = format!("needs CDI {version}: readers of {WIDELY_READ} and older, such as podman 4.3, do not see it");
+            self.find(false, file, &what);
+        }
+        let all = std::iter::once(&spec.container_edits).chain(spec.devices.iter().map(|device| &device.container_edits));
+        for edit in all.flat_map(|edits| &edits.device_nodes) {
+            if let Some(what) = problem_of_node(edit, node) {
+                self.find(false, file, &what);
+            }
+        }
+    }
+}
+
+/// What is wrong with a node that a container would get.
+fn problem_of_node(edit: &DeviceNode, node: &Node) -> Option<String> {
+    let path = edit.host_path.as_ref().unwrap_or(&edit.path);
+    let now = match node.node_at(path) {
+        Ok(now) => now.number,
+        Err(ReadError::NotFound) => return Some(format!("node {path} is not there")),
+        // Others may name links, and what is not in /dev.
+        Err(_) => return None,
+    };
+    let (major, minor) = (edit.major?, edit.minor.unwrap_or_default());
+    let is_same = (i64::from(now.major), i64::from(now.minor)) == (major, minor);
+    (!is_same).then(|| format!("node {path} is {now} today, and {major}:{minor} in it: another device, or one that is gone"))
+}
+
+/// The files of a directory that readers take for theirs, sorted.
+fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", dir.display()))),
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<io::Result<Vec<_>>>()?;
+    let is_read = |path: &PathBuf| path.extension().is_some_and(|end| end == "json" || end == "yaml");
+    paths.retain(|path| is_read(path) && !path.is_dir());
+    paths.sort();
+    Ok(paths)
+}
+
+/// A file that a reader takes.
+fn read(file: &Path) -> Result<Spec, String> {
+    let opened = File::open(file).map_err(|error| error.to_string())?;
+    if !opened.metadata().is_ok_and(|look| look.is_file()) {
+        return Err("it is no file".to_owned());
+    }
+    let mut text = String::new();
+    let read = opened.take(MOST_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| error.to_string())?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(format!("it has more than {MOST_BYTES} bytes"));
+    }
+    // Readers take JSON for YAML, too; our own word for what is wrong with it is better.
+    let spec: Spec = match file.extension().is_some_and(|end| end == "json") {
+        true => serde_json::from_str(&text).map_err(|error| error.to_string())?,
+        false => serde_saphyr::from_str(&text).map_err(|error| error.to_string())?,
+    };
+    spec.problem().map_or(Ok(spec), Err)
+}
+
+#[cfg(test)]
+mod tests;

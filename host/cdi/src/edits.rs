@@ -1,0 +1,67 @@
+//! What a reply of the gate is as a file: just that, with the kernel's numbers of today.
+
+use crate::name::Kind;
+use crate::spec::{DeviceNode, Edits, Mount, Spec};
+use devgate_core::offer::{MountEdit, NodeEdit, Reply};
+use devgate_node::{Node, ReadError};
+use devgate_types::{NodeKind, escape};
+
+/// Why a file cannot say what a reply says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("node {}: {why}", escape(.path, 160))]
+pub struct NodeUnread {
+    path: String,
+    why: ReadError,
+}
+
+/// The file of a device that is what this reply says; nothing where a container gets nothing by it.
+///
+/// Nodes have type, numbers and mode, so that a reader does not look at the machine, which may be another by then. Neither owner nor
+/// group: a reader gives a node that has none to the container's process, whoever that is.
+///
+/// # Errors
+/// Where a node is not there.
+pub(crate) fn spec(kind: &Kind, name: &str, reply: &Reply, node: &Node) -> Result<Option<Spec>, NodeUnread> {
+    let nodes = reply.nodes.iter().map(|edit| device_node(edit, node));
+    let edits = Edits {
+        env: reply.env.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        device_nodes: nodes.collect::<Result<_, _>>()?,
+        mounts: reply.mounts.iter().map(mount).collect(),
+        ..Edits::default()
+    };
+    Ok((!edits.is_empty()).then(|| Spec::of_one(&kind.to_string(), name, edits)))
+}
+
+fn device_node(edit: &NodeEdit, node: &Node) -> Result<DeviceNode, NodeUnread> {
+    let unread = |why| NodeUnread {
+        path: edit.host_path.clone(),
+        why,
+    };
+    let number = node.node_at(&edit.host_path).map_err(unread)?.number;
+    let look = node.tree().look(edit.host_path.trim_start_matches('/')).map_err(unread)?;
+    let kind = match number.kind {
+        NodeKind::Block => "b",
+        NodeKind::Character => "c",
+    };
+    Ok(DeviceNode {
+        path: edit.container_path.clone(),
+        host_path: (edit.host_path != edit.container_path).then(|| edit.host_path.clone()),
+        kind: Some(kind.to_owned()),
+        major: Some(number.major.into()),
+        minor: Some(number.minor.into()),
+        file_mode: Some(look.mode & 0o777),
+        permissions: Some(edit.access.to_string()),
+        ..DeviceNode::default()
+    })
+}
+
+/// As nvidia-ctk writes its mounts.
+fn mount(edit: &MountEdit) -> Mount {
+    let access = if edit.read_only { "ro" } else { "rw" };
+    Mount {
+        host_path: edit.host_path.clone(),
+        container_path: edit.container_path.clone(),
+        options: [access, "nosuid", "nodev", "bind"].map(str::to_owned).to_vec(),
+        kind: None,
+    }
+}

@@ -1,0 +1,179 @@
+//! The files of this host, among those of others: each is noted as its own before it is there, and nothing else is ever touched.
+
+use crate::PREFIX;
+use crate::spec::Spec;
+use devgate_core::state::{Dir, Found, StateFile, Style, put};
+use devgate_types::{Mutex, escape};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The record of what was written.
+const NAME: &str = "cdi.json";
+/// The record's version, and the largest one that is read.
+const FORMAT: u32 = 1;
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Why a file is not as it should be.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Somebody else's has its name.
+    #[error("file {0} is there, and was not written by this host; remove it if nothing else keeps it")]
+    Foreign(String),
+    /// It could not be noted.
+    #[error("file {0} could not be noted in the state directory: {1}")]
+    Note(String, io::Error),
+    /// It could not be written or removed.
+    #[error("file {0} could not be {1}: {2}; look at its directory (--cdi-dir)")]
+    Disk(String, &'static str, io::Error),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    version: u32,
+    files: BTreeSet<String>,
+}
+
+/// The files of one host in one directory.
+pub(crate) struct Files {
+    dir: PathBuf,
+    record: Option<StateFile>,
+    /// The names of those that are noted; locked for as long as the disk is touched.
+    noted: Mutex<BTreeSet<String>>,
+}
+
+impl Files {
+    /// The files in `dir`, which is made with the first of them. What was written before is read from `state`.
+    pub(crate) fn open(dir: &Path, state: Option<&Dir>) -> Self {
+        let record = state.map(record);
+        let read = |file: &StateFile| file.read_or_put_aside::<Content>("CDI files that it named are not removed");
+        let files = record.as_ref().and_then(read).map(|content| content.files);
+        Self {
+            dir: dir.to_owned(),
+            record,
+            noted: Mutex::new(files.unwrap_or_default()),
+        }
+    }
+
+    /// What is wrong with the directory, for people, if anything: who can write in it can give any device to any container. What a
+    /// host that was killed had not finished there is removed.
+    pub(crate) fn tidy(&self) -> Option<String> {
+        let tidied = Dir::look(&self.dir).and_then(|dir| dir.map_or(Ok(()), |dir| dir.tidy()));
+        let error = tidied.err()?;
+        Some(format!("CDI directory {}: {error} (--cdi-dir)", self.dir.display()))
+    }
+
+    /// Writes a file, unless it is there and says just this. Whether it was written. Blocks.
+    pub(crate) fn write(&self, name: &str, spec: &Spec) -> Result<bool, FileError> {
+        let mut noted = self.noted.lock();
+        let path = self.path(name);
+        let is_there = self.says(name, spec);
+        if !noted.contains(name) {
+            if !is_there && fs::symlink_metadata(&path).is_ok() {
+                return Err(FileError::Foreign(shown(&path)));
+            }
+            let mut with = noted.clone();
+            with.insert(name.to_owned());
+            self.note(&with).map_err(|error| FileError::Note(shown(&path), error))?;
+            *noted = with;
+        }
+        if !is_there {
+            let written = put(&path, &text(spec), Style::PASSING);
+            written.map_err(|error| FileError::Disk(shown(&path), "written", error))?;
+        }
+        Ok(!is_there)
+    }
+
+    /// Removes a file of this host's; one of somebody else's stays. Blocks.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), FileError> {
+        let mut noted = self.noted.lock();
+        if !noted.contains(name) {
+            return Ok(());
+        }
+        let path = self.path(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(FileError::Disk(shown(&path), "removed", error));
+            }
+            _ => {}
+        }
+        noted.remove(name);
+        // One that is noted and not there costs nothing, and is looked at again when the host starts.
+        if let Err(error) = self.note(&noted) {
+            tracing::warn!(family = "host", "CDI file {}: is removed, which could not be noted: {error}", shown(&path));
+        }
+        Ok(())
+    }
+
+    /// Whether a file is there and says this. Blocks.
+    pub(crate) fn says(&self, name: &str, spec: &Spec) -> bool {
+        let path = self.path(name);
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|look| look.is_file());
+        is_file && fs::read(&path).is_ok_and(|bytes| bytes == text(spec))
+    }
+
+    /// The names of all of them.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.noted.lock().iter().cloned().collect()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    fn note(&self, noted: &BTreeSet<String>) -> io::Result<()> {
+        let Some(record) = &self.record else { return Ok(()) };
+        record.write(&Content {
+            version: FORMAT,
+            files: noted.clone(),
+        })
+    }
+}
+
+/// The files that a host which has ended has noted as its own, in the directory that it wrote them to, and the record itself; nothing
+/// where there is none. Nothing is changed.
+///
+/// # Errors
+/// Where the record cannot be read or understood.
+pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Option<(PathBuf, Vec<PathBuf>)>> {
+    let Some(opened) = Dir::look(state)? else {
+        return Ok(None);
+    };
+    let problem = match record(&opened).read::<Content>()? {
+        Found::Nothing => return Ok(None),
+        Found::Content(content) => {
+            let is_ours = |name: &String| name.starts_with(PREFIX) && name.ends_with(".json") && !name.contains('/');
+            let files = content.files.into_iter().filter(is_ours).map(|name| dir.join(name));
+            return Ok(Some((state.join(NAME), files.collect())));
+        }
+        Found::Newer(version) => format!("it has version {version}"),
+        Found::Odd(why) => why,
+    };
+    Err(io::Error::other(format!("{NAME} cannot be understood: {problem}; files that it names stay")))
+}
+
+fn record(dir: &Dir) -> StateFile {
+    StateFile {
+        dir: dir.clone(),
+        name: NAME,
+        version: FORMAT,
+        most: MOST_BYTES,
+    }
+}
+
+/// As it is written: the same for the same device.
+pub(crate) fn text(spec: &Spec) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(spec).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+fn shown(path: &Path) -> String {
+    escape(&path.display().to_string(), 512).to_string()
+}
+
+#[cfg(test)]
+mod tests;

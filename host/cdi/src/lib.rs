@@ -1,0 +1,33 @@
+//! devgate's front end for container runtimes that read the Container Device Interface: podman, docker, containerd, CRI-O.
+//!
+//! A runtime is told names of devices, and looks up in files what a container with one of them gets. Each allocation is a file of its
+//! own here, made of the gate's reply alone; who asks for one without a kubelet has a lease ([`Leases`]).
+//!
+//! ```text
+//!  devgate cdi lease ──► Leases ──► Devices (core)
+//!                          │
+//!                          └──► /var/run/cdi/devgate-….json ◄── podman --device NAME
+//! ```
+//!
+//! The rules of the files are those of the CNCF's library, `github.com/cncf-tags/container-device-interface`, at 1.1.0.
+#![forbid(unsafe_code)]
+
+pub mod check;
+mod edits;
+mod files;
+mod keep;
+mod leases;
+mod name;
+mod probe;
+pub mod spec;
+
+pub use files::{FileError, left_behind};
+pub use leases::{Lease, LeaseError, LeaseRequest, Leases, LeasesConfig, Unwritten};
+pub use name::{InvalidLeaseName, Kind, LeaseName};
+pub use probe::probe;
+
+/// How the name of each file of devgate's for a device begins.
+pub const PREFIX: &str = "devgate-";
+
+/// Where runtimes look for files that a restart of the machine may take. They read `/etc/cdi`, too, which is the admin's.
+pub const DEFAULT_DIR: &str = "/var/run/cdi";

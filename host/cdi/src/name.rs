@@ -1,0 +1,186 @@
+//! What runtimes call a device: its kind, its name, and the file that says what it is.
+
+use crate::PREFIX;
+use devgate_types::{ResourceName, escape};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// What the vendor of each kind begins with: a vendor's own kinds (`nvidia.com/gpu`) are written by the vendor's own tools.
+const OURS: &str = "devgate.";
+/// What a class begins with that could not stay as it was.
+const ALTERED: &str = "r-";
+/// How much of it stays: with what comes before and after, a class has at most 63 characters.
+const MOST_ALTERED: usize = 54;
+/// The longest name of a file that Linux takes, in bytes (`NAME_MAX`).
+const LONGEST_FILE: usize = 255;
+/// The longest name of a lease, in bytes.
+const LONGEST_LEASE: usize = 63;
+
+/// A kind of devices, one per resource: `devgate.vendor.com/gpu` for `vendor.com/gpu`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    vendor: String,
+    class: String,
+}
+
+impl Kind {
+    /// The kind of a resource's devices. No two resources have the same.
+    ///
+    /// A class has only letters, digits, `_` and `-`, a letter first and two characters at least: dots are for readers of 0.6.0 and
+    /// newer, and a class of one letter ends every program with a released library (1.1.0 included). What cannot stay has its digest.
+    #[must_use]
+    pub fn of(resource: &ResourceName) -> Self {
+        let (domain, name) = resource.as_str().split_once('/').unwrap_or_default();
+        let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        let stays = name.len() > 1
+            && name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && name.bytes().all(is_plain)
+            && !name.starts_with(ALTERED);
+        let class = if stays {
+            name.to_owned()
+        } else {
+            let plain = |b: u8| if is_plain(b) { char::from(b) } else { '-' };
+            let plain: String = name.bytes().take(MOST_ALTERED).map(plain).collect();
+            format!("{ALTERED}{plain}-{}", digest(name, 6))
+        };
+        let vendor = format!("{OURS}{domain}");
+        Self { vendor, class }
+    }
+
+    /// The name by which a container asks for a device of this kind.
+    #[must_use]
+    pub fn device(&self, name: &str) -> String {
+        format!("{self}={name}")
+    }
+
+    /// The name of the file that says what the device is. No two devices have the same: neither `=` nor, in a vendor, `_` can be in
+    /// what it is made of.
+    #[must_use]
+    pub fn file(&self, name: &str) -> String {
+        let file = format!("{PREFIX}{}_{}={name}.json", self.vendor.strip_prefix(OURS).unwrap_or_default(), self.class);
+        if file.len() <= LONGEST_FILE {
+            return file;
+        }
+        format!("{PREFIX}{}.json", digest(&file, 64))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.vendor, self.class)
+    }
+}
+
+/// The first hexadecimal digits of a text's SHA-256.
+fn digest(text: &str, digits: usize) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    hex.chars().take(digits).collect()
+}
+
+/// What a lease is called by who has it; also the name of its device.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeaseName(String);
+
+/// A text that cannot be a lease's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "lease \"{}\": must have 1 to {LONGEST_LEASE} letters, digits, \"_\", \"-\", \".\" or \":\", a letter or digit at both ends",
+    escape(.0, 80)
+)]
+pub struct InvalidLeaseName(String);
+
+impl LeaseName {
+    /// Checks a name: it must be one that a device can have.
+    ///
+    /// # Errors
+    /// Where a device cannot be called so, or it is longer than 63 bytes.
+    pub fn try_new(name: &str) -> Result<Self, InvalidLeaseName> {
+        let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_-.:".contains(&b);
+        let is_end = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
+        let bytes = name.as_bytes();
+        let fits = bytes.len() <= LONGEST_LEASE && bytes.iter().all(|b| is_inner(*b));
+        if fits && is_end(bytes.first()) && is_end(bytes.last()) {
+            return Ok(Self(name.to_owned()));
+        }
+        Err(InvalidLeaseName(name.to_owned()))
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kind(resource: &str) -> Kind {
+        Kind::of(&ResourceName::try_new(resource).unwrap())
+    }
+
+    #[test]
+    fn a_class_stays_as_it_is_where_all_readers_take_it() {
+        assert_eq!(kind("vendor.com/gpu").to_string(), "devgate.vendor.com/gpu");
+        assert_eq!(kind("vendor.com/gpu").device("job1"), "devgate.vendor.com/gpu=job1");
+        for (resource, class) in [
+            ("vendor.com/a", "r-a-ca978112"),
+            ("vendor.com/1g.5gb", "r-1g-5gb-"),
+            ("vendor.com/mig-1g.5gb", "r-mig-1g-5gb-"),
+            ("vendor.com/r-gpu", "r-r-gpu-"),
+        ] {
+            let class = class.get(..class.len().min(10)).unwrap();
+            let altered = kind(resource);
+            assert!(altered.class.starts_with(class.get(..4).unwrap()), "{altered}");
+            assert_eq!(altered.class.rsplit('-').next().unwrap().len(), 6, "{altered}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_resource_has_a_kind_of_its_own_that_all_readers_take(
+            a in "[a-z0-9]{1,9}(\\.[a-z0-9]{1,9}){0,3}/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?",
+            b in "[a-z]{1,2}(\\.[ab]){0,1}/[ar]([-ar_.]{0,2}[ar])?",
+            c in "[a-z]{1,2}(\\.[ab]){0,1}/[ar]([-ar_.]{0,2}[ar])?",
+            lease in "[a-z0-9]([a-z_.:-]{0,61}[a-z0-9])?",
+        ) {
+            let Ok(a) = ResourceName::try_new(&a) else { return Ok(()) };
+            let a = Kind::of(&a);
+            prop_assert!(a.vendor.len() <= 253 && (2..=63).contains(&a.class.len()), "{}", a);
+            prop_assert!(a.class.starts_with(|c: char| c.is_ascii_alphabetic()));
+            prop_assert!(a.class.ends_with(|c: char| c.is_ascii_alphanumeric()));
+            prop_assert!(a.class.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
+            prop_assert!(crate::spec::problem_of_kind(&a.to_string()).is_none());
+            prop_assert!(LeaseName::try_new(&lease).is_ok());
+            prop_assert!(a.file(&lease).len() <= 255 && !a.file(&lease).contains('/'));
+            let (b, c) = (ResourceName::try_new(&b).unwrap(), ResourceName::try_new(&c).unwrap());
+            prop_assert_eq!(b == c, Kind::of(&b) == Kind::of(&c));
+            prop_assert_eq!(b == c, Kind::of(&b).file("a_b") == Kind::of(&c).file("a_b"));
+        }
+    }
+
+    #[test]
+    fn a_name_too_long_for_a_file_has_its_digest_in_it() {
+        let long = format!("{}.com/gpu", vec!["a".repeat(50); 4].join("."));
+        let (file, other) = (kind(&long).file("job1"), kind(&long).file("job2"));
+        assert_eq!(file.len(), kind(&long).file("job1").len());
+        let long = format!("{}.com/{}", vec!["a".repeat(50); 4].join("."), "g".repeat(60));
+        let hashed = kind(&long).file("job1");
+        assert_eq!(hashed.len(), PREFIX.len() + 64 + ".json".len());
+        assert!(file != other && hashed != kind(&long).file("job2"));
+    }
+
+    #[test]
+    fn a_lease_is_called_as_a_device_can_be() {
+        for good in ["a", "1", "job-1", "a.b:c_d", &"a".repeat(63)] {
+            assert_eq!(LeaseName::try_new(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "-a", "a-", "a b", "a/b", "a=b", "ä", "..", &"a".repeat(64)] {
+            let error = LeaseName::try_new(bad).unwrap_err();
+            assert!(error.to_string().starts_with("lease \""), "{error}");
+        }
+    }
+}
