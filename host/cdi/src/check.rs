@@ -65,20 +65,34 @@ pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
         }
     }
     for (name, files) in &known {
-        let Some((highest, last)) = files.iter().max_by_key(|(at, _)| at) else { continue };
-        let same: Vec<_> = files.iter().filter(|(at, file)| at == highest && file != last).collect();
+        let Some((highest, last)) = files.iter().max_by_key(|(at, _)| at) else {
+            continue;
+        };
+        let same: Vec<_> = files
+            .iter()
+            .filter(|(at, file)| at == highest && file != last)
+            .collect();
         for (_, file) in &same {
-            let what = format!("device {name} is in {} as well, so that neither can be had", last.display());
+            let what = format!(
+                "device {name} is in {} as well, so that neither can be had",
+                last.display()
+            );
             checked.find(true, file, &what);
         }
         for (_, file) in files.iter().filter(|(at, _)| at < highest) {
-            checked.find(false, file, &format!("device {name} is in {} as well, which wins", last.display()));
+            checked.find(
+                false,
+                file,
+                &format!("device {name} is in {} as well, which wins", last.display()),
+            );
         }
         if same.is_empty() {
             checked.devices.push(name.clone());
         }
     }
-    checked.findings.sort_by(|a, b| (&a.path, &a.what).cmp(&(&b.path, &b.what)));
+    checked
+        .findings
+        .sort_by(|a, b| (&a.path, &a.what).cmp(&(&b.path, &b.what)));
     Ok(checked)
 }
 
@@ -95,10 +109,12 @@ impl Checked {
     fn look(&mut self, file: &Path, spec: &Spec, node: &Node) {
         let version = spec.version();
         if version > WIDELY_READ {
-            let what = format!("needs CDI {version}: readers of {WIDELY_READ} and older, such as podman 4.3, do not see it");
+            let what =
+                format!("needs CDI {version}: readers of {WIDELY_READ} and older, such as podman 4.3, do not see it");
             self.find(false, file, &what);
         }
-        let all = std::iter::once(&spec.container_edits).chain(spec.devices.iter().map(|device| &device.container_edits));
+        let all =
+            std::iter::once(&spec.container_edits).chain(spec.devices.iter().map(|device| &device.container_edits));
         for edit in all.flat_map(|edits| &edits.device_nodes) {
             if let Some(what) = problem_of_node(edit, node) {
                 self.find(false, file, &what);
@@ -118,7 +134,8 @@ fn problem_of_node(edit: &DeviceNode, node: &Node) -> Option<String> {
     };
     let (major, minor) = (edit.major?, edit.minor.unwrap_or_default());
     let is_same = (i64::from(now.major), i64::from(now.minor)) == (major, minor);
-    (!is_same).then(|| format!("node {path} is {now} today, and {major}:{minor} in it: another device, or one that is gone"))
+    (!is_same)
+        .then(|| format!("node {path} is {now} today, and {major}:{minor} in it: another device, or one that is gone"))
 }
 
 /// The files of a directory that readers take for theirs, sorted.
@@ -151,9 +168,14 @@ fn read(file: &Path) -> Result<Spec, String> {
     // Readers take JSON for YAML, too; our own word for what is wrong with it is better.
     let spec: Spec = match file.extension().is_some_and(|end| end == "json") {
         true => serde_json::from_str(&text).map_err(|error| error.to_string())?,
-        false => serde_saphyr::from_str(&text).map_err(|error| error.to_string())?,
+        false => serde_saphyr::from_str(&text).map_err(|error| first_line(&error.to_string()))?,
     };
     spec.problem().map_or(Ok(spec), Err)
+}
+
+/// What is wrong and where, without the picture of it.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -24,7 +24,11 @@ pub struct NodeUnread {
 pub(crate) fn spec(kind: &Kind, name: &str, reply: &Reply, node: &Node) -> Result<Option<Spec>, NodeUnread> {
     let nodes = reply.nodes.iter().map(|edit| device_node(edit, node));
     let edits = Edits {
-        env: reply.env.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        env: reply
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect(),
         device_nodes: nodes.collect::<Result<_, _>>()?,
         mounts: reply.mounts.iter().map(mount).collect(),
         ..Edits::default()
@@ -38,7 +42,10 @@ fn device_node(edit: &NodeEdit, node: &Node) -> Result<DeviceNode, NodeUnread> {
         why,
     };
     let number = node.node_at(&edit.host_path).map_err(unread)?.number;
-    let look = node.tree().look(edit.host_path.trim_start_matches('/')).map_err(unread)?;
+    let look = node
+        .tree()
+        .look(edit.host_path.trim_start_matches('/'))
+        .map_err(unread)?;
     let kind = match number.kind {
         NodeKind::Block => "b",
         NodeKind::Character => "c",

@@ -95,7 +95,7 @@ impl Files {
         }
         let path = self.path(name);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Err(FileError::Disk(shown(&path), "removed", error));
             }
             _ => {}
@@ -103,7 +103,11 @@ impl Files {
         noted.remove(name);
         // One that is noted and not there costs nothing, and is looked at again when the host starts.
         if let Err(error) = self.note(&noted) {
-            tracing::warn!(family = "host", "CDI file {}: is removed, which could not be noted: {error}", shown(&path));
+            tracing::warn!(
+                family = "host",
+                "CDI file {}: is removed, which could not be noted: {error}",
+                shown(&path)
+            );
         }
         Ok(())
     }
@@ -133,26 +137,27 @@ impl Files {
     }
 }
 
-/// The files that a host which has ended has noted as its own, in the directory that it wrote them to, and the record itself; nothing
-/// where there is none. Nothing is changed.
+/// The files in `dir` that a host which has ended has noted as its own. Nothing is changed.
 ///
 /// # Errors
 /// Where the record cannot be read or understood.
-pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Option<(PathBuf, Vec<PathBuf>)>> {
+pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Vec<PathBuf>> {
     let Some(opened) = Dir::look(state)? else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let problem = match record(&opened).read::<Content>()? {
-        Found::Nothing => return Ok(None),
+        Found::Nothing => return Ok(Vec::new()),
         Found::Content(content) => {
             let is_ours = |name: &String| name.starts_with(PREFIX) && name.ends_with(".json") && !name.contains('/');
-            let files = content.files.into_iter().filter(is_ours).map(|name| dir.join(name));
-            return Ok(Some((state.join(NAME), files.collect())));
+            let files = content.files.into_iter().filter(is_ours);
+            return Ok(files.map(|name| dir.join(name)).collect());
         }
         Found::Newer(version) => format!("it has version {version}"),
         Found::Odd(why) => why,
     };
-    Err(io::Error::other(format!("{NAME} cannot be understood: {problem}; files that it names stay")))
+    Err(io::Error::other(format!(
+        "{NAME} cannot be understood: {problem}; files that it names stay"
+    )))
 }
 
 fn record(dir: &Dir) -> StateFile {

@@ -18,7 +18,10 @@ impl Leases {
         let leases = Arc::clone(&self);
         let problem = tokio::task::spawn_blocking(move || leases.files.tidy()).await;
         if let Ok(Some(problem)) = problem {
-            tracing::warn!(family = "host", "{problem}: who can write there can give any device to any container");
+            tracing::warn!(
+                family = "host",
+                "{problem}: who can write there can give any device to any container"
+            );
         }
         loop {
             self.look().await;
@@ -95,9 +98,16 @@ impl Leases {
         let Some(held) = self.devices.held(&who).into_iter().next() else {
             return;
         };
-        let (kind, restored) = (Kind::of(&held.resource), self.devices.restore(&who).await.into_iter().next());
+        let (kind, restored) = (
+            Kind::of(&held.resource),
+            self.devices.restore(&who).await.into_iter().next(),
+        );
         let mut now = Known::of(kind.clone(), &held);
-        let before = self.known.lock().get(name).map(|known| (known.problem.clone(), known.unoffered));
+        let before = self
+            .known
+            .lock()
+            .get(name)
+            .map(|known| (known.problem.clone(), known.unoffered));
         let (problem, unoffered) = before.unwrap_or_default();
         let failed = match restored {
             None => return,

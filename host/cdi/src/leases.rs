@@ -104,7 +104,9 @@ pub enum LeaseError {
         why: String,
     },
     /// The name is taken.
-    #[error("lease {name}: has {ids} of resource {resource} already; release it first (devgate cdi release {name}), or take another name")]
+    #[error(
+        "lease {name}: has {ids} of resource {resource} already; release it first (devgate cdi release {name}), or take another name"
+    )]
     Taken {
         /// The lease.
         name: String,
@@ -193,9 +195,13 @@ impl Leases {
         let lease = self.shown(name.as_str(), &granted, None);
         let kind = Kind::of(&granted.resource);
         match self.write(name.as_str(), &kind, &granted.reply) {
-            Ok(()) => self.known.lock().insert(request.name.clone(), Known::of(kind, &granted)),
+            Ok(()) => self
+                .known
+                .lock()
+                .insert(request.name.clone(), Known::of(kind, &granted)),
             Err(why) => {
-                self.end(name.as_str(), &who).await?;
+                // What could not be written is not there; what of it is noted is tried to be removed with the next look.
+                self.devices.release(&who, RELEASE_PATIENCE).await;
                 return Err(LeaseError::File(request.name.clone(), why));
             }
         };
@@ -203,7 +209,13 @@ impl Leases {
     }
 
     /// What a lease has already, where that is what is asked for.
-    async fn again(&self, who: &Consumer, held: Granted, request: &LeaseRequest, count: usize) -> Result<Granted, LeaseError> {
+    async fn again(
+        &self,
+        who: &Consumer,
+        held: Granted,
+        request: &LeaseRequest,
+        count: usize,
+    ) -> Result<Granted, LeaseError> {
         let is_it = held.resource.as_str() == request.resource
             && held.ids.len() == count
             && request.ids.iter().all(|id| held.ids.contains(id));
@@ -221,7 +233,13 @@ impl Leases {
         Ok(granted)
     }
 
-    async fn give(&self, who: &Consumer, resource: &ResourceName, request: &LeaseRequest, count: usize) -> Result<Granted, LeaseError> {
+    async fn give(
+        &self,
+        who: &Consumer,
+        resource: &ResourceName,
+        request: &LeaseRequest,
+        count: usize,
+    ) -> Result<Granted, LeaseError> {
         let offers = Arc::clone(&self.devices.offers().borrow());
         let Some(offer) = offers.iter().find(|offer| offer.resource() == resource) else {
             let names: Vec<_> = offers.iter().map(|offer| offer.resource().as_str()).collect();
@@ -252,7 +270,13 @@ impl Leases {
         }
     }
 
-    async fn ask(&self, who: &Consumer, resource: &ResourceName, ids: Vec<String>, request: &LeaseRequest) -> Result<Granted, AllocateError> {
+    async fn ask(
+        &self,
+        who: &Consumer,
+        resource: &ResourceName,
+        ids: Vec<String>,
+        request: &LeaseRequest,
+    ) -> Result<Granted, AllocateError> {
         let ask = Ask {
             resource: resource.clone(),
             ids,
@@ -276,7 +300,10 @@ impl Leases {
             Some(more @ 1..) => format!("{} and {more} more", ids.get(..SHOWN).unwrap_or_default().join(", ")),
             _ => ids.join(", "),
         };
-        let why = reasons.iter().take(SHOWN).map(|(why, ids)| format!("; {}: {why}", escape(&named(ids), 320)));
+        let why = reasons
+            .iter()
+            .take(SHOWN)
+            .map(|(why, ids)| format!("; {}: {why}", escape(&named(ids), 320)));
         let why = why.collect();
         LeaseError::NotEnough {
             resource: resource.clone(),

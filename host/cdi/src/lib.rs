@@ -31,3 +31,6 @@ pub const PREFIX: &str = "devgate-";
 
 /// Where runtimes look for files that a restart of the machine may take. They read `/etc/cdi`, too, which is the admin's.
 pub const DEFAULT_DIR: &str = "/var/run/cdi";
+
+#[cfg(test)]
+mod tests;

@@ -57,7 +57,11 @@ impl Kind {
     /// what it is made of.
     #[must_use]
     pub fn file(&self, name: &str) -> String {
-        let file = format!("{PREFIX}{}_{}={name}.json", self.vendor.strip_prefix(OURS).unwrap_or_default(), self.class);
+        let file = format!(
+            "{PREFIX}{}_{}={name}.json",
+            self.vendor.strip_prefix(OURS).unwrap_or_default(),
+            self.class
+        );
         if file.len() <= LONGEST_FILE {
             return file;
         }

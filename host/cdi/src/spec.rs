@@ -201,11 +201,18 @@ impl Edits {
             if node.path.is_empty() {
                 return Some("a device node has no path".to_owned());
             }
-            if let Some(kind) = node.kind.as_ref().filter(|kind| !kind.is_empty() && !kinds.contains(&kind.as_str())) {
+            if let Some(kind) = node
+                .kind
+                .as_ref()
+                .filter(|kind| !kind.is_empty() && !kinds.contains(&kind.as_str()))
+            {
                 return Some(format!("node {}: type {kind:?} is none of b, c, u, p", node.path));
             }
             let permissions = node.permissions.as_ref().filter(|letters| odd(letters))?;
-            Some(format!("node {}: permissions {permissions:?} are not of r, w, m", node.path))
+            Some(format!(
+                "node {}: permissions {permissions:?} are not of r, w, m",
+                node.path
+            ))
         };
         let net = |net: &NetDevice| {
             let is_good = !net.name.is_empty() && !net.host_interface_name.is_empty();
@@ -221,7 +228,10 @@ impl Edits {
                 return Some(format!("hook {:?} is none of {}", hook.hook_name, HOOKS.join(", ")));
             }
             let problem = hook.env.iter().find_map(env);
-            let path = hook.path.is_empty().then(|| format!("hook {} has no path", hook.hook_name));
+            let path = hook
+                .path
+                .is_empty()
+                .then(|| format!("hook {} has no path", hook.hook_name));
             path.or(problem)
         };
         let rdt = |rdt: &IntelRdt| {
@@ -297,7 +307,11 @@ impl Spec {
     pub fn problem(&self) -> Option<String> {
         let version = self.cdi_version.strip_prefix('v').unwrap_or(&self.cdi_version);
         let Some(has) = place(version) else {
-            return Some(format!("cdiVersion {:?} is none of {}", self.cdi_version, VERSIONS.join(", ")));
+            return Some(format!(
+                "cdiVersion {:?} is none of {}",
+                self.cdi_version,
+                VERSIONS.join(", ")
+            ));
         };
         if let Some(problem) = problem_of_kind(&self.kind) {
             return Some(problem);
@@ -321,9 +335,15 @@ impl Spec {
             if device.container_edits.is_empty() {
                 return Some(format!("device {name} gives nothing: its containerEdits are empty"));
             }
-            device.container_edits.problem().map(|why| format!("device {name}: {why}"))
+            device
+                .container_edits
+                .problem()
+                .map(|why| format!("device {name}: {why}"))
         };
-        self.devices.iter().find_map(of_device).or_else(|| self.container_edits.problem())
+        self.devices
+            .iter()
+            .find_map(of_device)
+            .or_else(|| self.container_edits.problem())
     }
 }
 

@@ -130,7 +130,10 @@ impl AllDevices {
     }
 
     fn resource<T: Default>(&self, name: &ResourceName, of: impl FnOnce(&Resource) -> T) -> T {
-        self.registry.resource(name).map(|resource| of(&resource)).unwrap_or_default()
+        self.registry
+            .resource(name)
+            .map(|resource| of(&resource))
+            .unwrap_or_default()
     }
 
     async fn give(&self, who: &Consumer, asks: &[Ask], ttl: Option<Duration>) -> Result<Vec<Granted>, AllocateError> {

@@ -85,7 +85,11 @@ pub(crate) fn cdi(args: &CdiArgs) -> Result<u8> {
                 ttl: seconds(*ttl)?,
             };
             let lease: Lease = host.ask("/cdi/renew", &renewal)?;
-            output::print(&format!("lease {}: lasts {}\n", escape(&lease.name, SHOWN), lasts(&lease)))?;
+            output::print(&format!(
+                "lease {}: lasts {}\n",
+                escape(&lease.name, SHOWN),
+                lasts(&lease)
+            ))?;
         }
         CdiAction::Leases { output, host } => {
             let leases: Vec<Lease> = host.ask("/cdi/leases", &())?;
@@ -138,7 +142,13 @@ fn table(leases: &[Lease]) -> String {
     let head = ["LEASE", "RESOURCE", "IDS", "LASTS", "DEVICES"].map(str::to_owned);
     let rows: Vec<_> = std::iter::once(head).chain(leases.iter().map(row)).collect();
     let problems = leases.iter().filter_map(|lease| Some((lease, lease.problem.as_ref()?)));
-    let problem = |(lease, why): (&Lease, &String)| format!("lease {}: no container gets it: {}\n", escape(&lease.name, SHOWN), escape(why, 512));
+    let problem = |(lease, why): (&Lease, &String)| {
+        format!(
+            "lease {}: no container gets it: {}\n",
+            escape(&lease.name, SHOWN),
+            escape(why, 512)
+        )
+    };
     output::columns(0, &rows) + &problems.map(problem).collect::<String>()
 }
 
@@ -149,16 +159,27 @@ fn show(dirs: &[PathBuf], form: Output) -> Result<u8> {
         Output::Json => output::print_json(&checked)?,
         Output::Text => output::print(&text(&checked))?,
     }
-    Ok(if checked.findings.is_empty() { exit::OK } else { exit::FOUND })
+    Ok(if checked.findings.is_empty() {
+        exit::OK
+    } else {
+        exit::FOUND
+    })
 }
 
 fn text(checked: &Checked) -> String {
     let mut text = String::new();
     for finding in &checked.findings {
         let word = if finding.is_error { "error" } else { "warning" };
-        text += &format!("{word}: {}: {}\n", escape(&finding.path.display().to_string(), 512), finding.what);
+        text += &format!(
+            "{word}: {}: {}\n",
+            escape(&finding.path.display().to_string(), 512),
+            finding.what
+        );
     }
-    let (devices, files) = (output::count(checked.devices.len(), "device"), output::count(checked.files, "file"));
+    let (devices, files) = (
+        output::count(checked.devices.len(), "device"),
+        output::count(checked.files, "file"),
+    );
     let wrong = match checked.findings.len() {
         0 => "nothing is wrong".to_owned(),
         n => format!("{} to look at", output::count(n, "finding")),

@@ -86,8 +86,8 @@ pub enum Command {
 
     /// Remove what devgate has left on this node, once it does not run here any more
     ///
-    /// Its sockets in the kubelet's directory, its file for Node Feature Discovery, its files for Multus, its status socket; with
-    /// --state also what it remembers and its cache of components. Only what is its own by name and content: no link is followed,
+    /// Its sockets in the kubelet's directory, its file for Node Feature Discovery, its files for Multus and for leases, its status
+    /// socket; with --state also what it remembers and its cache of components. Only what is its own by name and content: no link is followed,
     /// and what others have put there stays. Refuses while a devgate runs here. May be run as often as you like.
     #[command(after_help = cleanup::HELP)]
     Cleanup(CleanupArgs),

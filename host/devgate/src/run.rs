@@ -73,6 +73,14 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
     let memory = memory
         .map(|memory| memory.telling_in(&args.device_info_dir))
         .map_err(|e| exit::with_code(exit::NODE, e.to_string()))?;
+    if let Some(why) = memory.trouble().filter(|_| args.no_kubelet) {
+        tracing::error!(
+            family = "host",
+            "state directory {}: {why}. No kubelet will tell (--no-kubelet): see that nothing has devices of before, end devgate, and say \
+             `devgate state accept`",
+            args.state_dir.display()
+        );
+    }
     let tells_multus = |plugin: &PluginPolicy| plugin.containers.device_info;
     let labels = |plugin: &PluginPolicy| !plugin.labels.is_empty();
     for (key, is_used, dir, option) in [
@@ -147,13 +155,22 @@ fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> anyhow::
 fn is_new_machine(args: &RunArgs) -> bool {
     let is_absent = || Recorded::read(&args.state_dir).is_ok_and(|recorded| recorded.is_absent);
     let has_leases = || left_behind_by_any(&args.cdi_dir);
-    args.no_kubelet && is_absent() && !args.kubelet.kubelet_dir.join(devgate_device_plugin::CHECKPOINT).exists() && !has_leases()
+    args.no_kubelet
+        && is_absent()
+        && !args
+            .kubelet
+            .kubelet_dir
+            .join(devgate_device_plugin::CHECKPOINT)
+            .exists()
+        && !has_leases()
 }
 
 /// Whether a directory has a file of some devgate's.
 fn left_behind_by_any(dir: &std::path::Path) -> bool {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(devgate_cdi::PREFIX))
+    entries
+        .into_iter()
+        .any(|entry| entry.file_name().to_string_lossy().starts_with(devgate_cdi::PREFIX))
 }
 
 /// Threads that serve.

@@ -345,6 +345,36 @@ async fn what_is_unhealthy_cannot_be_saved() -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_lease_has_no_file() -> anyhow::Result<()> {
+    let cdi = dir()?;
+    let at = cdi.path().join("cdi");
+    let more = ["--cdi-dir", at.to_str().unwrap()];
+    let host = bench(&generic_policy(&[KIND]))
+        .args(&LISTEN)
+        .args(&more)
+        .start()
+        .await?;
+    host.allocatable(BENCH, 2).await?;
+    let socket = host.dir().join("status.sock");
+    let lease = [
+        "cdi",
+        "lease",
+        BENCH,
+        "--for",
+        "job1",
+        "--status-socket",
+        socket.to_str().unwrap(),
+    ];
+    ensure!(look(lease)?.code == Some(0));
+    std::fs::remove_dir_all(&at)?;
+    std::fs::write(&at, "in the way")?;
+    happens(&host, "lease-unwritten", port(&host).await?).await?;
+    std::fs::remove_file(&at)?;
+    crate::watching::ready(&host, port(&host).await?).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nobody_tells_what_pods_have() -> anyhow::Result<()> {
     let dir = dir()?;
     let kubelet = standin(dir.path()).await?;

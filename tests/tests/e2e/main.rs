@@ -30,6 +30,7 @@ mod inspect;
 mod kubelets;
 mod labels;
 mod languages;
+mod leases;
 mod life;
 mod look;
 mod manifests;

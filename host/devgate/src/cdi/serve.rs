@@ -62,7 +62,9 @@ fn json(what: &impl Serialize) -> Answer {
 fn refused(why: LeaseError) -> (StatusCode, String) {
     let code = match &why {
         LeaseError::Name(_) | LeaseError::Resource(_) | LeaseError::Count(..) => StatusCode::BAD_REQUEST,
-        LeaseError::File(..) | LeaseError::Allocate(AllocateError::Host(_) | AllocateError::Guest(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+        LeaseError::File(..) | LeaseError::Allocate(AllocateError::Host(_) | AllocateError::Guest(_)) => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
         _ => StatusCode::CONFLICT,
     };
     (code, why.to_string())

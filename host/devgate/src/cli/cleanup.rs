@@ -37,6 +37,11 @@ pub struct CleanupArgs {
     #[arg(long, value_name = "DIR", default_value = "/var/run/k8s.cni.cncf.io/devinfo/dp")]
     pub(crate) device_info_dir: PathBuf,
 
+    /// Where container runtimes read what leased devices are: the files that the state directory says are devgate's go, so that no
+    /// container gets what nothing looks after; a devgate that comes back writes them again
+    #[arg(long, value_name = "DIR", default_value = devgate_cdi::DEFAULT_DIR)]
+    pub(crate) cdi_dir: PathBuf,
+
     /// Where devgate keeps what was handed out; stays, unless --state is given
     #[arg(long, value_name = "DIR", default_value = "/var/lib/devgate")]
     pub(crate) state_dir: PathBuf,

@@ -75,7 +75,12 @@ pub async fn order<T: DeserializeOwned>(socket: &Path, path: &str, what: Vec<u8>
     let (status, body) = answered(socket, Method::POST, path, what.into(), ORDER_PATIENCE).await?;
     let code = match status {
         StatusCode::OK => {
-            let odd = |error| wrong(socket, format!("the answer is not one that this devgate understands: {error}"));
+            let odd = |error| {
+                wrong(
+                    socket,
+                    format!("the answer is not one that this devgate understands: {error}"),
+                )
+            };
             return serde_json::from_slice(&body).map_err(odd);
         }
         StatusCode::CONFLICT => exit::FOUND,

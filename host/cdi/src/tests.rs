@@ -1,0 +1,298 @@
+//! A host that is none: devices of one resource, and leases of them.
+
+mod leases;
+
+use crate::edits::spec;
+use crate::name::Kind;
+use devgate_core::offer::{AllocateError, BoxFuture, Device, DeviceList, MountEdit, NodeEdit, Offer, Offers, Reply};
+use devgate_core::{Ask, Consumer, Devices, Gone, Granted, Released};
+use devgate_fake_node::RecordedNode;
+use devgate_node::Node;
+use devgate_types::{Access, ResourceName};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Two devices with a node each, and one without.
+const NODE: &str = "\
+P: /devices/virtual/acme/acme0
+N: acme0
+E: DEVNAME=/dev/acme0
+E: SUBSYSTEM=acme
+E: MAJOR=240
+E: MINOR=0
+A: dev=240:0
+
+P: /devices/virtual/acme/acme1
+N: acme1
+E: DEVNAME=/dev/acme1
+E: SUBSYSTEM=acme
+E: MAJOR=240
+E: MINOR=1
+A: dev=240:1
+";
+
+pub(crate) fn recorded() -> RecordedNode {
+    RecordedNode::parse("test", NODE).unwrap()
+}
+
+pub(crate) fn node() -> Node {
+    recorded().into()
+}
+
+pub(crate) fn resource() -> ResourceName {
+    ResourceName::try_new("vendor.com/acme").unwrap()
+}
+
+/// What a container needs to use a device.
+fn reply(id: &str) -> Reply {
+    let node = |path: String| NodeEdit {
+        container_path: path.clone(),
+        host_path: path,
+        access: Access::READ_WRITE,
+    };
+    Reply {
+        env: BTreeMap::from([("ACME".to_owned(), id.to_owned())]),
+        nodes: vec![node(format!("/dev/{id}"))],
+        ..Reply::default()
+    }
+}
+
+/// Devices of one resource. What is asked for is given, where nobody has it.
+pub(crate) struct Fake {
+    offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
+    held: Mutex<BTreeMap<Consumer, Granted>>,
+    /// What restoring says instead of what was given.
+    pub(crate) restored: Mutex<Option<Result<Reply, Gone>>>,
+    /// Ids that a pod gets whenever they are asked for.
+    pub(crate) raced: Mutex<BTreeSet<String>>,
+}
+
+struct Acme(watch::Sender<Arc<DeviceList>>);
+
+impl Offer for Acme {
+    fn resource(&self) -> &ResourceName {
+        static NAME: std::sync::OnceLock<ResourceName> = std::sync::OnceLock::new();
+        NAME.get_or_init(resource)
+    }
+
+    fn devices(&self) -> watch::Receiver<Arc<DeviceList>> {
+        self.0.subscribe()
+    }
+
+    fn allocate<'a>(&'a self, _ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
+        Box::pin(async { Err(AllocateError::Refused("not here".into())) })
+    }
+
+    fn choose<'a>(&'a self, available: &'a [String], must: &'a [String], size: usize) -> BoxFuture<'a, Vec<String>> {
+        let rest = available.iter().filter(|id| !must.contains(id));
+        let chosen: Vec<_> = must.iter().chain(rest).take(size).cloned().collect();
+        Box::pin(async move { if chosen.len() == size { chosen } else { Vec::new() } })
+    }
+}
+
+impl Fake {
+    pub(crate) fn new(ids: &[&str]) -> Arc<Self> {
+        let device = |id: &&str| Device {
+            id: (*id).to_owned(),
+            unhealthy: None,
+            numa_nodes: BTreeSet::new(),
+        };
+        let devices = ids.iter().map(device).collect();
+        let offer: Arc<dyn Offer> = Arc::new(Acme(watch::Sender::new(Arc::new(DeviceList { devices }))));
+        Arc::new(Self {
+            offers: watch::Sender::new([offer].into()),
+            held: Mutex::default(),
+            restored: Mutex::default(),
+            raced: Mutex::default(),
+        })
+    }
+
+    fn all(&self) -> Vec<String> {
+        let offers = self.offers.borrow();
+        let list = offers[0].devices();
+        let ids = list.borrow().devices.iter().map(|device| device.id.clone()).collect();
+        ids
+    }
+
+    fn holder(&self, id: &str) -> Option<Consumer> {
+        let held = self.held.lock().unwrap();
+        let mut found = held
+            .iter()
+            .filter(|(_, granted)| granted.ids.iter().any(|held| held == id));
+        found.next().map(|(who, _)| who.clone())
+    }
+
+    /// Its time is over.
+    pub(crate) fn expire(&self, who: &Consumer) {
+        self.held.lock().unwrap().remove(who);
+    }
+}
+
+impl Devices for Fake {
+    fn offers(&self) -> Offers {
+        self.offers.subscribe()
+    }
+
+    fn available(&self, _resource: &ResourceName, _who: &Consumer) -> Vec<String> {
+        self.all().into_iter().filter(|id| self.holder(id).is_none()).collect()
+    }
+
+    fn unavailable(&self, _resource: &ResourceName, _who: &Consumer) -> Vec<(String, String)> {
+        let held = |id: String| Some((id.clone(), format!("is given to {}", self.holder(&id)?)));
+        self.all().into_iter().filter_map(held).collect()
+    }
+
+    fn consumers(&self) -> BTreeSet<Consumer> {
+        self.held.lock().unwrap().keys().cloned().collect()
+    }
+
+    fn allocate<'a>(
+        &'a self,
+        who: &'a Consumer,
+        asks: &'a [Ask],
+        ttl: Option<Duration>,
+    ) -> BoxFuture<'a, Result<Vec<Granted>, AllocateError>> {
+        Box::pin(async move {
+            let [ask] = asks else { panic!("one at a time") };
+            if let Some(held) = self.held.lock().unwrap().get(who) {
+                return Ok(vec![held.clone()]);
+            }
+            let taken = ask
+                .ids
+                .iter()
+                .find(|id| self.holder(id).is_some() || self.raced.lock().unwrap().remove(*id));
+            if let Some(taken) = taken {
+                return Err(AllocateError::Refused(format!("{taken} is in use")));
+            }
+            let mut all = Reply::default();
+            for reply in ask.ids.iter().map(|id| reply(id)) {
+                all.env.extend(reply.env);
+                all.nodes.extend(reply.nodes);
+            }
+            let granted = Granted {
+                id: serde_json::from_str("1").unwrap(),
+                tag: String::new(),
+                resource: ask.resource.clone(),
+                ids: ask.ids.clone(),
+                reply: Arc::new(all),
+                left: ttl,
+            };
+            self.held.lock().unwrap().insert(who.clone(), granted.clone());
+            Ok(vec![granted])
+        })
+    }
+
+    fn held(&self, who: &Consumer) -> Vec<Granted> {
+        self.held.lock().unwrap().get(who).cloned().into_iter().collect()
+    }
+
+    fn restore<'a>(&'a self, who: &'a Consumer) -> BoxFuture<'a, Vec<Result<Granted, Gone>>> {
+        Box::pin(async {
+            let restored = self.restored.lock().unwrap().clone();
+            let now = |granted: Granted| match &restored {
+                None => Ok(granted),
+                Some(Err(gone)) => Err(gone.clone()),
+                Some(Ok(reply)) => Ok(Granted {
+                    reply: Arc::new(reply.clone()),
+                    ..granted
+                }),
+            };
+            self.held(who).into_iter().map(now).collect()
+        })
+    }
+
+    fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool {
+        let mut held = self.held.lock().unwrap();
+        held.get_mut(who).map(|granted| granted.left = ttl).is_some()
+    }
+
+    fn release<'a>(&'a self, who: &'a Consumer, _bound: Duration) -> BoxFuture<'a, Released> {
+        Box::pin(async {
+            match self.held.lock().unwrap().remove(who) {
+                Some(_) => Released::Clean,
+                None => Released::Nothing,
+            }
+        })
+    }
+}
+
+#[test]
+fn cdi07_nodes_carry_type_numbers_mode_and_the_access_of_the_policy() {
+    let mut renamed = reply("acme1");
+    renamed.nodes[0].container_path = "/dev/acme".into();
+    renamed.nodes[0].access = Access::READ;
+    renamed.mounts = vec![MountEdit {
+        container_path: "/usr/lib/acme".into(),
+        host_path: "/opt/acme/lib".into(),
+        read_only: true,
+    }];
+    let spec = spec(&Kind::of(&resource()), "job1", &renamed, &node())
+        .unwrap()
+        .unwrap();
+    assert_eq!(spec.problem(), None);
+    insta::assert_snapshot!(String::from_utf8(crate::files::text(&spec)).unwrap());
+    let mut gone = renamed.clone();
+    gone.nodes[0].host_path = "/dev/acme7".into();
+    let error = super::edits::spec(&Kind::of(&resource()), "job1", &gone, &node()).unwrap_err();
+    assert!(error.to_string().starts_with("node /dev/acme7: "), "{error}");
+}
+
+#[test]
+fn cdi05_what_gives_nothing_is_no_file() {
+    let nothing = Reply {
+        annotations: BTreeMap::from([("a".into(), "b".into())]),
+        cdi: BTreeSet::from(["vendor.com/gpu=0".to_owned()]),
+        ..Reply::default()
+    };
+    assert_eq!(spec(&Kind::of(&resource()), "job1", &nothing, &node()).unwrap(), None);
+}
+
+proptest! {
+    /// Neither hook nor group nor anything else that the gate did not let through.
+    #[test]
+    fn cdi08_nothing_is_in_a_file_that_is_not_in_the_reply(
+        env in prop::collection::btree_map("[A-Z_]{1,8}", "\\PC{0,20}", 0..4),
+        mounts in prop::collection::vec(("/[a-z]{1,9}", "/[a-z]{1,9}", any::<bool>()), 0..4),
+        nodes in prop::collection::vec((0_u8..2, "/dev/[a-z]{1,9}", prop::sample::select(vec!["r", "w", "rw", "rwm"])), 0..4),
+    ) {
+        let reply = Reply {
+            nodes: nodes.iter().map(|(n, path, access)| NodeEdit {
+                container_path: path.clone(),
+                host_path: format!("/dev/acme{n}"),
+                access: access.parse().unwrap(),
+            }).collect(),
+            mounts: mounts.iter().map(|(container_path, host_path, read_only)| MountEdit {
+                container_path: container_path.clone(),
+                host_path: host_path.clone(),
+                read_only: *read_only,
+            }).collect(),
+            env,
+            ..Reply::default()
+        };
+        let Some(spec) = spec(&Kind::of(&resource()), "job1", &reply, &node()).unwrap() else {
+            prop_assert!(reply == Reply::default());
+            return Ok(());
+        };
+        prop_assert_eq!(spec.problem(), None);
+        prop_assert!(["0.3.0", "0.5.0"].contains(&&*spec.cdi_version), "what every reader takes");
+        let [device] = &*spec.devices else { panic!("one device") };
+        let edits = &device.container_edits;
+        prop_assert!(spec.container_edits.is_empty() && edits.hooks.is_empty() && edits.additional_gids.is_empty());
+        prop_assert!(edits.net_devices.is_empty() && edits.intel_rdt.is_none());
+        let env: BTreeMap<_, _> = edits.env.iter().map(|env| env.split_once('=').unwrap()).map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
+        prop_assert_eq!(env, reply.env);
+        let mounted: Vec<_> = edits.mounts.iter().map(|m| (m.container_path.clone(), m.host_path.clone(), m.options[0] == "ro")).collect();
+        prop_assert_eq!(mounted, mounts);
+        let given: Vec<_> = edits.device_nodes.iter().map(|n| {
+            let number = u8::try_from(n.minor.unwrap()).unwrap();
+            (number, n.path.clone(), n.permissions.clone().unwrap())
+        }).collect();
+        let nodes: Vec<_> = nodes.into_iter().map(|(n, path, access)| (n, path, access.to_owned())).collect();
+        prop_assert_eq!(given, nodes);
+        let text = String::from_utf8(crate::files::text(&spec)).unwrap();
+        prop_assert_eq!(serde_json::from_str::<crate::spec::Spec>(&text).unwrap(), spec);
+    }
+}

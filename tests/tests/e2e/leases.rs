@@ -1,0 +1,438 @@
+//! Leases: devices for containers that no kubelet starts, over restarts, reboots and beside pods; and real podman.
+
+use crate::look::{Said, look};
+use devgate_fake_kubelet::Pod;
+use devgate_tests::machine::{Alone, alone};
+use devgate_tests::{Devices, Host, Kind, Setup};
+use rustix::process::Signal;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const BENCH: &str = "devgate.dev/bench0";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A machine without a kubelet, whose containers nobody starts.
+struct Machine {
+    host: Host,
+    cdi: PathBuf,
+    _devices: Devices,
+    _cdi: tempfile::TempDir,
+}
+
+impl Machine {
+    async fn start(more: &[&str]) -> anyhow::Result<Self> {
+        let devices = Devices::new(&[Kind { class: 0, count: 3 }])?;
+        let root = tempfile::tempdir()?;
+        let cdi = root.path().join("cdi");
+        let host = devices
+            .setup()
+            .args(&["--cdi-dir", cdi.to_str().unwrap()])
+            .args(more)
+            .start()
+            .await?;
+        let machine = Self {
+            host,
+            cdi,
+            _devices: devices,
+            _cdi: root,
+        };
+        Ok(machine)
+    }
+
+    fn cdi(&self, args: &[&str]) -> anyhow::Result<Said> {
+        cdi(&self.host, args)
+    }
+
+    /// Leases, as soon as there are devices.
+    async fn lease(&self, args: &[&str]) -> anyhow::Result<String> {
+        let args = [&["lease", BENCH][..], args].concat();
+        let said = until(|| self.cdi(&args), |said| said.code == Some(0)).await?;
+        Ok(said.out.trim().to_owned())
+    }
+
+    fn file(&self, name: &str) -> String {
+        let file = self.cdi.join(format!("devgate-devgate.dev_bench0={name}.json"));
+        fs::read_to_string(file).unwrap_or_default()
+    }
+
+    fn leases(&self) -> anyhow::Result<serde_json::Value> {
+        let said = self.cdi(&["leases", "--output", "json"])?;
+        anyhow::ensure!(said.code == Some(0), "{said:?}");
+        Ok(serde_json::from_str(&said.out)?)
+    }
+}
+
+fn cdi(host: &Host, args: &[&str]) -> anyhow::Result<Said> {
+    let socket = host.dir().join("status.sock");
+    look(
+        ["cdi"]
+            .iter()
+            .chain(args)
+            .chain(&["--status-socket", socket.to_str().unwrap()]),
+    )
+}
+
+async fn until<T: std::fmt::Debug>(
+    ask: impl Fn() -> anyhow::Result<T>,
+    is_so: impl Fn(&T) -> bool,
+) -> anyhow::Result<T> {
+    let begun = Instant::now();
+    loop {
+        let now = ask()?;
+        if is_so(&now) {
+            return Ok(now);
+        }
+        anyhow::ensure!(begun.elapsed() < PATIENCE, "{now:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cdi20_a_lease_survives_a_kill_and_a_reboot_and_nothing_else_gets_its_devices() -> anyhow::Result<()> {
+    let mut machine = Machine::start(&["--no-kubelet"]).await?;
+    let name = machine.lease(&["--for", "job1", "--count", "2"]).await?;
+    assert_eq!(name, "devgate.devgate.dev/bench0=job1");
+    assert_eq!(machine.lease(&["--for", "job1", "--count", "2"]).await?, name);
+    let (before, leases) = (machine.file("job1"), machine.leases()?);
+    assert_eq!(before.matches("\"major\"").count(), 2, "{before}");
+    let short = machine.cdi(&["lease", BENCH, "--for", "job2", "--count", "2"])?;
+    assert_eq!(short.code, Some(5), "{short:?}");
+    assert!(short.err.contains("2 asked for, 1 of 3 can be had"), "{short:?}");
+    assert!(short.err.contains("lease job1"), "{short:?}");
+    machine.host.end(Signal::KILL).await?;
+    fs::remove_dir_all(&machine.cdi)?;
+    machine.host.spawn()?;
+    until(|| Ok(machine.file("job1")), |now| *now == before).await?;
+    let again = until(|| machine.leases(), |_| true).await?;
+    assert_eq!(again, leases);
+    let taken = machine.cdi(&["lease", BENCH, "--for", "job2", "--count", "2"])?;
+    assert_eq!(taken.code, Some(5), "{taken:?}");
+    assert_eq!(machine.cdi(&["release", "job1"])?.out, "lease job1: released\n");
+    assert_eq!(machine.file("job1"), "");
+    machine.lease(&["--for", "job2", "--count", "3"]).await?;
+    let again = machine.cdi(&["release", "job1"])?;
+    assert_eq!(
+        (again.code, &*again.out),
+        (Some(0), "lease job1: there is none; nothing to do\n")
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_and_pods_have_no_device_together() -> anyhow::Result<()> {
+    let machine = Machine::start(&[]).await?;
+    machine.host.allocatable(BENCH, 3).await?;
+    machine.host.kubelet.admit(&Pod::new("a", &[(BENCH, 1)])).await?;
+    machine.lease(&["--for", "job1"]).await?;
+    machine.host.allocatable(BENCH, 2).await?;
+    machine.host.kubelet.admit(&Pod::new("b", &[(BENCH, 1)])).await?;
+    let none = machine.cdi(&["lease", BENCH, "--for", "job2"])?;
+    assert!(
+        none.code == Some(5) && none.err.contains("0 of 3 can be had"),
+        "{none:?}"
+    );
+    assert!(none.err.contains("pods") && none.err.contains("lease job1"), "{none:?}");
+    machine.cdi(&["release", "job1"])?;
+    machine.host.allocatable(BENCH, 3).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_ends_when_its_time_is_over() -> anyhow::Result<()> {
+    let machine = Machine::start(&["--no-kubelet"]).await?;
+    machine.lease(&["--for", "job1", "--count", "3", "--ttl", "1h"]).await?;
+    let renewed = machine.cdi(&["renew", "job1", "--ttl", "2s"])?;
+    assert!(renewed.out.starts_with("lease job1: lasts "), "{renewed:?}");
+    until(
+        || machine.leases(),
+        |leases| leases.as_array().is_some_and(Vec::is_empty),
+    )
+    .await?;
+    until(|| Ok(machine.file("job1")), String::is_empty).await?;
+    let over = machine.cdi(&["renew", "job1"])?;
+    assert!(
+        over.code == Some(5) && over.err.contains("there is none of this name"),
+        "{over:?}"
+    );
+    machine.lease(&["--for", "job2", "--count", "3"]).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_wrongly_or_of_no_host_is_said() -> anyhow::Result<()> {
+    let mut machine = Machine::start(&["--no-kubelet"]).await?;
+    machine.lease(&["--for", "job1"]).await?;
+    for (args, code, why) in [
+        (&["lease", BENCH, "--for", "x-"][..], 2, "lease \"x-\": must have"),
+        (&["lease", "nothing", "--for", "a"], 2, "vendor's domain"),
+        (
+            &["lease", "devgate.dev/none", "--for", "a"],
+            5,
+            "no plugin offers it; there are devgate.dev/bench0",
+        ),
+        (
+            &["lease", BENCH, "--for", "a", "--id", "nope"],
+            5,
+            "there is no device nope",
+        ),
+        (&["lease", BENCH, "--for", "a", "--ttl", "0s"], 2, "--ttl"),
+        (
+            &["lease", BENCH, "--for", "job1", "--count", "2"],
+            5,
+            "release it first",
+        ),
+        (&["renew", "nope"], 5, "there is none of this name"),
+    ] {
+        let said = machine.cdi(args)?;
+        assert!(
+            said.code == Some(code) && said.err.contains(why) && said.out.is_empty(),
+            "{said:?}"
+        );
+    }
+    machine.host.end(Signal::TERM).await?;
+    let said = machine.cdi(&["leases"])?;
+    assert!(
+        said.code == Some(4) && said.err.contains("no devgate runs here"),
+        "{said:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cleanup_takes_files_of_leases_away_and_a_host_that_comes_back_writes_them() -> anyhow::Result<()> {
+    let mut machine = Machine::start(&["--no-kubelet"]).await?;
+    machine.lease(&["--for", "job1"]).await?;
+    let before = machine.file("job1");
+    fs::write(machine.cdi.join("devgate-vendor.com_gpu=other.json"), "{}")?;
+    machine.host.end(Signal::TERM).await?;
+    let dir = machine.host.dir();
+    let at = |name: &str| dir.join(name).display().to_string();
+    let said = look([
+        "cleanup",
+        "--state-dir",
+        &at("state"),
+        "--cdi-dir",
+        machine.cdi.to_str().unwrap(),
+        "--kubelet-dir",
+        &at("plugins"),
+        "--pod-resources-dir",
+        &at("pods"),
+        "--nfd-dir",
+        &at("nfd"),
+        "--device-info-dir",
+        &at("devinfo"),
+        "--status-socket",
+        &at("status.sock"),
+    ])?;
+    assert!(said.code == Some(0) && said.out.contains("lease"), "{said:?}");
+    assert_eq!(machine.file("job1"), "");
+    assert_eq!(
+        fs::read_dir(&machine.cdi)?.count(),
+        1,
+        "what another has put there stays"
+    );
+    machine.host.spawn()?;
+    until(|| Ok(machine.file("job1")), |now| *now == before).await?;
+    Ok(())
+}
+
+/// Files of before, and no state: something may have devices, and no kubelet will say.
+#[tokio::test(flavor = "multi_thread")]
+async fn state_that_was_lost_is_an_admins_to_decide_about() -> anyhow::Result<()> {
+    let mut machine = Machine::start(&["--no-kubelet"]).await?;
+    machine.lease(&["--for", "job1"]).await?;
+    machine.host.end(Signal::TERM).await?;
+    let state = machine.host.dir().join("state");
+    fs::remove_dir_all(&state)?;
+    machine.host.spawn()?;
+    let wanted = "`devgate state accept`";
+    machine.host.logged(|line| line.message.contains(wanted)).await?;
+    let ask = || machine.cdi(&["lease", BENCH, "--for", "job2"]);
+    let said = until(ask, |said| said.err.contains("it is not known")).await?;
+    assert_eq!(said.code, Some(5), "{said:?}");
+    machine.host.end(Signal::TERM).await?;
+    assert_eq!(
+        look(["state", "accept", "--state-dir", state.to_str().unwrap()])?.code,
+        Some(0)
+    );
+    machine.host.spawn()?;
+    machine.lease(&["--for", "job2", "--count", "3"]).await?;
+    Ok(())
+}
+
+const POLICY: &str = "
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  fuse:
+    component: {file: generic.wasm}
+    resources: [devgate.dev/fuse]
+    hardware:
+      - {subsystem: misc, name: fuse, use: offer, nodes: [{access: rw}]}
+    config: {devices: [{resource: devgate.dev/fuse, subsystem: misc, name: fuse}]}
+  loops:
+    component: {file: generic.wasm}
+    resources: [devgate.dev/loop]
+    hardware:
+      - {subsystem: block, name: [loop4, loop5, loop6, loop7], use: offer, nodes: [{access: r}]}
+    config: {devices: [{resource: devgate.dev/loop, subsystem: block, name: \"loop*\"}]}
+";
+
+/// Podman with a store in a folder, without what only some machines have.
+struct Podman {
+    dir: tempfile::TempDir,
+    _alone: Alone,
+}
+
+impl Podman {
+    /// `None` where it cannot be had, which fails where everything must be there.
+    fn new() -> anyhow::Result<Option<Self>> {
+        let has = |program: &str| Command::new(program).arg("--help").output().is_ok();
+        let needs = ["/dev/fuse", "/dev/loop4", "/usr/bin/busybox"]
+            .into_iter()
+            .find(|path| !Path::new(path).exists());
+        if !has("podman") || !rustix::process::geteuid().is_root() || needs.is_some() {
+            println!("skipped: needs root, podman, busybox-static, fuse and loop devices; not there: {needs:?}");
+            anyhow::ensure!(
+                std::env::var_os("CI").is_none(),
+                "podman cannot be tried here: {needs:?}"
+            );
+            return Ok(None);
+        }
+        let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
+        for name in [
+            "root/bin",
+            "root/dev",
+            "root/proc",
+            "root/sys",
+            "root/etc",
+            "root/tmp",
+            "root/run",
+        ] {
+            fs::create_dir_all(dir.path().join(name))?;
+        }
+        fs::copy("/usr/bin/busybox", dir.path().join("root/bin/busybox"))?;
+        Ok(Some(Self { dir, _alone: alone()? }))
+    }
+
+    /// Runs a line of shell in a container with these devices.
+    fn run(&self, more: &[&str], devices: &[&str], line: &str) -> anyhow::Result<Said> {
+        let at = |name: &str| self.dir.path().join(name);
+        let mut podman = Command::new("podman");
+        podman.args(["--log-level=error", "--storage-driver=vfs", "--cgroup-manager=cgroupfs"]);
+        if Path::new("/usr/sbin/runc").exists() {
+            podman.arg("--runtime=runc");
+        }
+        podman
+            .arg("--root")
+            .arg(at("store"))
+            .arg("--runroot")
+            .arg(at("run"))
+            .arg("--tmpdir")
+            .arg(at("tmp"));
+        podman.args([
+            "run",
+            "--rm",
+            "--network=none",
+            "--ulimit=nofile=4096:4096",
+            "--ulimit=nproc=4096:4096",
+        ]);
+        podman
+            .args(more)
+            .args(devices.iter().flat_map(|name| ["--device", name]));
+        let said = podman
+            .arg("--rootfs")
+            .arg(at("root"))
+            .args(["/bin/busybox", "sh", "-c", line])
+            .output()?;
+        Ok(Said {
+            code: said.status.code(),
+            out: String::from_utf8(said.stdout)?,
+            err: String::from_utf8(said.stderr)?,
+        })
+    }
+}
+
+/// Podman 4.3 looks in these directories alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn cdi21_cdi22_podman_gives_containers_what_is_leased() -> anyhow::Result<()> {
+    let Some(podman) = Podman::new()? else { return Ok(()) };
+    // What another test has left there is no matter where a kubelet says that nothing is given away.
+    let host = Setup::new(POLICY).start().await?;
+    let lease = |resource: &'static str, name: &'static str| {
+        let host = &host;
+        async move {
+            let said = until(
+                || cdi(host, &["lease", resource, "--for", name]),
+                |said| said.code == Some(0),
+            )
+            .await?;
+            anyhow::Ok(said.out.trim().to_owned())
+        }
+    };
+    let (fuse, disk) = (
+        lease("devgate.dev/fuse", "e2e-fuse").await?,
+        lease("devgate.dev/loop", "e2e-loop").await?,
+    );
+    let both = [fuse.as_str(), disk.as_str()];
+    let open = "exec 3<>/dev/fuse && for d in /dev/loop[0-9]; do exec 4<$d && echo opened $d; done; ls -ln $d";
+    let root = podman.run(&[], &both, open)?;
+    assert!(
+        root.code == Some(0) && root.out.starts_with("opened /dev/loop"),
+        "{root:?}"
+    );
+    assert_eq!(root.out.matches("opened").count(), 1, "and no other: {root:?}");
+    let other = podman.run(&["--user=1234:1234"], &both, open)?;
+    assert!(other.code == Some(0) && other.out.contains(" 1234 "), "{other:?}");
+    let write = podman.run(&[], &[&disk], "echo x > $(ls /dev/loop[0-9])")?;
+    assert!(write.err.contains("not permitted"), "the policy says r: {write:?}");
+    let alone = podman.run(&[], &[&disk], "ls /dev/fuse")?;
+    assert_ne!(alone.code, Some(0), "{alone:?}");
+
+    // Something takes the file away, and it is back for the next container.
+    fs::remove_file("/var/run/cdi/devgate-devgate.dev_fuse=e2e-fuse.json")?;
+    until(
+        || podman.run(&[], &[&fuse], "ls /dev/fuse"),
+        |said| said.code == Some(0),
+    )
+    .await?;
+
+    for name in ["e2e-fuse", "e2e-loop"] {
+        assert_eq!(cdi(&host, &["release", name])?.code, Some(0));
+    }
+    let over = podman.run(&[], &[&fuse], "true")?;
+    assert!(
+        over.err.contains("unresolvable CDI devices") && over.err.contains(&fuse),
+        "{over:?}"
+    );
+    let probe = look(["cdi", "probe"])?;
+    assert!(probe.out.contains("--device devgate.probe/probe=probe"), "{probe:?}");
+    let works = podman.run(&[], &["devgate.probe/probe=probe"], "echo $DEVGATE_PROBE")?;
+    assert_eq!(look(["cdi", "probe", "--remove"])?.code, Some(0));
+    assert_eq!(works.out, "works\n", "{works:?}");
+    Ok(())
+}
+
+#[test]
+fn cdi19_check_finds_what_is_wrong_with_anybodys_files() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("vendor.json");
+    let good =
+        r#"{"cdiVersion":"0.5.0","kind":"vendor.com/gpu","devices":[{"name":"a","containerEdits":{"env":["A=1"]}}]}"#;
+    fs::write(&file, good)?;
+    let check = || look(["cdi", "check", dir.path().to_str().unwrap()]);
+    let said = check()?;
+    assert_eq!(
+        (said.code, &*said.out),
+        (Some(0), "1 device in 1 file: nothing is wrong\n")
+    );
+    fs::write(&file, good.replace("env", "environment"))?;
+    let said = check()?;
+    assert!(
+        said.code == Some(5) && said.out.contains("unknown field `environment`"),
+        "{said:?}"
+    );
+    Ok(())
+}
