@@ -4,8 +4,8 @@ use devgate_tests::{devgate, devgatectl};
 use std::path::Path;
 use std::process::Command;
 
-const HOST: [&str; 8] = [
-    "check", "cleanup", "explain", "pull", "reload", "run", "state", "status",
+const HOST: [&str; 9] = [
+    "cdi", "check", "cleanup", "explain", "pull", "reload", "run", "state", "status",
 ];
 const WORKSHOP: [&str; 8] = [
     "conform", "demo", "inspect", "new", "pack", "push", "record", "simulate",

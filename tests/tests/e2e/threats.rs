@@ -2,6 +2,7 @@
 
 use crate::conformance::{allocate, client, entry};
 use crate::wat_component::{Edits, HEALTHY, Memory, NOTHING, Unit};
+use anyhow::Context;
 use devgate_fake_kubelet::Event;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use std::collections::BTreeSet;
@@ -73,6 +74,30 @@ fn every_test_that_the_page_names_exists() -> anyhow::Result<()> {
         wrong.extend(named.into_iter().filter(|name| !tests.contains(*name)));
     }
     assert!(wrong.is_empty(), "no such tests: {wrong:?}");
+    Ok(())
+}
+
+#[test]
+fn every_test_that_the_page_of_cdi_names_exists() -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut tests = BTreeSet::new();
+    for dir in ["host/cdi", "tests/tests"] {
+        collect(&root.join(dir), &mut tests)?;
+    }
+    let page = std::fs::read_to_string(root.join("docs/cdi.md"))?;
+    let (_, table) = page.split_once("\n## Conformance\n").context("the table")?;
+    let named: BTreeSet<_> = table.split('`').skip(1).step_by(2).collect();
+    let of_the_table = |name: &str| name.starts_with("cdi") && name.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
+    let missing: Vec<_> = tests
+        .iter()
+        .filter(|name| of_the_table(name) && !named.contains(name.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "not in the table: {missing:?}");
+    let wrong: Vec<_> = named
+        .iter()
+        .filter(|name| of_the_table(name) && !tests.contains(**name))
+        .collect();
+    assert!(wrong.is_empty() && named.len() > 20, "no such tests: {wrong:?}");
     Ok(())
 }
 

@@ -232,6 +232,7 @@ async fn the_local_socket_answers_no_page_of_somebody_elses() -> anyhow::Result<
         Ok(answer)
     };
     let reload = "POST /reload HTTP/1.1\r\nContent-Length: 0\r\n";
+    let leases = "POST /cdi/leases HTTP/1.1\r\nContent-Length: 4\r\n";
     for (request, code) in [
         (
             "GET /status HTTP/1.1\r\nHost: evil.example:9464\r\n\r\n".to_owned(),
@@ -245,6 +246,24 @@ async fn the_local_socket_answers_no_page_of_somebody_elses() -> anyhow::Result<
             403,
         ),
         (format!("{reload}Host: localhost\r\n\r\n"), 200),
+        (format!("{leases}Host: evil.example\r\n\r\nnull"), 403),
+        (
+            format!("{leases}Host: localhost\r\nOrigin: https://evil.example\r\n\r\nnull"),
+            403,
+        ),
+        (format!("{leases}Host: localhost\r\n\r\nnull"), 200),
+        (
+            format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/cdi/other"),
+            404,
+        ),
+        (
+            format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/other"),
+            405,
+        ),
+        (
+            format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/cdi/lease"),
+            400,
+        ),
     ] {
         let answer = ask(&request).await?;
         assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{request}{answer}");
