@@ -62,7 +62,7 @@ fn device_node(edit: &NodeEdit, node: &Node) -> Result<DeviceNode, NodeUnread> {
     })
 }
 
-/// As nvidia-ctk writes its mounts.
+/// As other writers of such files have theirs.
 fn mount(edit: &MountEdit) -> Mount {
     let access = if edit.read_only { "ro" } else { "rw" };
     Mount {

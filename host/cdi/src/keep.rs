@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 /// How often it is looked whether a file or the numbers of its nodes are others.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often it is asked whether the hardware is the same and the policy grants it still.
+const RESTORE: Duration = Duration::from_secs(10);
 /// How long a file stays whose resource nothing offers: a plugin that starts or fails may come back, one that left the policy does not.
-const UNOFFERED: Duration = Duration::from_secs(60);
+pub(crate) const UNOFFERED: Duration = Duration::from_secs(60);
 
 impl Leases {
     /// Looks after the files for as long as it is polled.
@@ -80,7 +82,8 @@ impl Leases {
             }
         }
         let is_stale = |name: &String| {
-            let Some(known) = known.get(name).filter(|known| known.problem.is_none()) else {
+            let is_fresh = |known: &&Known| known.problem.is_none() && known.restored.elapsed() < RESTORE;
+            let Some(known) = known.get(name).filter(is_fresh) else {
                 return true;
             };
             match self.spec(name, &known.kind, &known.reply) {
@@ -119,7 +122,7 @@ impl Leases {
                 let since = unoffered.unwrap_or_else(Instant::now);
                 now.unoffered = gone.may_come.then_some(since);
                 // What is there is right for as long as its numbers are.
-                let may_stay = gone.may_come && since.elapsed() < UNOFFERED;
+                let may_stay = gone.may_come && since.elapsed() < self.unoffered;
                 let is_right = matches!(self.spec(name, &kind, &held.reply), Ok(Some(spec)) if self.files.says(&kind.file(name), &spec));
                 if !(may_stay && is_right) {
                     let removed = self.files.remove(&kind.file(name));

@@ -3,6 +3,7 @@
 
 use crate::edits::{NodeUnread, spec};
 use crate::files::{FileError, Files};
+use crate::keep::UNOFFERED;
 use crate::name::{InvalidLeaseName, Kind, LeaseName};
 use crate::spec::Spec;
 use devgate_core::offer::{AllocateError, Reply};
@@ -145,6 +146,8 @@ pub(crate) struct Known {
     pub(crate) kind: Kind,
     /// What stands for it, as it was last told.
     pub(crate) reply: Arc<Reply>,
+    /// When that was.
+    pub(crate) restored: Instant,
     /// Why it has no file, if so.
     pub(crate) problem: Option<String>,
     /// Since when nothing offers its resource.
@@ -158,6 +161,8 @@ pub struct Leases {
     pub(crate) files: Files,
     /// By their names. Those of before this start are in here once they were looked at.
     pub(crate) known: Mutex<BTreeMap<String, Known>>,
+    /// How long a file stays whose resource nothing offers.
+    pub(crate) unoffered: Duration,
     /// One thing at a time is done to them.
     pub(crate) turn: tokio::sync::Mutex<()>,
 }
@@ -171,6 +176,7 @@ impl Leases {
             devices: config.devices,
             node: config.node,
             known: Mutex::default(),
+            unoffered: UNOFFERED,
             turn: tokio::sync::Mutex::default(),
         }
     }
@@ -410,6 +416,7 @@ impl Known {
         Self {
             kind,
             reply: Arc::clone(&granted.reply),
+            restored: Instant::now(),
             problem: None,
             unoffered: None,
         }

@@ -5,7 +5,7 @@ use devgate_types::{ResourceName, escape};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// What the vendor of each kind begins with: a vendor's own kinds (`nvidia.com/gpu`) are written by the vendor's own tools.
+/// What the vendor of each kind begins with: a vendor's own kinds (`vendor.com/gpu`) are written by the vendor's own tools.
 const OURS: &str = "devgate.";
 /// What a class begins with that could not stay as it was.
 const ALTERED: &str = "r-";

@@ -155,7 +155,7 @@ pub struct Hook {
     pub timeout: Option<i64>,
 }
 
-/// A class of Intel's resource director.
+/// A share of caches and memory bandwidth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IntelRdt {

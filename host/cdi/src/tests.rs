@@ -113,8 +113,7 @@ impl Fake {
     fn all(&self) -> Vec<String> {
         let offers = self.offers.borrow();
         let list = offers[0].devices();
-        let ids = list.borrow().devices.iter().map(|device| device.id.clone()).collect();
-        ids
+        list.borrow().devices.iter().map(|device| device.id.clone()).collect()
     }
 
     fn holder(&self, id: &str) -> Option<Consumer> {

@@ -255,7 +255,10 @@ async fn serve(
     let mut serving = JoinSet::new();
     if args.no_kubelet {
         let stop = stop.clone();
-        serving.spawn(async move { Ok(stop.cancelled().await) });
+        serving.spawn(async move {
+            stop.cancelled().await;
+            Ok(())
+        });
     } else {
         serving.spawn(devgate_device_plugin::serve(config, plugins.offers(), stop.clone()));
     }

@@ -3,7 +3,7 @@
 use crate::look::{Said, look};
 use devgate_fake_kubelet::Pod;
 use devgate_tests::machine::{Alone, alone};
-use devgate_tests::{Devices, Host, Kind, Setup};
+use devgate_tests::{Devices, Host, Kind, Setup, generic_policy, recording};
 use rustix::process::Signal;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -235,6 +235,66 @@ async fn cleanup_takes_files_of_leases_away_and_a_host_that_comes_back_writes_th
     );
     machine.host.spawn()?;
     until(|| Ok(machine.file("job1")), |now| *now == before).await?;
+    Ok(())
+}
+
+/// Nothing is added to what was given, and what the policy grants no more is no container's from then on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_that_is_tightened_over_a_reboot_takes_the_file_and_one_that_is_widened_adds_nothing()
+-> anyhow::Result<()> {
+    let mut machine = Machine::start(&["--no-kubelet"]).await?;
+    machine.lease(&["--for", "job1"]).await?;
+    let before = machine.file("job1");
+    assert!(before.contains("\"rw\""), "{before}");
+    let file = machine.host.dir().join("policy.yaml");
+    let policy = fs::read_to_string(&file)?;
+    machine.host.end(Signal::TERM).await?;
+    fs::remove_dir_all(&machine.cdi)?;
+    fs::write(&file, policy.replace("access: rw", "access: r"))?;
+    machine.host.spawn()?;
+    let said = until(
+        || machine.cdi(&["leases"]),
+        |said| said.out.contains("no container gets it"),
+    )
+    .await?;
+    assert_eq!(machine.file("job1"), "");
+    assert!(
+        said.out
+            .contains("was given with access rw, and the policy grants r now"),
+        "{said:?}"
+    );
+    machine.host.end(Signal::TERM).await?;
+    fs::write(&file, policy.replace("access: rw", "access: rwm"))?;
+    machine.host.spawn()?;
+    until(|| Ok(machine.file("job1")), |now| *now == before).await?;
+    Ok(())
+}
+
+/// One of several ids that stand for one device is a lease's, and the others are pods'.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_is_leased_beside_pods() -> anyhow::Result<()> {
+    let kinds = [Kind { class: 0, count: 1 }];
+    let policy = generic_policy(&kinds);
+    let policy = policy.replace("    config:", "    replicas: 3\n    config:");
+    let root = tempfile::tempdir()?;
+    let dir = root.path().join("cdi");
+    let setup = Setup::new(&policy).on(&recording(&kinds));
+    let host = setup.args(&["--cdi-dir", dir.to_str().unwrap()]).start().await?;
+    host.allocatable(BENCH, 3).await?;
+    host.kubelet.admit(&Pod::new("a", &[(BENCH, 1)])).await?;
+    let said = until(
+        || cdi(&host, &["lease", BENCH, "--for", "job1"]),
+        |said| said.code == Some(0),
+    )
+    .await?;
+    assert_eq!(said.out, "devgate.devgate.dev/bench0=job1\n");
+    host.allocatable(BENCH, 2).await?;
+    host.kubelet.admit(&Pod::new("b", &[(BENCH, 1)])).await?;
+    let none = cdi(&host, &["lease", BENCH, "--for", "job2"])?;
+    assert!(
+        none.code == Some(5) && none.err.contains("0 of 3 can be had"),
+        "{none:?}"
+    );
     Ok(())
 }
 

@@ -312,6 +312,25 @@ async fn a_file_that_is_right_stays_while_its_plugin_loads() {
     assert!(world.file("job1").exists());
 }
 
+/// It left the policy, or fails for good.
+#[tokio::test]
+async fn what_nothing_offers_any_more_has_no_file_after_a_while_and_its_lease_stays() {
+    let mut world = World::new();
+    world.lease("job1").await.unwrap();
+    world.keeping.abort();
+    let mut leases = Arc::into_inner(World::start(&world.dir, &world.fake, &world.recorded)).unwrap();
+    leases.unoffered = Duration::from_millis(1_200);
+    *world.fake.restored.lock().unwrap() = Some(Err(gone(true)));
+    world.leases = Arc::new(leases);
+    world.keeping = tokio::spawn(Arc::clone(&world.leases).keep());
+    let took = world.until(|| !world.file("job1").exists()).await;
+    assert!(took >= Duration::from_millis(1_200), "{took:?}");
+    world.until(|| !world.leases.problems().is_empty()).await;
+    assert_eq!(world.leases.list()[0].ids, ["acme0"]);
+    *world.fake.restored.lock().unwrap() = None;
+    world.until(|| world.file("job1").exists()).await;
+}
+
 #[tokio::test]
 async fn cdi15_a_lease_that_is_over_has_no_file_also_where_the_host_was_not_there() {
     let mut world = World::new();

@@ -187,6 +187,7 @@ step "drop-ins give what they say, and no more"
 drop=/etc/systemd/system/devgate.service.d
 mkdir -p $drop /run/k8s.cni.cncf.io/devinfo/dp /run/cdi /var/lib/k0s/kubelet/device-plugins /var/lib/k0s/kubelet/pod-resources
 cp /usr/share/doc/devgate/examples/*.conf $drop/
+rm $drop/lease.conf
 systemctl daemon-reload
 ok systemctl restart devgate
 # CAP_SYSLOG alone.
@@ -202,6 +203,36 @@ for directory in /etc /run /run/cdi /var/run /var/lib/k0s /var/lib/k0s/kubelet/p
     refused inside test -w "$directory"
 done
 rm -r $drop /etc/kubernetes
+systemctl daemon-reload
+ok systemctl restart devgate
+says '1 handed out'
+
+step "a machine without a kubelet leases devices, and has them back when it starts"
+mkdir -p $drop
+cp /usr/share/doc/devgate/examples/lease.conf $drop/
+cp /etc/default/devgate /tmp/default
+echo 'DEVGATE_OPTIONS=--no-kubelet' >>/etc/default/devgate
+sed 's/zero/full/g' /etc/devgate/policy.d/zero.yaml >/etc/devgate/policy.d/full.yaml
+rm -rf /run/cdi
+systemctl daemon-reload
+ok systemctl restart devgate
+soon 'devgate cdi lease devgate.dev/full --for job1 >/tmp/name'
+ok grep -qx 'devgate.devgate.dev/full=job1' /tmp/name
+refused devgate cdi lease devgate.dev/zero --for job2 # a pod has it
+file=/run/cdi/devgate-devgate.dev_full=job1.json
+cp $file /tmp/file
+ok test "$(stat -c %a,%a /run/cdi)" = 755,755
+ok test "$(stat -c %a $file)" = 644
+rm -rf /run/cdi
+ok systemctl restart devgate
+ok cmp $file /tmp/file # started is started with the files of leases
+ok inside test -w /var/run/cdi
+refused inside test -w /run
+devgate cdi check
+ok devgate cdi release job1
+refused test -e $file
+rm -r $drop /etc/devgate/policy.d/full.yaml /run/cdi /tmp/file /tmp/name
+mv /tmp/default /etc/default/devgate
 systemctl daemon-reload
 ok systemctl restart devgate
 says '1 handed out'
