@@ -1,10 +1,11 @@
 //! What a reply of the gate is as a file: just that, with the kernel's numbers of today.
 
-use crate::name::Kind;
+use crate::files::text;
+use crate::name::{Kind, unit_name};
 use crate::spec::{DeviceNode, Edits, Mount, Spec};
 use devgate_core::offer::{MountEdit, NodeEdit, Reply};
 use devgate_node::{Node, ReadError};
-use devgate_types::{NodeKind, escape};
+use devgate_types::{NodeKind, ResourceName, escape};
 
 /// Why a file cannot say what a reply says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -12,6 +13,21 @@ use devgate_types::{NodeKind, escape};
 pub struct NodeUnread {
     path: String,
     why: ReadError,
+}
+
+/// A file with the units of a resource, each with what a container with it gets; nothing where none of them gives anything. Their names
+/// begin with `unit:`, which no lease's does.
+///
+/// # Errors
+/// Where a node is not there.
+pub fn file_of(resource: &ResourceName, units: &[(String, Reply)], node: &Node) -> Result<Option<Vec<u8>>, NodeUnread> {
+    let kind = Kind::of(resource);
+    let mut devices = Vec::new();
+    for (id, reply) in units {
+        let spec = spec(&kind, &unit_name(id), reply, node)?;
+        devices.extend(spec.into_iter().flat_map(|spec| spec.devices));
+    }
+    Ok((!devices.is_empty()).then(|| text(&Spec::new(&kind.to_string(), devices))))
 }
 
 /// The file of a device that is what this reply says; nothing where a container gets nothing by it.

@@ -21,6 +21,7 @@ mod name;
 mod probe;
 pub mod spec;
 
+pub use edits::{NodeUnread, file_of};
 pub use files::{FileError, left_behind};
 pub use leases::{Lease, LeaseError, LeaseRequest, Leases, LeasesConfig, Unwritten};
 pub use name::{InvalidLeaseName, Kind, LeaseName};

@@ -67,6 +67,16 @@ impl Kind {
         }
         format!("{PREFIX}{}.json", digest(&file, 64))
     }
+
+    /// The name of a file with all units of a resource. No lease's file has it.
+    #[must_use]
+    pub fn generated_file(&self) -> String {
+        let file = format!("units-{}_{}.json", self.vendor, self.class);
+        if file.len() <= LONGEST_FILE {
+            return file;
+        }
+        format!("units-{}.json", digest(&file, 64))
+    }
 }
 
 impl fmt::Display for Kind {
@@ -82,6 +92,23 @@ fn digest(text: &str, digits: usize) -> String {
     hex.chars().take(digits).collect()
 }
 
+/// What the names of units begin with, where a file has all of a resource.
+const UNIT: &str = "unit:";
+
+/// What the device of a unit is called. No two units have the same name.
+pub(crate) fn unit_name(id: &str) -> String {
+    let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
+    let stays = id.bytes().all(is_inner) && id.ends_with(|last: char| last.is_ascii_alphanumeric());
+    if stays && !id.starts_with(ALTERED) {
+        return format!("{UNIT}{id}");
+    }
+    let plain: String = id
+        .bytes()
+        .map(|b| if is_inner(b) { char::from(b) } else { '-' })
+        .collect();
+    format!("{UNIT}{ALTERED}{plain}-{}", digest(id, 6))
+}
+
 /// What a lease is called by who has it; also the name of its device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseName(String);
@@ -89,7 +116,7 @@ pub struct LeaseName(String);
 /// A text that cannot be a lease's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "lease \"{}\": must have 1 to {LONGEST_LEASE} letters, digits, \"_\", \"-\", \".\" or \":\", a letter or digit at both ends",
+    "lease \"{}\": must have 1 to {LONGEST_LEASE} letters, digits, \"_\", \"-\", \".\" or \":\", a letter or digit at both ends, and not begin with \"{UNIT}\"",
     escape(.0, 80)
 )]
 pub struct InvalidLeaseName(String);
@@ -103,7 +130,7 @@ impl LeaseName {
         let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_-.:".contains(&b);
         let is_end = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
         let bytes = name.as_bytes();
-        let fits = bytes.len() <= LONGEST_LEASE && bytes.iter().all(|b| is_inner(*b));
+        let fits = bytes.len() <= LONGEST_LEASE && bytes.iter().all(|b| is_inner(*b)) && !name.starts_with(UNIT);
         if fits && is_end(bytes.first()) && is_end(bytes.last()) {
             return Ok(Self(name.to_owned()));
         }
@@ -178,11 +205,33 @@ mod tests {
     }
 
     #[test]
+    fn cdi23_a_unit_is_called_as_its_id_where_that_can_be() {
+        for plain in ["GPU-1234", "0000_3b.00", "a"] {
+            assert_eq!(unit_name(plain), format!("unit:{plain}"));
+        }
+        let odd = ["0000:3b:00.0", "a@b", "a@b!", "a+b", "a-", "r-a"];
+        let names: std::collections::BTreeSet<_> = odd.iter().map(|id| unit_name(id)).collect();
+        assert_eq!(names.len(), odd.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.starts_with("unit:r-")), "{names:?}");
+    }
+
+    #[test]
     fn a_lease_is_called_as_a_device_can_be() {
         for good in ["a", "1", "job-1", "a.b:c_d", &"a".repeat(63)] {
             assert_eq!(LeaseName::try_new(good).unwrap().as_str(), good);
         }
-        for bad in ["", "-a", "a-", "a b", "a/b", "a=b", "ä", "..", &"a".repeat(64)] {
+        for bad in [
+            "",
+            "unit:a",
+            "-a",
+            "a-",
+            "a b",
+            "a/b",
+            "a=b",
+            "ä",
+            "..",
+            &"a".repeat(64),
+        ] {
             let error = LeaseName::try_new(bad).unwrap_err();
             assert!(error.to_string().starts_with("lease \""), "{error}");
         }

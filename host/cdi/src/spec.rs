@@ -268,15 +268,22 @@ impl Spec {
     /// A file of one device, with the lowest version that has all of it.
     #[must_use]
     pub fn of_one(kind: &str, name: &str, edits: Edits) -> Self {
+        let device = Device {
+            name: name.to_owned(),
+            annotations: BTreeMap::new(),
+            container_edits: edits,
+        };
+        Self::new(kind, vec![device])
+    }
+
+    /// A file of these devices, with the lowest version that has all of them.
+    #[must_use]
+    pub fn new(kind: &str, devices: Vec<Device>) -> Self {
         let mut spec = Self {
             cdi_version: String::new(),
             kind: kind.to_owned(),
             annotations: BTreeMap::new(),
-            devices: vec![Device {
-                name: name.to_owned(),
-                annotations: BTreeMap::new(),
-                container_edits: edits,
-            }],
+            devices,
             container_edits: Edits::default(),
         };
         spec.cdi_version = spec.version().to_owned();

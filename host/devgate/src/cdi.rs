@@ -1,12 +1,14 @@
 //! `devgate cdi`: devices for containers without a kubelet, asked for by name.
 
+mod generate;
 mod serve;
 
 pub(crate) use serve::answer;
 
 use crate::cli::{CdiAction, CdiArgs, HostArgs, Output};
+use crate::node::{self, OpenNode};
 use crate::status::ask;
-use crate::{exit, node, output};
+use crate::{exit, output};
 use anyhow::{Context, Result};
 use devgate_cdi::check::{Checked, check};
 use devgate_cdi::{Lease, LeaseRequest};
@@ -44,7 +46,7 @@ struct Ended {
 }
 
 /// Runs the command.
-pub(crate) fn cdi(args: &CdiArgs) -> Result<u8> {
+pub(crate) fn cdi(args: &CdiArgs, open: OpenNode) -> Result<u8> {
     match &args.action {
         CdiAction::Lease {
             resource,
@@ -98,6 +100,7 @@ pub(crate) fn cdi(args: &CdiArgs) -> Result<u8> {
                 Output::Text => output::print(&table(&leases))?,
             }
         }
+        CdiAction::Generate(args) => return generate::generate(args, open),
         CdiAction::Check { dirs, output } => return show(dirs, *output),
         CdiAction::Probe { cdi_dir, remove } => probe(cdi_dir, *remove)?,
     }

@@ -7,7 +7,7 @@ mod registry;
 mod state;
 mod watch;
 
-pub use cdi::{CdiAction, CdiArgs, HostArgs};
+pub use cdi::{CdiAction, CdiArgs, GenerateArgs, HostArgs};
 pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
 pub use registry::{CACHE, PullArgs, RegistryArgs};

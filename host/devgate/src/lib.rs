@@ -46,6 +46,6 @@ pub fn run(command: &Command, open: OpenNode) -> anyhow::Result<u8> {
         Command::Reload(args) => reload::command(args),
         Command::Cleanup(args) => cleanup::cleanup(args),
         Command::State(args) => state::state(args),
-        Command::Cdi(args) => cdi::cdi(args),
+        Command::Cdi(args) => cdi::cdi(args, open),
     }
 }

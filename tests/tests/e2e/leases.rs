@@ -476,6 +476,68 @@ async fn cdi21_cdi22_podman_gives_containers_what_is_leased() -> anyhow::Result<
 }
 
 #[test]
+fn cdi23_what_may_be_shared_is_a_file_without_a_host() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (policy, out) = (dir.path().join("policy.yaml"), dir.path().join("cdi"));
+    let (policy_arg, out_arg) = (policy.to_str().unwrap(), out.to_str().unwrap());
+    let components = devgate_tests::components()?;
+    let components = components.to_str().unwrap();
+    let place = ["--policy", policy_arg, "--components", components];
+    let generate = |more: &[&str]| look(["cdi", "generate"].iter().chain(more).chain(&place));
+    if !["/dev/fuse", "/dev/loop7"]
+        .into_iter()
+        .all(|path| Path::new(path).exists())
+    {
+        println!("skipped: there are no fuse and loop devices here");
+        anyhow::ensure!(
+            std::env::var_os("CI").is_none(),
+            "there are no fuse and loop devices here"
+        );
+        return Ok(());
+    }
+    fs::write(
+        &policy,
+        POLICY.replacen("    config:", "    replicas: 9\n    config:", 1),
+    )?;
+    let alone = generate(&["devgate.dev/fuse"])?;
+    assert_eq!((alone.code, &*alone.err), (Some(0), ""), "{alone:?}");
+    assert!(
+        alone.out.contains("\"unit:fuse\"") && alone.out.contains("\"/dev/fuse\""),
+        "{alone:?}"
+    );
+    assert_eq!(generate(&["devgate.dev/fuse"])?.out, alone.out);
+    let one_each = generate(&["devgate.dev/loop"])?;
+    assert!(one_each.code == Some(5) && one_each.out.is_empty(), "{one_each:?}");
+    assert!(one_each.err.contains("lease them"), "{one_each:?}");
+    let several = generate(&["--all-units"])?;
+    assert!(
+        several.code == Some(2) && several.err.contains("--output-dir"),
+        "{several:?}"
+    );
+    let files = generate(&["--all-units", "--output-dir", out_arg])?;
+    assert_eq!(
+        (files.code, files.out.matches("wrote ").count()),
+        (Some(0), 2),
+        "{files:?}"
+    );
+    let check = look(["cdi", "check", out_arg])?;
+    assert_eq!(
+        (check.code, &*check.out),
+        (Some(0), "5 devices in 2 files: nothing is wrong\n")
+    );
+    assert_eq!(
+        fs::read_to_string(out.join("units-devgate.devgate.dev_fuse.json"))?,
+        alone.out
+    );
+    let none = generate(&["devgate.dev/none"])?;
+    assert!(
+        none.code == Some(5) && none.err.contains("no plugin lists a device of it"),
+        "{none:?}"
+    );
+    Ok(())
+}
+
+#[test]
 fn cdi19_check_finds_what_is_wrong_with_anybodys_files() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("vendor.json");

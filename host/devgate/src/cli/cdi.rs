@@ -1,7 +1,7 @@
 //! Options of `devgate cdi`.
 
-use super::Output;
 use super::watch::STATUS_SOCKET;
+use super::{Output, PlaceArgs};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -12,6 +12,7 @@ Examples:
   devgate cdi lease vendor.com/gpu --for job2 --count 2 --ttl 8h
   devgate cdi leases                   who has what
   devgate cdi release job1             when it is done
+  devgate cdi generate devgate.dev/fuse --policy policy.yaml --output-dir /etc/cdi
   devgate cdi check                    what is wrong with the files that runtimes read here
 
 Exit codes:
@@ -86,6 +87,12 @@ pub enum CdiAction {
         #[command(flatten)]
         host: HostArgs,
     },
+    /// Print a file of devices that any number of containers may have, for where no host runs
+    ///
+    /// Each component is asked once, as `check --run` does: no lease, nothing is kept, and nothing renews the file when hardware moves. Only of
+    /// resources whose devices may be shared (`replicas`, `shares-hardware`), unless --all-units is given. What is left out is said, and is
+    /// exit code 5.
+    Generate(GenerateArgs),
     /// Show what is wrong with the files that runtimes read here, whoever wrote them
     ///
     /// A runtime says of a device whose file is wrong only that there is none. Found are: what the runtimes' library refuses, devices
@@ -107,6 +114,25 @@ pub enum CdiAction {
         #[arg(long)]
         remove: bool,
     },
+}
+
+/// Options of `devgate cdi generate`.
+#[derive(Debug, Clone, Args)]
+pub struct GenerateArgs {
+    /// Resources; all of the policy where none is named
+    #[arg(value_name = "RESOURCE")]
+    pub(crate) resources: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// Also devices that are one container's each: a file gives them to whoever asks, and to several at once
+    #[arg(long)]
+    pub(crate) all_units: bool,
+
+    /// Where to write one file for each resource, such as /etc/cdi; standard output for one resource where it is not said
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
 }
 
 /// Which host to ask.
