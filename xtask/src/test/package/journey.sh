@@ -213,7 +213,6 @@ cp /usr/share/doc/devgate/examples/lease.conf $drop/
 cp /etc/default/devgate /tmp/default
 echo 'DEVGATE_OPTIONS=--no-kubelet' >>/etc/default/devgate
 sed 's/zero/full/g' /etc/devgate/policy.d/zero.yaml >/etc/devgate/policy.d/full.yaml
-rm -rf /run/cdi
 systemctl daemon-reload
 ok systemctl restart devgate
 soon 'devgate cdi lease devgate.dev/full --for job1 >/tmp/name'
@@ -221,17 +220,19 @@ ok grep -qx 'devgate.devgate.dev/full=job1' /tmp/name
 refused devgate cdi lease devgate.dev/zero --for job2 # a pod has it
 file=/run/cdi/devgate-devgate.dev_full=job1.json
 cp $file /tmp/file
-ok test "$(stat -c %a,%a /run/cdi)" = 755,755
+ok test "$(stat -c %a /run/cdi)" = 755
 ok test "$(stat -c %a $file)" = 644
-rm -rf /run/cdi
-ok systemctl restart devgate
+systemctl stop devgate
+rm -rf /run/cdi # as a boot does
+ok systemd-tmpfiles --create /usr/lib/tmpfiles.d/devgate.conf
+ok systemctl start devgate
 ok cmp $file /tmp/file # started is started with the files of leases
 ok inside test -w /var/run/cdi
 refused inside test -w /run
 devgate cdi check
 ok devgate cdi release job1
 refused test -e $file
-rm -r $drop /etc/devgate/policy.d/full.yaml /run/cdi /tmp/file /tmp/name
+rm -r $drop /etc/devgate/policy.d/full.yaml /tmp/file /tmp/name
 mv /tmp/default /etc/default/devgate
 systemctl daemon-reload
 ok systemctl restart devgate
