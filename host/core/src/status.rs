@@ -168,6 +168,9 @@ pub struct DeviceStatus {
     pub unlisted: bool,
     /// Who has it, as far as that is known.
     pub holders: Vec<HolderStatus>,
+    /// Who has it besides containers of the kubelet's, such as `lease job1`; escaped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consumers: Vec<String>,
 }
 
 /// What speaks against a device.
@@ -325,6 +328,7 @@ impl PluginStatus {
     pub fn without_holders(mut self) -> Self {
         for device in self.resources.iter_mut().flat_map(|resource| &mut resource.devices) {
             device.holders.clear();
+            device.consumers.clear();
         }
         self
     }

@@ -95,6 +95,17 @@ async fn cdi20_a_lease_survives_a_kill_and_a_reboot_and_nothing_else_gets_its_de
     let name = machine.lease(&["--for", "job1", "--count", "2"]).await?;
     assert_eq!(name, "devgate.devgate.dev/bench0=job1");
     assert_eq!(machine.lease(&["--for", "job1", "--count", "2"]).await?, name);
+    let socket = machine.host.dir().join("status.sock");
+    let status = look(["status", "--status-socket", socket.to_str().unwrap()])?;
+    assert_eq!(
+        status.out.matches("healthy; held by lease job1\n").count(),
+        2,
+        "{status:?}"
+    );
+    assert!(
+        status.code == Some(0) && status.out.contains("; for leases\n"),
+        "{status:?}"
+    );
     let (before, leases) = (machine.file("job1"), machine.leases()?);
     assert_eq!(before.matches("\"major\"").count(), 2, "{before}");
     let short = machine.cdi(&["lease", BENCH, "--for", "job2", "--count", "2"])?;

@@ -7,7 +7,7 @@ use crate::status::{
 use crate::unit_table::{Published, Snapshot};
 use crate::units::{Cause, UnitRecord};
 use devgate_policy::ComponentSource;
-use devgate_types::{Mutex, PluginName, ResourceName, UnitId};
+use devgate_types::{Mutex, PluginName, ResourceName, UnitId, escape};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::{Arc, Weak};
@@ -87,7 +87,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let resting = units.filter(|unit| problems.get(&unit.id).is_some()).count();
     let resources = shown
         .iter()
-        .map(|(name, snapshot)| resource(name, snapshot, policy.replicas, &held));
+        .map(|(name, snapshot)| resource(core, name, snapshot, &held));
     PluginStatus {
         name: policy.name.to_string(),
         state,
@@ -122,7 +122,15 @@ fn of(core: &Core, now: When) -> PluginStatus {
     }
 }
 
-fn resource(name: &ResourceName, snapshot: &Snapshot, replicas: u32, held: &BTreeSet<UnitId>) -> ResourceStatus {
+fn resource(core: &Core, name: &ResourceName, snapshot: &Snapshot, held: &BTreeSet<UnitId>) -> ResourceStatus {
+    let taken = core.memory.taken_by_others(name);
+    let consumers = |id: &UnitId| {
+        let by = taken.get(id.as_str()).into_iter().flatten();
+        by.map(|by| escape(&by.who, 160))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
+    };
     let device = |(unit, published): (&Arc<UnitRecord>, &Published)| DeviceStatus {
         id: unit.id.to_string(),
         unhealthy: published.causes.reason().map(ToString::to_string),
@@ -133,10 +141,11 @@ fn resource(name: &ResourceName, snapshot: &Snapshot, replicas: u32, held: &BTre
         held: held.contains(&unit.id),
         unlisted: published.causes.has(Cause::Unlisted),
         holders: Vec::new(),
+        consumers: consumers(&unit.id),
     };
     ResourceStatus {
         name: name.to_string(),
-        replicas,
+        replicas: core.calls().grants.policy.replicas,
         devices: snapshot.units().map(device).collect(),
     }
 }

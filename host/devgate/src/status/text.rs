@@ -200,9 +200,8 @@ fn device_row(device: &DeviceStatus, now: When) -> [String; 2] {
         None => {}
     }
     let holders = device.holders.iter();
-    let holders: Vec<_> = holders
-        .map(|h| format!("{}/{} ({})", h.namespace, h.pod, h.container))
-        .collect();
+    let holders = holders.map(|h| format!("{}/{} ({})", h.namespace, h.pod, h.container));
+    let holders: Vec<_> = holders.chain(device.consumers.iter().cloned()).collect();
     if !holders.is_empty() {
         let _ = write!(says, "; held by {}", holders.join(", "));
     } else if device.held {

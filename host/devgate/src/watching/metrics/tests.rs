@@ -44,6 +44,7 @@ pub(crate) fn one() -> Report {
         numa_nodes: BTreeSet::from([0]),
         held: !holders.is_empty(),
         unlisted: false,
+        consumers: Vec::new(),
         holders,
     };
     let plugin = PluginStatus {
