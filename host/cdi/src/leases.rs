@@ -1,6 +1,7 @@
 //! Leases: devices of a machine without a kubelet, for who asks for them by a name and says when that is over. None has what a pod, a
 //! claim or another lease has.
 
+use crate::choose::{choose, why_not_enough};
 use crate::edits::{NodeUnread, spec};
 use crate::files::{FileError, Files};
 use crate::keep::UNOFFERED;
@@ -23,8 +24,6 @@ const TRIES: usize = 4;
 const RELEASE_PATIENCE: Duration = Duration::from_secs(10);
 /// The most devices of one lease: a count is a number that a program may have made of anything.
 const MOST: usize = 4_096;
-/// So many devices, and so many reasons, are named in an error.
-const SHOWN: usize = 4;
 
 /// What leases are made of.
 pub struct LeasesConfig {
@@ -247,24 +246,31 @@ impl Leases {
         count: usize,
     ) -> Result<Granted, LeaseError> {
         let offers = Arc::clone(&self.devices.offers().borrow());
-        let Some(offer) = offers.iter().find(|offer| offer.resource() == resource) else {
+        if !offers.iter().any(|offer| offer.resource() == resource) {
             let names: Vec<_> = offers.iter().map(|offer| offer.resource().as_str()).collect();
             let there = match names.as_slice() {
                 [] => "none is offered yet; `devgate status` says why".to_owned(),
                 names => format!("there are {}", names.join(", ")),
             };
             return Err(LeaseError::Unknown(resource.clone(), there));
-        };
+        }
         let mut tries = 1..=TRIES;
         loop {
             let ids = if request.ids.len() == count {
                 request.ids.clone()
             } else {
                 let available = self.devices.available(resource, who);
-                let chosen = offer.choose(&available, &request.ids, count).await;
-                if chosen.len() != count {
-                    return Err(self.not_enough(resource, who, available.len(), count));
-                }
+                let devices = &*self.devices;
+                let Some(chosen) = choose(devices, resource, &available, &request.ids, count, &[]).await else {
+                    let unavailable = devices.unavailable(resource, who).len();
+                    return Err(LeaseError::NotEnough {
+                        resource: resource.clone(),
+                        asked: count,
+                        free: available.len(),
+                        all: available.len() + unavailable,
+                        why: why_not_enough(devices, resource, who),
+                    });
+                };
                 chosen
             };
             let is_chosen = ids != request.ids;
@@ -293,31 +299,6 @@ impl Leases {
         let granted = self.devices.allocate(who, &[ask], request.ttl()).await?;
         let nothing = || AllocateError::Host(format!("{who}: nothing was given"));
         granted.into_iter().next().ok_or_else(nothing)
-    }
-
-    fn not_enough(&self, resource: &ResourceName, who: &Consumer, free: usize, asked: usize) -> LeaseError {
-        let unavailable = self.devices.unavailable(resource, who);
-        // Most have the same reason.
-        let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
-        for (id, why) in &unavailable {
-            reasons.entry(why).or_default().push(id);
-        }
-        let named = |ids: &[&str]| match ids.len().checked_sub(SHOWN) {
-            Some(more @ 1..) => format!("{} and {more} more", ids.get(..SHOWN).unwrap_or_default().join(", ")),
-            _ => ids.join(", "),
-        };
-        let why = reasons
-            .iter()
-            .take(SHOWN)
-            .map(|(why, ids)| format!("; {}: {why}", escape(&named(ids), 320)));
-        let why = why.collect();
-        LeaseError::NotEnough {
-            resource: resource.clone(),
-            asked,
-            free,
-            all: free + unavailable.len(),
-            why,
-        }
     }
 
     /// Ends a lease: its file goes first, so that no container gets what may be another's. Whether there was one, and which of its

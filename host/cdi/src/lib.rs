@@ -13,7 +13,9 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+mod choose;
 mod edits;
+pub mod exec;
 mod files;
 mod keep;
 mod leases;

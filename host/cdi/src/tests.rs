@@ -144,6 +144,10 @@ impl Devices for Fake {
         self.all().into_iter().filter_map(held).collect()
     }
 
+    fn working(&self, _resource: &ResourceName) -> usize {
+        self.all().len()
+    }
+
     fn consumers(&self) -> BTreeSet<Consumer> {
         self.held.lock().unwrap().keys().cloned().collect()
     }

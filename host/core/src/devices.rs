@@ -89,6 +89,9 @@ pub trait Devices: Send + Sync + 'static {
     /// The ids of a resource that this consumer could not have at this moment, each with why not: escaped text for people.
     fn unavailable(&self, resource: &ResourceName, who: &Consumer) -> Vec<(String, String)>;
 
+    /// How many ids of a resource work, given away or not.
+    fn working(&self, resource: &ResourceName) -> usize;
+
     /// All consumers that have something and say themselves when they are done with it.
     fn consumers(&self) -> BTreeSet<Consumer>;
 
@@ -203,6 +206,10 @@ impl Devices for AllDevices {
 
     fn unavailable(&self, resource: &ResourceName, who: &Consumer) -> Vec<(String, String)> {
         self.resource(resource, |resource| resource.unavailable_to(who))
+    }
+
+    fn working(&self, resource: &ResourceName) -> usize {
+        self.resource(resource, Resource::working)
     }
 
     fn consumers(&self) -> BTreeSet<Consumer> {

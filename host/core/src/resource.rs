@@ -174,6 +174,16 @@ impl Resource {
         list.devices.iter().filter_map(why).collect()
     }
 
+    /// How many ids are healthy, whoever has them.
+    pub(crate) fn working(&self) -> usize {
+        let snapshot = self.snapshot();
+        let healthy = snapshot
+            .units()
+            .filter(|(_, published)| published.causes.reason().is_none());
+        let replicas = self.core.calls().grants.policy.replicas;
+        healthy.count() * usize::try_from(replicas).unwrap_or(1)
+    }
+
     fn why_not(&self, device: &Device, who: &Consumer) -> Option<String> {
         if let Some(why) = &device.unhealthy {
             return Some(why.to_string());

@@ -1,8 +1,10 @@
 //! `devgate cdi`: devices for containers without a kubelet, asked for by name.
 
+mod called;
 mod generate;
 mod serve;
 
+pub use called::called;
 pub(crate) use serve::answer;
 
 use crate::cli::{CdiAction, CdiArgs, HostArgs, Output};

@@ -12,6 +12,7 @@ pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
 pub use registry::{CACHE, PullArgs, RegistryArgs};
 pub use state::{StateAction, StateArgs};
+pub(crate) use watch::STATUS_SOCKET;
 pub use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
 use crate::exit;

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod audit;
-mod cdi;
+pub mod cdi;
 mod check;
 mod cleanup;
 pub mod cli;

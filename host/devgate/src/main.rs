@@ -11,6 +11,9 @@ const MOVED: [&str; 8] = [
 ];
 
 fn main() -> ExitCode {
+    if let Some(code) = devgate::cdi::called() {
+        return code;
+    }
     if let Some(name) = std::env::args_os().nth(1)
         && let Some(name) = MOVED.into_iter().find(|moved| name == *moved)
     {

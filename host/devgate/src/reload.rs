@@ -11,9 +11,12 @@ use crate::components::Components;
 use crate::status::ask;
 use crate::{exit, output, policy};
 use asked::Asked;
+use devgate_cdi::exec::Served;
 use devgate_core::status::When;
 use devgate_core::{Fewer, Plugins, Reloaded};
 use devgate_policy::Policy;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, watch};
@@ -54,6 +57,8 @@ pub(crate) struct Reloader {
     /// When what was refused is tried again.
     again: Option<Instant>,
     in_force: watch::Sender<InForce>,
+    /// What callers of the protocol of 2017 get by it.
+    types: watch::Sender<Types>,
     asked: mpsc::Receiver<Asked>,
     ask: mpsc::Sender<Asked>,
 }
@@ -75,9 +80,15 @@ impl Reloader {
             next_look: Instant::now() + LOOK,
             again: None,
             in_force: watch::Sender::new(InForce::new(When::now())),
+            types: watch::Sender::new(types(policy)),
             asked,
             ask,
         }
+    }
+
+    /// What callers of the protocol of 2017 get by the policy in force.
+    pub(crate) fn types(&self) -> watch::Receiver<Types> {
+        self.types.subscribe()
     }
 
     /// The end of it that others hold.
@@ -142,6 +153,7 @@ impl Reloader {
                 self.keep(Some(&policy)).await;
                 let reloaded = plugins.reload(&policy, forced).await;
                 if reloaded.is_ok() {
+                    self.types.send_replace(types(&policy));
                     self.policy = policy;
                 }
                 self.keep(None).await;
@@ -221,6 +233,18 @@ impl Reloader {
         }
         NotReloaded::Refused(why)
     }
+}
+
+/// By type, what callers of the protocol of 2017 get.
+pub(crate) type Types = Arc<BTreeMap<String, Served>>;
+
+fn types(policy: &Policy) -> Types {
+    let served = |exec: &devgate_policy::Exec| {
+        let (resource, nodes_only) = (exec.resource.clone(), exec.nodes_only);
+        (exec.kind.clone(), Served { resource, nodes_only })
+    };
+    let all = policy.plugins.values().filter_map(|plugin| plugin.exec.as_ref());
+    Arc::new(all.map(served).collect())
 }
 
 /// Runs `devgate reload`.

@@ -9,6 +9,7 @@ use crate::reload::{Files, Reloader, Stamps};
 use crate::watching::{self, Ports, Serving, Watching};
 use crate::{exit, logging, policy, service};
 use anyhow::Context;
+use devgate_cdi::exec::{Requests, RequestsConfig};
 use devgate_cdi::{Leases, LeasesConfig};
 use devgate_core::status::When;
 use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Recorded, Surroundings};
@@ -227,6 +228,12 @@ async fn serve(
         state: memory.dir().cloned(),
     }));
     let mut reloader = Reloader::new(args, policy, components, seen, hangup);
+    let requests = Requests::new(RequestsConfig {
+        devices: plugins.devices(),
+        types: reloader.types(),
+        state_dir: args.state_dir.clone(),
+    });
+    requests.catch_up().await;
     let watching = Watching::Serves(Arc::new(Serving {
         plugins: plugins.watch(),
         front_end: config.watch.clone(),
@@ -237,6 +244,7 @@ async fn serve(
         asks_since: Instant::now(),
         store,
         leases: Arc::clone(&leases),
+        requests: Arc::new(requests),
         is_kubelet_served: !args.no_kubelet,
     }));
     let mut answering = JoinSet::new();

@@ -12,6 +12,7 @@ pub(crate) use ports::{Ports, serve, wait};
 
 use crate::reload::{InForce, NotReloaded, Reloads};
 use devgate_cdi::Leases;
+use devgate_cdi::exec::Requests;
 use devgate_core::Watch;
 use devgate_core::status::{PluginStatus, When};
 use devgate_core::{HoldersFeed, Memory};
@@ -42,6 +43,7 @@ pub(crate) struct Serving {
     pub(crate) asks_since: Instant,
     pub(crate) store: Arc<Store>,
     pub(crate) leases: Arc<Leases>,
+    pub(crate) requests: Arc<Requests>,
     /// Whether there is a kubelet to serve.
     pub(crate) is_kubelet_served: bool,
 }

@@ -16,6 +16,7 @@ pub(crate) struct Claims {
     annotations: HashMap<String, (String, Origin)>,
     targets: HashMap<String, (Arc<MountGrant>, String)>,
     labels: Vec<(LabelRule, String)>,
+    types: HashMap<String, (String, Origin)>,
 }
 
 impl Claims {
@@ -30,6 +31,18 @@ impl Claims {
         }
         self.targets(plugin, report);
         self.labels(plugin, report);
+        if let Some(exec) = &plugin.exec {
+            let mine = (plugin.name.to_string(), plugin.origin.clone());
+            if let Some((other, origin)) = self.types.insert(exec.kind.clone(), mine) {
+                let (kind, name) = (&exec.kind, &plugin.name);
+                let message =
+                    format!("plugin \"{name}\" serves type \"{kind}\", as plugin \"{other}\" does ({origin})");
+                report.error(
+                    at,
+                    message + "; a caller can ask for a type alone: give them different ones",
+                );
+            }
+        }
     }
 
     /// A node has a label once.

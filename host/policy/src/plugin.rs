@@ -1,5 +1,6 @@
 //! One plugin's entry in the policy.
 
+use crate::exec::Exec;
 use crate::fields::{Fields, Item};
 use crate::{
     ComponentSource, Containers, Control, Danger, Files, Filter, Health, HostNodes, KernelPattern, Labels, Partitions,
@@ -99,6 +100,8 @@ pub struct PluginPolicy {
     pub except: Vec<Filter>,
     /// Under which other name units are offered; the first that matches counts.
     pub rename: Vec<Rename>,
+    /// What it gives to those who ask by the protocol of 2017, if anything.
+    pub exec: Option<Exec>,
     /// Labels of the node.
     pub labels: Labels,
     /// When a device's state counts as changed.
@@ -176,6 +179,9 @@ impl PluginPolicy {
             control: fields.read("control", |item| Control::read_list(item, &place)),
             state,
             wasi: fields.words("wasi"),
+            exec: fields
+                .get("exec")
+                .and_then(|item| Exec::read(&item, &place, &resources, &containers)),
             containers,
             dangerous,
             shares_hardware,

@@ -93,6 +93,7 @@ plugins:
     only: [{id: "a*", resource: v.com/raw, device: "0000:*", property: {mode: [a, b]}}]
     except: [{id: a1}]
     rename: [{resource: v.com/raw, id: "*", device: "*", property: {mode: a}, to: v.com/af-a}]
+    exec: {type: x, resource: v.com/x, nodes-only: true}
     labels:
       v.com/x.product: "{property.mode}"
       v.com/x.memory: {value: "{property.memory}", of: min, in: MiB, units: {id: "*"}, values: "[0-9]*"}

@@ -218,25 +218,22 @@ async fn cleanup_takes_files_of_leases_away_and_a_host_that_comes_back_writes_th
     let before = machine.file("job1");
     fs::write(machine.cdi.join("devgate-vendor.com_gpu=other.json"), "{}")?;
     machine.host.end(Signal::TERM).await?;
-    let dir = machine.host.dir();
+    let (dir, cdi) = (machine.host.dir().to_owned(), machine.cdi.display().to_string());
     let at = |name: &str| dir.join(name).display().to_string();
-    let said = look([
-        "cleanup",
-        "--state-dir",
-        &at("state"),
-        "--cdi-dir",
-        machine.cdi.to_str().unwrap(),
-        "--kubelet-dir",
-        &at("plugins"),
-        "--pod-resources-dir",
-        &at("pods"),
-        "--nfd-dir",
-        &at("nfd"),
-        "--device-info-dir",
-        &at("devinfo"),
-        "--status-socket",
-        &at("status.sock"),
-    ])?;
+    let cleanup = |more: &[&str]| {
+        let options = [
+            ("--state-dir", at("state")),
+            ("--cdi-dir", cdi.clone()),
+            ("--kubelet-dir", at("plugins")),
+            ("--pod-resources-dir", at("pods")),
+            ("--nfd-dir", at("nfd")),
+            ("--device-info-dir", at("devinfo")),
+            ("--status-socket", at("status.sock")),
+        ];
+        let options = options.iter().flat_map(|(name, value)| [*name, value.as_str()]);
+        look(["cleanup"].into_iter().chain(more.iter().copied()).chain(options))
+    };
+    let said = cleanup(&[])?;
     assert!(said.code == Some(0) && said.out.contains("lease"), "{said:?}");
     assert_eq!(machine.file("job1"), "");
     assert_eq!(
@@ -246,6 +243,11 @@ async fn cleanup_takes_files_of_leases_away_and_a_host_that_comes_back_writes_th
     );
     machine.host.spawn()?;
     until(|| Ok(machine.file("job1")), |now| *now == before).await?;
+    machine.host.end(Signal::TERM).await?;
+    fs::create_dir(at("state/ended-requests"))?;
+    fs::write(at("state/ended-requests/gpu=1234"), "{}")?;
+    let said = cleanup(&["--state", "--even-if-in-use"])?;
+    assert!(said.code == Some(0) && !Path::new(&at("state")).exists(), "{said:?}");
     Ok(())
 }
 

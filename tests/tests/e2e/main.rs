@@ -21,6 +21,7 @@ mod conformance;
 mod demo;
 mod device_info;
 mod docs;
+mod exec;
 mod explain;
 mod grants;
 mod guide;

@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What the host keeps in the directory itself. Each may also be there as it is being written or tried, and as it was put aside.
-const RECORDS: [&str; 3] = ["handed-out.json", "unhealthy.json", "device-info.json"];
+const RECORDS: [&str; 4] = ["handed-out.json", "unhealthy.json", "device-info.json", "cdi.json"];
 /// What comes after their names then.
 const FORMS: [&str; 4] = ["", NEW, ".probe", ".unreadable"];
 /// What hosts of version 0.1.0 wrote first, and the cache of components does, beside the file.
@@ -24,6 +24,8 @@ const ASIDE: &str = "handed-out.json.unreadable";
 const JOURNAL: &str = "allocations";
 /// What components remember, a file for each plugin.
 const BLOBS: &str = "state";
+/// Notes of callers that something is over, a file for each.
+const NOTES: &str = "ended-requests";
 /// Components from a registry, by their digests.
 const COMPONENTS: &str = "components";
 /// How the directory is called by default.
@@ -153,11 +155,12 @@ enum Ours {
 /// What a host makes at a place in the state directory.
 fn is_ours(place: &[&str]) -> Ours {
     let is_file = match place {
-        [JOURNAL | BLOBS | COMPONENTS] => return Ours::Dir,
+        [JOURNAL | BLOBS | NOTES | COMPONENTS] => return Ours::Dir,
         [COMPONENTS, entry] if is_cached(entry) => return Ours::Either,
         [name] => *name == hold::FILE || is_record(name),
         [JOURNAL, name] => is_of_journal(name),
         [BLOBS, name] => is_temporary(name) || PluginName::try_new(name.strip_suffix(NEW).unwrap_or(name)).is_ok(),
+        [NOTES, name] => is_temporary(name) || name.contains('='),
         [COMPONENTS, _, name] => is_cache_file(name),
         _ => false,
     };

@@ -1,6 +1,8 @@
 //! The host's side of `devgate cdi`: what root asks for over the local socket.
 
 use super::{Ended, Release, Renewal};
+use crate::watching::Serving;
+use devgate_cdi::exec::Requests;
 use devgate_cdi::{LeaseError, LeaseRequest, Leases};
 use devgate_core::offer::AllocateError;
 use http_body_util::{BodyExt, Limited};
@@ -14,12 +16,14 @@ use std::time::Duration;
 const MOST: usize = 1 << 20;
 
 /// Does what is asked for under a path: nothing where there is no such path.
-pub(crate) async fn answer(path: &str, body: Incoming, leases: &Leases) -> Option<(StatusCode, String)> {
+pub(crate) async fn answer(path: &str, body: Incoming, serving: &Serving) -> Option<(StatusCode, String)> {
+    let leases = &*serving.leases;
     let answered = match path {
         "/cdi/lease" => lease(body, leases).await,
         "/cdi/release" => release(body, leases).await,
         "/cdi/renew" => renew(body, leases).await,
         "/cdi/leases" => json(&leases.list()),
+        "/cdi/exec" => exec(body, &serving.requests).await,
         _ => return None,
     };
     Some(answered.map_or_else(|refused| refused, |text| (StatusCode::OK, text)))
@@ -45,6 +49,10 @@ async fn renew(body: Incoming, leases: &Leases) -> Answer {
     let request: Renewal = read(body).await?;
     let ttl = request.ttl.map(Duration::from_secs);
     json(&leases.renew(&request.name, ttl).map_err(refused)?)
+}
+
+async fn exec(body: Incoming, requests: &Requests) -> Answer {
+    json(&requests.answer(&read(body).await?).await)
 }
 
 async fn read<T: DeserializeOwned>(body: Incoming) -> Result<T, (StatusCode, String)> {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Where a host answers `devgate status`, unless it is told otherwise.
-pub(super) const STATUS_SOCKET: &str = "/run/devgate/status.sock";
+pub(crate) const STATUS_SOCKET: &str = "/run/devgate/status.sock";
 
 /// Where a running host answers questions.
 #[derive(Debug, Clone, Args)]

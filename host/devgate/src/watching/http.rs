@@ -138,7 +138,7 @@ async fn order(request: Request<Incoming>, watching: &Watching) -> Response<Full
     }
     let answered = match watching {
         Watching::Waits { why, .. } => Some((StatusCode::CONFLICT, why.to_string())),
-        Watching::Serves(serving) => cdi::answer(&path, request.into_body(), &serving.leases).await,
+        Watching::Serves(serving) => cdi::answer(&path, request.into_body(), serving).await,
     };
     match answered {
         Some((status, text)) => said(status, &text),

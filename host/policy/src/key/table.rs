@@ -42,6 +42,7 @@ pub(crate) const PLUGIN: Section = Section {
         key("only", Kind::Many(&FILTER)),
         key("except", Kind::Many(&FILTER)),
         key("rename", Kind::Many(&RENAME)),
+        key("exec", Kind::One(&EXEC)),
         key("labels", Kind::Labels(&LABEL)),
         key("health", Kind::One(&HEALTH)),
         key("limits", Kind::One(&LIMITS)),
@@ -105,6 +106,15 @@ pub(crate) const HOST_NODES: Section = Section {
 pub(crate) const PARTITIONS: Section = Section {
     name: "partitions",
     keys: &[key("own", Kind::Paths), key("common", Kind::Paths)],
+};
+
+pub(crate) const EXEC: Section = Section {
+    name: "exec",
+    keys: &[
+        key("type", Kind::Text(Some("^[A-Za-z][A-Za-z0-9]{0,15}$"))),
+        key("resource", Kind::Text(None)),
+        key("nodes-only", Kind::Flag),
+    ],
 };
 
 pub(crate) const CONTROL: Section = Section {
