@@ -1,7 +1,8 @@
 //! Keeps the files of leases as they should be: back after a restart of the machine, renewed when hardware moves, put back when
 //! something else takes them away, gone when the lease is over or has no hardware any more.
 
-use crate::leases::{Known, Leases, Unwritten, consumer};
+use crate::lease::Unwritten;
+use crate::leases::{Known, Leases, consumer};
 use crate::name::Kind;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -3,16 +3,16 @@
 
 use crate::choose::{choose, why_not_enough};
 use crate::edits::{NodeUnread, spec};
-use crate::files::{FileError, Files};
+use crate::files::Files;
 use crate::keep::UNOFFERED;
-use crate::name::{InvalidLeaseName, Kind, LeaseName};
+use crate::lease::{Lease, LeaseError, LeaseRequest, MOST, Unwritten};
+use crate::name::{Kind, LeaseName};
 use crate::spec::Spec;
 use devgate_core::offer::{AllocateError, Reply};
 use devgate_core::state::Dir;
 use devgate_core::{Ask, Consumer, Devices, Granted, Mode, Released};
 use devgate_node::Node;
-use devgate_types::{InvalidName, Mutex, ResourceName, escape};
-use serde::{Deserialize, Serialize};
+use devgate_types::{Mutex, ResourceName, escape};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,8 +22,6 @@ use std::time::{Duration, Instant};
 const TRIES: usize = 4;
 /// What releasing may take before it goes on in the background.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(10);
-/// The most devices of one lease: a count is a number that a program may have made of anything.
-const MOST: usize = 4_096;
 
 /// What leases are made of.
 pub struct LeasesConfig {
@@ -35,109 +33,6 @@ pub struct LeasesConfig {
     pub dir: PathBuf,
     /// Where they are noted.
     pub state: Option<Dir>,
-}
-
-/// What is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LeaseRequest {
-    /// What it is for: the lease's name.
-    pub name: String,
-    /// Devices of which resource.
-    pub resource: String,
-    /// How many; as many as there are ids, or one, where it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<usize>,
-    /// Which, among them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ids: Vec<String>,
-    /// For how many seconds; until it is released where it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<u64>,
-}
-
-/// A lease, as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lease {
-    /// What it was made for.
-    pub name: String,
-    /// The resource.
-    pub resource: String,
-    /// The ids of its devices.
-    pub ids: Vec<String>,
-    /// What a runtime is to be told, such as `podman run --device`; nothing where a container gets nothing by it.
-    pub devices: Vec<String>,
-    /// For how many seconds still; nothing where it lasts until it is released.
-    pub left: Option<u64>,
-    /// Why no container gets it, if so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-/// Why there is no lease.
-#[derive(Debug, thiserror::Error)]
-pub enum LeaseError {
-    /// It cannot be called so.
-    #[error(transparent)]
-    Name(#[from] InvalidLeaseName),
-    /// The resource cannot be called so.
-    #[error(transparent)]
-    Resource(#[from] InvalidName),
-    /// Nothing offers it.
-    #[error("resource {0}: no plugin offers it; {1}")]
-    Unknown(ResourceName, String),
-    /// More than there ever can be, or none.
-    #[error("lease {0}: {1} devices cannot be leased at once; ask for 1 to {MOST}, at least as many as there are ids")]
-    Count(String, usize),
-    /// There are not so many.
-    #[error("resource {resource}: {asked} asked for, {free} of {all} can be had{why}")]
-    NotEnough {
-        /// The resource.
-        resource: ResourceName,
-        /// How many were asked for.
-        asked: usize,
-        /// How many there are.
-        free: usize,
-        /// How many there are that this lease could not have, too.
-        all: usize,
-        /// Why those cannot be had.
-        why: String,
-    },
-    /// The name is taken.
-    #[error(
-        "lease {name}: has {ids} of resource {resource} already; release it first (devgate cdi release {name}), or take another name"
-    )]
-    Taken {
-        /// The lease.
-        name: String,
-        /// The resource that it is of.
-        resource: ResourceName,
-        /// What it has.
-        ids: String,
-    },
-    /// There is no such lease.
-    #[error("lease {0}: there is none of this name; `devgate cdi leases` shows those that there are")]
-    None(String),
-    /// They were not given.
-    #[error(transparent)]
-    Allocate(#[from] AllocateError),
-    /// The file could not be made.
-    #[error("lease {0}: {1}; it was given back")]
-    File(String, Unwritten),
-}
-
-/// Why a lease has no file.
-#[derive(Debug, thiserror::Error)]
-pub enum Unwritten {
-    /// A node is not there.
-    #[error(transparent)]
-    Node(#[from] NodeUnread),
-    /// The disk, or somebody else's file.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// What was given is gone.
-    #[error("{0}")]
-    Gone(String),
 }
 
 /// What is known of a lease besides what is recorded.
@@ -383,12 +278,6 @@ impl Leases {
 
     pub(crate) fn spec(&self, name: &str, kind: &Kind, reply: &Reply) -> Result<Option<Spec>, NodeUnread> {
         spec(kind, name, reply, &self.node)
-    }
-}
-
-impl LeaseRequest {
-    fn ttl(&self) -> Option<Duration> {
-        self.ttl.map(Duration::from_secs)
     }
 }
 

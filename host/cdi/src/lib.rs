@@ -18,6 +18,7 @@ mod edits;
 pub mod exec;
 mod files;
 mod keep;
+mod lease;
 mod leases;
 mod name;
 mod probe;
@@ -25,7 +26,8 @@ pub mod spec;
 
 pub use edits::{NodeUnread, file_of};
 pub use files::{FileError, left_behind};
-pub use leases::{Lease, LeaseError, LeaseRequest, Leases, LeasesConfig, Unwritten};
+pub use lease::{Lease, LeaseError, LeaseRequest, Unwritten};
+pub use leases::{Leases, LeasesConfig};
 pub use name::{InvalidLeaseName, Kind, LeaseName};
 pub use probe::probe;
 

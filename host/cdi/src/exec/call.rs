@@ -43,7 +43,7 @@ impl Call<'_> {
     pub fn answer(
         &self,
         ask: impl FnOnce(&Request) -> Result<Answer, NoAnswer>,
-        leave: impl FnOnce(&Request) -> Result<(), String>,
+        leave: impl FnOnce(&Request) -> std::io::Result<()>,
     ) -> Ended {
         let command = (self.env)("CDI_COMMAND").unwrap_or_default().to_uppercase();
         if command == "VERSION" {

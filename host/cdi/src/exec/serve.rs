@@ -3,10 +3,12 @@
 use super::{Answer, Failure, Fault, Request};
 use crate::choose::{choose, why_not_enough};
 use devgate_core::offer::AllocateError;
+use devgate_core::state::{Style, put};
 use devgate_core::{Ask, Consumer, Devices, Granted, Mode, Released};
 use devgate_types::{ResourceName, escape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -241,16 +243,14 @@ fn added(paths: &[String], numa: BTreeSet<u32>) -> Answer {
     }
 }
 
-fn read_note(note: &Path) -> Result<Request, String> {
-    let look = fs::symlink_metadata(note).map_err(|error| error.to_string())?;
+fn read_note(note: &Path) -> io::Result<Request> {
+    let look = fs::symlink_metadata(note)?;
     if !look.is_file() || look.len() > MOST_NOTE {
-        return Err("is no note".to_owned());
+        return Err(io::Error::other("is no note"));
     }
-    let text = fs::read(note).map_err(|error| error.to_string())?;
-    match serde_json::from_slice(&text) {
-        Ok(request @ Request::Del { .. }) => Ok(request),
-        Ok(_) => Err("is no note".to_owned()),
-        Err(error) => Err(error.to_string()),
+    match serde_json::from_slice(&fs::read(note)?)? {
+        request @ Request::Del { .. } => Ok(request),
+        _ => Err(io::Error::other("is no note")),
     }
 }
 
@@ -258,16 +258,11 @@ fn read_note(note: &Path) -> Result<Request, String> {
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn leave_note(state_dir: &Path, request: &Request) -> Result<(), String> {
+pub fn leave_note(state_dir: &Path, request: &Request) -> io::Result<()> {
     let Request::Del { kind, id } = request else {
-        return Err("only an end can be noted".to_owned());
+        return Err(io::Error::other("only an end can be noted"));
     };
     let name = format!("{}={id}", kind.as_deref().unwrap_or_default());
-    let text = serde_json::to_vec(request).map_err(|error| error.to_string())?;
-    devgate_core::state::put(
-        &state_dir.join(NOTES).join(name),
-        &text,
-        devgate_core::state::Style::SHOWN,
-    )
-    .map_err(|error| error.to_string())
+    let text = serde_json::to_vec(request)?;
+    put(&state_dir.join(NOTES).join(name), &text, Style::SHOWN)
 }

@@ -1,0 +1,121 @@
+//! What a lease is, what is asked for one, and why there is none.
+
+use crate::edits::NodeUnread;
+use crate::files::FileError;
+use crate::name::InvalidLeaseName;
+use devgate_core::offer::AllocateError;
+use devgate_types::{InvalidName, ResourceName};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The most devices of one lease: a count is a number that a program may have made of anything.
+pub(crate) const MOST: usize = 4_096;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseRequest {
+    /// What it is for: the lease's name.
+    pub name: String,
+    /// Devices of which resource.
+    pub resource: String,
+    /// How many; as many as there are ids, or one, where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    /// Which, among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    /// For how many seconds; until it is released where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u64>,
+}
+
+/// A lease, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// What it was made for.
+    pub name: String,
+    /// The resource.
+    pub resource: String,
+    /// The ids of its devices.
+    pub ids: Vec<String>,
+    /// What a runtime is to be told, such as `podman run --device`; nothing where a container gets nothing by it.
+    pub devices: Vec<String>,
+    /// For how many seconds still; nothing where it lasts until it is released.
+    pub left: Option<u64>,
+    /// Why no container gets it, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// Why there is no lease.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaseError {
+    /// It cannot be called so.
+    #[error(transparent)]
+    Name(#[from] InvalidLeaseName),
+    /// The resource cannot be called so.
+    #[error(transparent)]
+    Resource(#[from] InvalidName),
+    /// Nothing offers it.
+    #[error("resource {0}: no plugin offers it; {1}")]
+    Unknown(ResourceName, String),
+    /// More than there ever can be, or none.
+    #[error("lease {0}: {1} devices cannot be leased at once; ask for 1 to {MOST}, at least as many as there are ids")]
+    Count(String, usize),
+    /// There are not so many.
+    #[error("resource {resource}: {asked} asked for, {free} of {all} can be had{why}")]
+    NotEnough {
+        /// The resource.
+        resource: ResourceName,
+        /// How many were asked for.
+        asked: usize,
+        /// How many there are.
+        free: usize,
+        /// How many there are that this lease could not have, too.
+        all: usize,
+        /// Why those cannot be had.
+        why: String,
+    },
+    /// The name is taken.
+    #[error(
+        "lease {name}: has {ids} of resource {resource} already; release it first (devgate cdi release {name}), or take another name"
+    )]
+    Taken {
+        /// The lease.
+        name: String,
+        /// The resource that it is of.
+        resource: ResourceName,
+        /// What it has.
+        ids: String,
+    },
+    /// There is no such lease.
+    #[error("lease {0}: there is none of this name; `devgate cdi leases` shows those that there are")]
+    None(String),
+    /// They were not given.
+    #[error(transparent)]
+    Allocate(#[from] AllocateError),
+    /// The file could not be made.
+    #[error("lease {0}: {1}; it was given back")]
+    File(String, Unwritten),
+}
+
+/// Why a lease has no file.
+#[derive(Debug, thiserror::Error)]
+pub enum Unwritten {
+    /// A node is not there.
+    #[error(transparent)]
+    Node(#[from] NodeUnread),
+    /// The disk, or somebody else's file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// What was given is gone.
+    #[error("{0}")]
+    Gone(String),
+}
+
+impl LeaseRequest {
+    pub(crate) fn ttl(&self) -> Option<Duration> {
+        self.ttl.map(Duration::from_secs)
+    }
+}
