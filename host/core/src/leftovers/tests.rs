@@ -213,7 +213,7 @@ fn a_directory_that_is_not_devgates_is_refused() {
     fs::create_dir(dir.path().join("open")).unwrap();
     fs::set_permissions(dir.path().join("open"), fs::Permissions::from_mode(0o775)).unwrap();
     insta::assert_snapshot!(why("open"), @"others than its owner can write there; take that from them first (chmod go-w)");
-    insta::assert_snapshot!(why("app"), @"it does not look like devgate's: it has no allocations, no handed-out.json, no unhealthy.json, no device-info.json, and main.js is not devgate's");
+    insta::assert_snapshot!(why("app"), @"it does not look like devgate's: it has no allocations, no handed-out.json, no unhealthy.json, no device-info.json, no cdi.json, and main.js is not devgate's");
     insta::assert_snapshot!(why("file"), @"it is no directory");
     insta::assert_snapshot!(why("link"), @"it is a link; name the directory that it leads to");
     lay_out(
