@@ -67,7 +67,7 @@ impl Files {
     }
 
     /// Writes a file, unless it is there and says just this. Whether it was written. Blocks.
-    pub(crate) fn write(&self, name: &str, spec: &Spec) -> Result<bool, FileError> {
+    pub(crate) fn write(&self, name: &str, spec: &Spec, style: Style) -> Result<bool, FileError> {
         let mut noted = self.noted.lock();
         let path = self.path(name);
         let is_there = self.says(name, spec);
@@ -81,7 +81,7 @@ impl Files {
             *noted = with;
         }
         if !is_there {
-            let written = put(&path, &text(spec), Style::PASSING);
+            let written = put(&path, &text(spec), style);
             written.map_err(|error| FileError::Disk(shown(&path), "written", error))?;
         }
         Ok(!is_there)

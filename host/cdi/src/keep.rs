@@ -1,10 +1,18 @@
-//! Keeps the files of leases as they should be: back after a restart of the machine, renewed when hardware moves, put back when
-//! something else takes them away, gone when the lease is over or has no hardware any more.
+//! Keeps files as they should be: back after a restart of the machine, renewed when hardware moves, put back when something else takes
+//! them away, gone when what they name is over or has no hardware any more.
 
+use crate::edits::{NodeUnread, spec};
+use crate::files::{FileError, Files};
 use crate::lease::Unwritten;
-use crate::leases::{Known, Leases, consumer};
-use crate::name::Kind;
-use std::collections::BTreeSet;
+use crate::named::Named;
+use crate::spec::Spec;
+use devgate_core::offer::Reply;
+use devgate_core::state::Dir;
+use devgate_core::{Consumer, Devices, Gone, Granted};
+use devgate_node::Node;
+use devgate_types::{Mutex, ResourceName};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,13 +21,70 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often it is asked whether the hardware is the same and the policy grants it still.
 const RESTORE: Duration = Duration::from_secs(10);
 /// How long a file stays whose resource nothing offers: a plugin that starts or fails may come back, one that left the policy does not.
-pub(crate) const UNOFFERED: Duration = Duration::from_secs(60);
+const UNOFFERED: Duration = Duration::from_secs(60);
 
-impl Leases {
+/// What files are made of.
+pub struct KeeperConfig {
+    /// All devices of the host.
+    pub devices: Arc<dyn Devices>,
+    /// The node that they are on.
+    pub node: Node,
+    /// Where files are written; made with the first.
+    pub dir: PathBuf,
+    /// Where they are noted.
+    pub state: Option<Dir>,
+}
+
+/// The files of a host.
+pub struct Keeper {
+    pub(crate) devices: Arc<dyn Devices>,
+    node: Node,
+    pub(crate) files: Files,
+    /// By their files' names. What is of before this start is in here once it was looked at.
+    known: Mutex<BTreeMap<String, Known>>,
+    /// How long a file stays whose resource nothing offers.
+    pub(crate) unoffered: Duration,
+    /// One thing at a time is done to leases.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+    /// What is told is not another while it is written.
+    writing: Mutex<()>,
+}
+
+/// What is known of one besides what is recorded.
+struct Known {
+    /// What it is called, for people.
+    shown: String,
+    /// As it was told.
+    told: Arc<Reply>,
+    /// What stands for it today.
+    reply: Arc<Reply>,
+    /// When that was asked.
+    restored: Instant,
+    /// Why it has no file, if so.
+    problem: Option<String>,
+    /// Since when nothing offers its resource.
+    unoffered: Option<Instant>,
+}
+
+impl Keeper {
+    /// The files that are noted. [`Self::keep`] sees to them.
+    #[must_use]
+    pub fn new(config: KeeperConfig) -> Self {
+        Self {
+            files: Files::open(&config.dir, config.state.as_ref()),
+            devices: config.devices,
+            node: config.node,
+            known: Mutex::default(),
+            unoffered: UNOFFERED,
+            turn: tokio::sync::Mutex::default(),
+            writing: Mutex::default(),
+        }
+    }
+
     /// Looks after the files for as long as it is polled.
     pub async fn keep(self: Arc<Self>) {
-        let leases = Arc::clone(&self);
-        let problem = tokio::task::spawn_blocking(move || leases.files.tidy()).await;
+        let keeper = Arc::clone(&self);
+        let problem = tokio::task::spawn_blocking(move || keeper.files.tidy()).await;
         if let Ok(Some(problem)) = problem {
             tracing::warn!(
                 family = "host",
@@ -32,102 +97,142 @@ impl Leases {
         }
     }
 
-    /// Why leases have no files that should, in words for people.
+    /// Why something has no file that should, in words for people.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let known = self.known.lock();
-        let problem = |(name, known): (&String, &Known)| Some(format!("lease {name}: {}", known.problem.as_ref()?));
-        known.iter().filter_map(problem).collect()
+        let problem = |known: &Known| Some(format!("{}: {}", known.shown, known.problem.as_ref()?));
+        known.values().filter_map(problem).collect()
     }
 
-    /// Waits until each lease of before this start has its file back, or cannot have it.
+    /// Why one has no file, if so.
+    pub(crate) fn problem(&self, named: &Named) -> Option<String> {
+        self.known.lock().get(&named.file())?.problem.clone()
+    }
+
+    /// Waits until everything of before this start has its file back, or cannot have it.
     pub async fn settled(&self) {
         let is_settled = || {
             let known = self.known.lock();
-            let is_settled = |name: &String| known.get(name).is_some_and(|known| known.unoffered.is_none());
-            self.names().all(|name| is_settled(&name))
+            let is_settled = |named: &Named| known.get(&named.file()).is_some_and(|known| known.unoffered.is_none());
+            Named::all(&*self.devices).iter().all(is_settled)
         };
         while !is_settled() {
             tokio::time::sleep(LOOK / 4).await;
         }
     }
 
+    /// Has what pods have of a resource in files, as far as that can be: before a kubelet hears of it.
+    pub(crate) async fn settle(self: &Arc<Self>, resource: &ResourceName) {
+        let held = self.devices.held(&Consumer::Pods).into_iter();
+        for granted in held.filter(|granted| granted.resource == *resource) {
+            if let Some(named) = Named::new(Consumer::Pods, granted) {
+                self.renew(named).await;
+            }
+        }
+    }
+
+    /// Has a file say what was just told. Blocks.
+    pub(crate) fn put(&self, named: &Named) -> Result<(), Unwritten> {
+        let _writing = self.writing.lock();
+        self.write(named, &named.granted.reply)?;
+        self.known.lock().insert(named.file(), Known::of(named));
+        Ok(())
+    }
+
+    /// Takes one's file away.
+    pub(crate) fn take_away(&self, named: &Named) -> Result<(), FileError> {
+        self.files.remove(&named.file())?;
+        self.known.lock().remove(&named.file());
+        Ok(())
+    }
+
     /// One look at all of them.
     async fn look(self: &Arc<Self>) {
-        if self.names().next().is_none() && self.files.names().is_empty() {
-            return;
-        }
         let _turn = self.turn.lock().await;
-        let leases = Arc::clone(self);
-        let Ok(stale) = tokio::task::spawn_blocking(move || leases.stale()).await else {
+        let keeper = Arc::clone(self);
+        let Ok(stale) = tokio::task::spawn_blocking(move || keeper.stale()).await else {
             return;
         };
-        for name in stale {
-            self.renew_file(&name).await;
+        for named in stale {
+            self.renew(named).await;
         }
     }
 
-    /// The leases whose files are not as they should be; those of leases that are over go. Blocks.
-    fn stale(&self) -> Vec<String> {
-        let names: BTreeSet<String> = self.names().collect();
+    /// Those whose files are not as they should be. What is over goes. Blocks.
+    fn stale(&self) -> Vec<Named> {
+        // Before what there is: what is noted now was recorded earlier, so that nothing that is just given looks as if it were over.
+        let noted = self.files.names();
+        let mut all = Named::all(&*self.devices);
+        let names: BTreeSet<String> = all.iter().map(Named::file).collect();
         let mut known = self.known.lock();
-        known.retain(|name, _| names.contains(name));
-        let kinds = names.iter().map(|name| match known.get(name) {
-            Some(known) => Some(known.kind.file(name)),
-            None => Some(Kind::of(&self.devices.held(&consumer(name)).first()?.resource).file(name)),
-        });
-        let kept: BTreeSet<String> = kinds.flatten().collect();
-        for file in self.files.names().into_iter().filter(|file| !kept.contains(file)) {
-            if let Err(why) = self.files.remove(&file) {
-                tracing::error!(family = "host", "CDI: the lease that had it is over: {why}");
+        known.retain(|file, _| names.contains(file));
+        for file in noted.iter().filter(|file| !names.contains(*file)) {
+            if let Err(why) = self.files.remove(file) {
+                tracing::error!(family = "host", "CDI: what it named is over: {why}");
             }
         }
-        let is_stale = |name: &String| {
+        let is_stale = |named: &Named| {
             let is_fresh = |known: &&Known| known.problem.is_none() && known.restored.elapsed() < RESTORE;
-            let Some(known) = known.get(name).filter(is_fresh) else {
+            let known = known.get(&named.file()).filter(is_fresh);
+            let Some(known) = known.filter(|known| known.told == named.granted.reply) else {
                 return true;
             };
-            match self.spec(name, &known.kind, &known.reply) {
-                Ok(Some(spec)) => known.unoffered.is_some() || !self.files.says(&known.kind.file(name), &spec),
-                Ok(None) => false,
-                Err(_) => true,
-            }
+            known.unoffered.is_some() || !self.is_right(named, &known.reply).unwrap_or(false)
         };
-        names.iter().filter(|name| is_stale(name)).cloned().collect()
+        all.retain(is_stale);
+        all
     }
 
-    /// Has the file of one say what stands for it today, or takes it away.
-    async fn renew_file(&self, name: &str) {
-        let who = consumer(name);
-        let Some(held) = self.devices.held(&who).into_iter().next() else {
+    /// Whether one's file says just this, or is not there where there is nothing to say.
+    fn is_right(&self, named: &Named, reply: &Reply) -> Result<bool, NodeUnread> {
+        let spec = self.spec(named, reply)?;
+        Ok(spec.is_none_or(|spec| self.files.says(&named.file(), &spec)))
+    }
+
+    /// Has one's file say what stands for it today, or takes it away.
+    async fn renew(self: &Arc<Self>, named: Named) {
+        let Some(restored) = self.devices.restore(&named.who, named.granted.id).await else {
             return;
         };
-        let (kind, restored) = (
-            Kind::of(&held.resource),
-            self.devices.restore(&who).await.into_iter().next(),
-        );
-        let mut now = Known::of(kind.clone(), &held);
+        let keeper = Arc::clone(self);
+        let written = tokio::task::spawn_blocking(move || keeper.follow(&named, restored)).await;
+        if let Err(error) = written {
+            tracing::error!(family = "host", "CDI: {error}");
+        }
+    }
+
+    /// Blocks.
+    fn follow(&self, named: &Named, restored: Result<Granted, Gone>) {
+        let _writing = self.writing.lock();
+        let held = self.devices.held(&named.who).into_iter();
+        // Something else may be told of it by now, and is written then.
+        if !held
+            .into_iter()
+            .any(|granted| granted.id == named.granted.id && granted.reply == named.granted.reply)
+        {
+            return;
+        }
+        let mut now = Known::of(named);
         let before = self
             .known
             .lock()
-            .get(name)
+            .get(&named.file())
             .map(|known| (known.problem.clone(), known.unoffered));
         let (problem, unoffered) = before.unwrap_or_default();
         let failed = match restored {
-            None => return,
-            Some(Ok(granted)) => {
-                now.reply = Arc::clone(&granted.reply);
-                self.write(name, &kind, &granted.reply).err()
+            Ok(granted) => {
+                now.reply = granted.reply;
+                self.write(named, &now.reply).err()
             }
-            Some(Err(gone)) => {
+            Err(gone) => {
                 let since = unoffered.unwrap_or_else(Instant::now);
                 now.unoffered = gone.may_come.then_some(since);
                 // What is there is right for as long as its numbers are.
                 let may_stay = gone.may_come && since.elapsed() < self.unoffered;
-                let is_right = matches!(self.spec(name, &kind, &held.reply), Ok(Some(spec)) if self.files.says(&kind.file(name), &spec));
-                if !(may_stay && is_right) {
-                    let removed = self.files.remove(&kind.file(name));
-                    removed.unwrap_or_else(|why| tracing::error!(family = "host", "lease {name}: {why}"));
+                if !(may_stay && self.is_right(named, &now.told).unwrap_or(false)) {
+                    let removed = self.files.remove(&named.file());
+                    removed.unwrap_or_else(|why| tracing::error!(family = "host", "{named}: {why}"));
                 }
                 (!may_stay).then(|| Unwritten::Gone(gone.to_string()))
             }
@@ -135,11 +240,37 @@ impl Leases {
         now.problem = failed.map(|why| why.to_string());
         match &now.problem {
             Some(why) if problem.as_ref() != Some(why) => {
-                tracing::error!(family = "host", "lease {name}: no container gets it: {why}");
+                tracing::error!(family = "host", "{named}: no container gets it: {why}");
             }
-            None if problem.is_some() => tracing::info!("lease {name}: its file is back"),
+            None if problem.is_some() => tracing::info!("{named}: its file is back"),
             _ => {}
         }
-        self.known.lock().insert(name.to_owned(), now);
+        self.known.lock().insert(named.file(), now);
+    }
+
+    fn write(&self, named: &Named, reply: &Reply) -> Result<(), Unwritten> {
+        match self.spec(named, reply)? {
+            Some(spec) => drop(self.files.write(&named.file(), &spec, named.style())?),
+            None => self.files.remove(&named.file())?,
+        }
+        Ok(())
+    }
+
+    fn spec(&self, named: &Named, reply: &Reply) -> Result<Option<Spec>, NodeUnread> {
+        spec(&named.kind, &named.device, reply, &self.node)
+    }
+}
+
+impl Known {
+    /// One that is as it was told.
+    fn of(named: &Named) -> Self {
+        Self {
+            shown: named.to_string(),
+            told: Arc::clone(&named.granted.reply),
+            reply: Arc::clone(&named.granted.reply),
+            restored: Instant::now(),
+            problem: None,
+            unoffered: None,
+        }
     }
 }

@@ -2,77 +2,35 @@
 //! claim or another lease has.
 
 use crate::choose::{choose, why_not_enough};
-use crate::edits::{NodeUnread, spec};
-use crate::files::Files;
-use crate::keep::UNOFFERED;
+use crate::keep::Keeper;
 use crate::lease::{Lease, LeaseError, LeaseRequest, MOST, Unwritten};
-use crate::name::{Kind, LeaseName};
-use crate::spec::Spec;
-use devgate_core::offer::{AllocateError, Reply};
-use devgate_core::state::Dir;
+use crate::name::LeaseName;
+use crate::named::Named;
+use devgate_core::offer::AllocateError;
 use devgate_core::{Ask, Consumer, Devices, Granted, Mode, Released};
-use devgate_node::Node;
-use devgate_types::{Mutex, ResourceName, escape};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use devgate_types::{ResourceName, escape};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often devices are chosen anew where pods got them first.
 const TRIES: usize = 4;
 /// What releasing may take before it goes on in the background.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What leases are made of.
-pub struct LeasesConfig {
-    /// All devices of the host.
-    pub devices: Arc<dyn Devices>,
-    /// The node that they are on.
-    pub node: Node,
-    /// Where files are written; made with the first.
-    pub dir: PathBuf,
-    /// Where they are noted.
-    pub state: Option<Dir>,
-}
-
-/// What is known of a lease besides what is recorded.
-pub(crate) struct Known {
-    pub(crate) kind: Kind,
-    /// What stands for it, as it was last told.
-    pub(crate) reply: Arc<Reply>,
-    /// When that was.
-    pub(crate) restored: Instant,
-    /// Why it has no file, if so.
-    pub(crate) problem: Option<String>,
-    /// Since when nothing offers its resource.
-    pub(crate) unoffered: Option<Instant>,
-}
-
-/// The leases of a host.
+/// The leases of a host, whose files somebody keeps.
 pub struct Leases {
-    pub(crate) devices: Arc<dyn Devices>,
-    pub(crate) node: Node,
-    pub(crate) files: Files,
-    /// By their names. Those of before this start are in here once they were looked at.
-    pub(crate) known: Mutex<BTreeMap<String, Known>>,
-    /// How long a file stays whose resource nothing offers.
-    pub(crate) unoffered: Duration,
-    /// One thing at a time is done to them.
-    pub(crate) turn: tokio::sync::Mutex<()>,
+    keeper: Arc<Keeper>,
 }
 
 impl Leases {
-    /// The leases that are recorded. [`Leases::keep`] sees to their files.
+    /// The leases that are recorded.
     #[must_use]
-    pub fn new(config: LeasesConfig) -> Self {
-        Self {
-            files: Files::open(&config.dir, config.state.as_ref()),
-            devices: config.devices,
-            node: config.node,
-            known: Mutex::default(),
-            unoffered: UNOFFERED,
-            turn: tokio::sync::Mutex::default(),
-        }
+    pub const fn new(keeper: Arc<Keeper>) -> Self {
+        Self { keeper }
+    }
+
+    fn devices(&self) -> &dyn Devices {
+        &*self.keeper.devices
     }
 
     /// Leases devices. The same asked again is the same lease.
@@ -86,25 +44,24 @@ impl Leases {
         if !(1..=MOST).contains(&count) || count < request.ids.len() {
             return Err(LeaseError::Count(request.name.clone(), count));
         }
-        let _turn = self.turn.lock().await;
+        let _turn = self.keeper.turn.lock().await;
         let who = consumer(name.as_str());
-        let granted = match self.devices.held(&who).into_iter().next() {
+        let granted = match self.devices().held(&who).into_iter().next() {
             Some(held) => self.again(&who, held, request, count).await?,
             None => self.give(&who, &resource, request, count).await?,
         };
-        let lease = self.shown(name.as_str(), &granted, None);
-        let kind = Kind::of(&granted.resource);
-        match self.write(name.as_str(), &kind, &granted.reply) {
-            Ok(()) => self
-                .known
-                .lock()
-                .insert(request.name.clone(), Known::of(kind, &granted)),
-            Err(why) => {
-                // What could not be written is not there; what of it is noted is tried to be removed with the next look.
-                self.devices.release(&who, RELEASE_PATIENCE).await;
-                return Err(LeaseError::File(request.name.clone(), why));
-            }
+        let lease = shown(name.as_str(), &granted, None);
+        let file = |why| LeaseError::File(request.name.clone(), why);
+        let Some(named) = Named::new(who.clone(), granted) else {
+            return Ok(lease);
         };
+        let keeper = Arc::clone(&self.keeper);
+        let written = tokio::task::spawn_blocking(move || keeper.put(&named)).await;
+        if let Err(why) = written.unwrap_or_else(|error| Err(Unwritten::Gone(error.to_string()))) {
+            // What could not be written is not there; what of it is noted is tried to be removed with the next look.
+            self.devices().release(&who, RELEASE_PATIENCE).await;
+            return Err(file(why));
+        }
         Ok(lease)
     }
 
@@ -128,7 +85,7 @@ impl Leases {
         }
         let granted = self.ask(who, &held.resource, held.ids, request).await?;
         if let Some(ttl) = request.ttl() {
-            self.devices.renew(who, Some(ttl));
+            self.devices().renew(who, Some(ttl));
         }
         Ok(granted)
     }
@@ -140,7 +97,7 @@ impl Leases {
         request: &LeaseRequest,
         count: usize,
     ) -> Result<Granted, LeaseError> {
-        let offers = Arc::clone(&self.devices.offers().borrow());
+        let offers = Arc::clone(&self.devices().offers().borrow());
         if !offers.iter().any(|offer| offer.resource() == resource) {
             let names: Vec<_> = offers.iter().map(|offer| offer.resource().as_str()).collect();
             let there = match names.as_slice() {
@@ -154,8 +111,8 @@ impl Leases {
             let ids = if request.ids.len() == count {
                 request.ids.clone()
             } else {
-                let available = self.devices.available(resource, who);
-                let devices = &*self.devices;
+                let available = self.devices().available(resource, who);
+                let devices = self.devices();
                 let Some(chosen) = choose(devices, resource, &available, &request.ids, count, &[]).await else {
                     let unavailable = devices.unavailable(resource, who).len();
                     return Err(LeaseError::NotEnough {
@@ -191,7 +148,7 @@ impl Leases {
             mode: Mode::Hold,
             tag: String::new(),
         };
-        let granted = self.devices.allocate(who, &[ask], request.ttl()).await?;
+        let granted = self.devices().allocate(who, &[ask], request.ttl()).await?;
         let nothing = || AllocateError::Host(format!("{who}: nothing was given"));
         granted.into_iter().next().ok_or_else(nothing)
     }
@@ -203,7 +160,7 @@ impl Leases {
     /// Where its file cannot be removed.
     pub async fn release(&self, name: &str) -> Result<Option<Vec<String>>, LeaseError> {
         let name = LeaseName::try_new(name)?;
-        let _turn = self.turn.lock().await;
+        let _turn = self.keeper.turn.lock().await;
         Ok(match self.end(name.as_str(), &consumer(name.as_str())).await? {
             Released::Nothing | Released::Refused => None,
             Released::Clean => Some(Vec::new()),
@@ -212,12 +169,12 @@ impl Leases {
     }
 
     async fn end(&self, name: &str, who: &Consumer) -> Result<Released, LeaseError> {
-        if let Some(held) = self.devices.held(who).first() {
-            let removed = self.files.remove(&Kind::of(&held.resource).file(name));
+        let held = self.devices().held(who).into_iter();
+        for named in held.filter_map(|granted| Named::new(who.clone(), granted)) {
+            let removed = self.keeper.take_away(&named);
             removed.map_err(|why| LeaseError::File(name.to_owned(), why.into()))?;
         }
-        self.known.lock().remove(name);
-        Ok(self.devices.release(who, RELEASE_PATIENCE).await)
+        Ok(self.devices().release(who, RELEASE_PATIENCE).await)
     }
 
     /// Has a lease last so long from now on, or until it is released.
@@ -227,69 +184,32 @@ impl Leases {
     pub fn renew(&self, name: &str, ttl: Option<Duration>) -> Result<Lease, LeaseError> {
         let name = LeaseName::try_new(name)?;
         let (who, none) = (consumer(name.as_str()), || LeaseError::None(name.as_str().to_owned()));
-        if !self.devices.renew(&who, ttl) {
+        if !self.devices().renew(&who, ttl) {
             return Err(none());
         }
-        let held = self.devices.held(&who);
-        Ok(self.shown(name.as_str(), held.first().ok_or_else(none)?, None))
+        let held = self.devices().held(&who);
+        Ok(shown(name.as_str(), held.first().ok_or_else(none)?, None))
     }
 
     /// All leases, by their names.
     #[must_use]
     pub fn list(&self) -> Vec<Lease> {
-        let known = self.known.lock();
-        let lease = |name: String| {
-            let held = self.devices.held(&consumer(&name));
-            let problem = known.get(&name).and_then(|known| known.problem.clone());
-            Some(self.shown(&name, held.first()?, problem))
-        };
-        self.names().filter_map(lease).collect()
-    }
-
-    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
-        self.devices.consumers().into_iter().filter_map(|who| match who {
-            Consumer::Lease { name } => Some(name),
-            _ => None,
-        })
-    }
-
-    fn shown(&self, name: &str, granted: &Granted, problem: Option<String>) -> Lease {
-        let reply = &granted.reply;
-        let is_empty = reply.nodes.is_empty() && reply.env.is_empty() && reply.mounts.is_empty();
-        let own = (!is_empty).then(|| Kind::of(&granted.resource).device(name));
-        Lease {
-            name: name.to_owned(),
-            resource: granted.resource.to_string(),
-            ids: granted.ids.clone(),
-            devices: own.into_iter().chain(reply.cdi.iter().cloned()).collect(),
-            left: granted.left.map(|left| left.as_secs()),
-            problem,
-        }
-    }
-
-    /// Has the file of a lease say what stands for it.
-    pub(crate) fn write(&self, name: &str, kind: &Kind, reply: &Reply) -> Result<(), Unwritten> {
-        match self.spec(name, kind, reply)? {
-            Some(spec) => drop(self.files.write(&kind.file(name), &spec)?),
-            None => self.files.remove(&kind.file(name))?,
-        }
-        Ok(())
-    }
-
-    pub(crate) fn spec(&self, name: &str, kind: &Kind, reply: &Reply) -> Result<Option<Spec>, NodeUnread> {
-        spec(kind, name, reply, &self.node)
+        let leases = Named::all(self.devices()).into_iter();
+        let leases = leases.filter(|named| matches!(named.who, Consumer::Lease { .. }));
+        let lease = |named: Named| shown(&named.device, &named.granted, self.keeper.problem(&named));
+        leases.map(lease).collect()
     }
 }
 
-impl Known {
-    pub(crate) fn of(kind: Kind, granted: &Granted) -> Self {
-        Self {
-            kind,
-            reply: Arc::clone(&granted.reply),
-            restored: Instant::now(),
-            problem: None,
-            unoffered: None,
-        }
+fn shown(name: &str, granted: &Granted, problem: Option<String>) -> Lease {
+    let own = Named::new(consumer(name), granted.clone()).and_then(|named| named.name(&granted.reply));
+    Lease {
+        name: name.to_owned(),
+        resource: granted.resource.to_string(),
+        ids: granted.ids.clone(),
+        devices: own.into_iter().chain(granted.reply.cdi.iter().cloned()).collect(),
+        left: granted.left.map(|left| left.as_secs()),
+        problem,
     }
 }
 

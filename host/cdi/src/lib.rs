@@ -1,17 +1,19 @@
 //! devgate's front end for container runtimes that read the Container Device Interface: podman, docker, containerd, CRI-O.
 //!
 //! A runtime is told names of devices, and looks up in files what a container with one of them gets. Each allocation is a file of its
-//! own here, made of the gate's reply alone; who asks for one without a kubelet has a lease ([`Leases`]).
+//! own here, made of the gate's reply alone, which a [`Keeper`] looks after. Who asks for one without a kubelet has a lease ([`Leases`]);
+//! a kubelet can be told names for its pods ([`by_name`]).
 //!
 //! ```text
-//!  devgate cdi lease ──► Leases ──► Devices (core)
-//!                          │
-//!                          └──► /var/run/cdi/devgate-….json ◄── podman --device NAME
+//!  devgate cdi lease ──► Leases ──┬──► Devices (core)
+//!  kubelet ───────────► by_name ──┤
+//!                                 └──► Keeper ──► /var/run/cdi/devgate-….json ◄── podman --device NAME, containerd
 //! ```
 //!
 //! The rules of the files are those of the CNCF's library, `github.com/cncf-tags/container-device-interface`, at 1.1.0.
 #![forbid(unsafe_code)]
 
+mod by_name;
 pub mod check;
 mod choose;
 mod edits;
@@ -21,13 +23,16 @@ mod keep;
 mod lease;
 mod leases;
 mod name;
+mod named;
 mod probe;
 pub mod spec;
 
+pub use by_name::by_name;
 pub use edits::{NodeUnread, file_of};
 pub use files::{FileError, left_behind};
+pub use keep::{Keeper, KeeperConfig};
 pub use lease::{Lease, LeaseError, LeaseRequest, Unwritten};
-pub use leases::{Leases, LeasesConfig};
+pub use leases::Leases;
 pub use name::{InvalidLeaseName, Kind, LeaseName};
 pub use probe::probe;
 

@@ -1,6 +1,7 @@
 //! What runtimes call a device: its kind, its name, and the file that says what it is.
 
 use crate::PREFIX;
+use devgate_core::AllocationId;
 use devgate_types::{ResourceName, escape};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -109,6 +110,15 @@ pub(crate) fn unit_name(id: &str) -> String {
     format!("{UNIT}{ALTERED}{plain}-{}", digest(id, 6))
 }
 
+/// What the names of pods' devices begin with.
+const POD: &str = "pod:";
+
+/// What the device of an allocation of pods is called. No two allocations have the same name, also where the record of earlier ones was
+/// lost, unless they have the same ids: readers may take what comes back under a name for what it was.
+pub(crate) fn pod_name(id: AllocationId, resource: &ResourceName, ids: &[String]) -> String {
+    format!("{POD}{id}-{}", digest(&format!("{resource} {}", ids.join(" ")), 8))
+}
+
 /// What a lease is called by who has it; also the name of its device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseName(String);
@@ -116,7 +126,7 @@ pub struct LeaseName(String);
 /// A text that cannot be a lease's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "lease \"{}\": must have 1 to {LONGEST_LEASE} letters, digits, \"_\", \"-\", \".\" or \":\", a letter or digit at both ends, and not begin with \"{UNIT}\"",
+    "lease \"{}\": must have 1 to {LONGEST_LEASE} letters, digits, \"_\", \"-\", \".\" or \":\", a letter or digit at both ends, and begin with neither \"{UNIT}\" nor \"{POD}\"",
     escape(.0, 80)
 )]
 pub struct InvalidLeaseName(String);
@@ -130,7 +140,10 @@ impl LeaseName {
         let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_-.:".contains(&b);
         let is_end = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
         let bytes = name.as_bytes();
-        let fits = bytes.len() <= LONGEST_LEASE && bytes.iter().all(|b| is_inner(*b)) && !name.starts_with(UNIT);
+        let fits = bytes.len() <= LONGEST_LEASE
+            && bytes.iter().all(|b| is_inner(*b))
+            && !name.starts_with(UNIT)
+            && !name.starts_with(POD);
         if fits && is_end(bytes.first()) && is_end(bytes.last()) {
             return Ok(Self(name.to_owned()));
         }
@@ -223,6 +236,7 @@ mod tests {
         for bad in [
             "",
             "unit:a",
+            "pod:1-a",
             "-a",
             "a-",
             "a b",

@@ -1,16 +1,18 @@
 //! A host that is none: devices of one resource, and leases of them.
 
 mod leases;
+mod pods;
 
 use crate::edits::spec;
 use crate::name::Kind;
 use devgate_core::offer::{AllocateError, BoxFuture, Device, DeviceList, MountEdit, NodeEdit, Offer, Offers, Reply};
-use devgate_core::{Ask, Consumer, Devices, Gone, Granted, Released};
+use devgate_core::{AllocationId, Ask, Consumer, Devices, Gone, Granted, Released};
 use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_types::{Access, ResourceName};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -63,14 +65,19 @@ fn reply(id: &str) -> Reply {
 /// Devices of one resource. What is asked for is given, where nobody has it.
 pub(crate) struct Fake {
     offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
-    held: Mutex<BTreeMap<Consumer, Granted>>,
+    held: Mutex<Vec<(Consumer, Granted)>>,
+    next: AtomicU64,
     /// What restoring says instead of what was given.
     pub(crate) restored: Mutex<Option<Result<Reply, Gone>>>,
     /// Ids that a pod gets whenever they are asked for.
     pub(crate) raced: Mutex<BTreeSet<String>>,
+    pub(crate) taken_back: Arc<Mutex<Vec<String>>>,
 }
 
-struct Acme(watch::Sender<Arc<DeviceList>>);
+struct Acme {
+    devices: watch::Sender<Arc<DeviceList>>,
+    taken_back: Arc<Mutex<Vec<String>>>,
+}
 
 impl Offer for Acme {
     fn resource(&self) -> &ResourceName {
@@ -79,11 +86,15 @@ impl Offer for Acme {
     }
 
     fn devices(&self) -> watch::Receiver<Arc<DeviceList>> {
-        self.0.subscribe()
+        self.devices.subscribe()
     }
 
-    fn allocate<'a>(&'a self, _ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
-        Box::pin(async { Err(AllocateError::Refused("not here".into())) })
+    fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
+        Box::pin(async { Ok(Arc::new(reply(&ids[0]))) })
+    }
+
+    fn take_back<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, ()> {
+        Box::pin(async { self.taken_back.lock().unwrap().extend(ids.iter().cloned()) })
     }
 
     fn choose<'a>(&'a self, available: &'a [String], must: &'a [String], size: usize) -> BoxFuture<'a, Vec<String>> {
@@ -101,12 +112,18 @@ impl Fake {
             numa_nodes: BTreeSet::new(),
         };
         let devices = ids.iter().map(device).collect();
-        let offer: Arc<dyn Offer> = Arc::new(Acme(watch::Sender::new(Arc::new(DeviceList { devices }))));
+        let (devices, taken_back) = (watch::Sender::new(Arc::new(DeviceList { devices })), Arc::default());
+        let offer: Arc<dyn Offer> = Arc::new(Acme {
+            devices,
+            taken_back: Arc::clone(&taken_back),
+        });
         Arc::new(Self {
             offers: watch::Sender::new([offer].into()),
             held: Mutex::default(),
+            next: AtomicU64::new(1),
             restored: Mutex::default(),
             raced: Mutex::default(),
+            taken_back,
         })
     }
 
@@ -126,7 +143,17 @@ impl Fake {
 
     /// Its time is over.
     pub(crate) fn expire(&self, who: &Consumer) {
-        self.held.lock().unwrap().remove(who);
+        self.held.lock().unwrap().retain(|(held, _)| held != who);
+    }
+
+    /// The host that follows has no memory of this one's.
+    pub(crate) fn forget(&self, ids: &[&str]) {
+        self.held.lock().unwrap().retain(|(_, granted)| granted.ids != ids);
+    }
+
+    /// What is offered is this from now on.
+    pub(crate) fn offer(&self, offers: &[Arc<dyn Offer>]) {
+        self.offers.send_replace(offers.into());
     }
 }
 
@@ -149,7 +176,9 @@ impl Devices for Fake {
     }
 
     fn consumers(&self) -> BTreeSet<Consumer> {
-        self.held.lock().unwrap().keys().cloned().collect()
+        let held = self.held.lock().unwrap();
+        let who = held.iter().map(|(who, _)| who.clone());
+        who.filter(|who| *who != Consumer::Pods).collect()
     }
 
     fn allocate<'a>(
@@ -160,13 +189,16 @@ impl Devices for Fake {
     ) -> BoxFuture<'a, Result<Vec<Granted>, AllocateError>> {
         Box::pin(async move {
             let [ask] = asks else { panic!("one at a time") };
-            if let Some(held) = self.held.lock().unwrap().get(who) {
-                return Ok(vec![held.clone()]);
+            let pods = *who == Consumer::Pods;
+            let mut has = self.held(who).into_iter();
+            if let Some(held) = has.find(|held| !pods || held.ids == ask.ids) {
+                return Ok(vec![held]);
             }
+            let is_taken = |id: &&String| self.holder(id).is_some_and(|holder| !pods || holder != *who);
             let taken = ask
                 .ids
                 .iter()
-                .find(|id| self.holder(id).is_some() || self.raced.lock().unwrap().remove(*id));
+                .find(|id| is_taken(id) || self.raced.lock().unwrap().remove(*id));
             if let Some(taken) = taken {
                 return Err(AllocateError::Refused(format!("{taken} is in use")));
             }
@@ -176,48 +208,50 @@ impl Devices for Fake {
                 all.nodes.extend(reply.nodes);
             }
             let granted = Granted {
-                id: serde_json::from_str("1").unwrap(),
+                id: serde_json::from_value(self.next.fetch_add(1, Relaxed).into()).unwrap(),
                 tag: String::new(),
                 resource: ask.resource.clone(),
                 ids: ask.ids.clone(),
                 reply: Arc::new(all),
                 left: ttl,
             };
-            self.held.lock().unwrap().insert(who.clone(), granted.clone());
+            self.held.lock().unwrap().push((who.clone(), granted.clone()));
             Ok(vec![granted])
         })
     }
 
     fn held(&self, who: &Consumer) -> Vec<Granted> {
-        self.held.lock().unwrap().get(who).cloned().into_iter().collect()
+        let held = self.held.lock().unwrap();
+        let its = held.iter().filter(|(held, _)| held == who);
+        its.map(|(_, granted)| granted.clone()).collect()
     }
 
-    fn restore<'a>(&'a self, who: &'a Consumer) -> BoxFuture<'a, Vec<Result<Granted, Gone>>> {
-        Box::pin(async {
+    fn restore<'a>(&'a self, who: &'a Consumer, id: AllocationId) -> BoxFuture<'a, Option<Result<Granted, Gone>>> {
+        Box::pin(async move {
             let restored = self.restored.lock().unwrap().clone();
-            let now = |granted: Granted| match &restored {
+            let granted = self.held(who).into_iter().find(|granted| granted.id == id)?;
+            Some(match restored {
                 None => Ok(granted),
-                Some(Err(gone)) => Err(gone.clone()),
+                Some(Err(gone)) => Err(gone),
                 Some(Ok(reply)) => Ok(Granted {
-                    reply: Arc::new(reply.clone()),
+                    reply: Arc::new(reply),
                     ..granted
                 }),
-            };
-            self.held(who).into_iter().map(now).collect()
+            })
         })
     }
 
     fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool {
         let mut held = self.held.lock().unwrap();
-        held.get_mut(who).map(|granted| granted.left = ttl).is_some()
+        let mut its = held.iter_mut().filter(|(held, _)| held == who);
+        its.next().map(|(_, granted)| granted.left = ttl).is_some()
     }
 
     fn release<'a>(&'a self, who: &'a Consumer, _bound: Duration) -> BoxFuture<'a, Released> {
         Box::pin(async {
-            match self.held.lock().unwrap().remove(who) {
-                Some(_) => Released::Clean,
-                None => Released::Nothing,
-            }
+            let had = !self.held(who).is_empty();
+            self.expire(who);
+            if had { Released::Clean } else { Released::Nothing }
         })
     }
 }

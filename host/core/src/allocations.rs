@@ -276,7 +276,7 @@ impl Memory {
         self.0.files.get()
     }
 
-    /// Whether an id was handed out, and is made of the same as then.
+    /// Whether an id was handed out, and is for who has it what it was then.
     pub(crate) fn is_as_handed_out(
         &self,
         resource: &ResourceName,
@@ -284,12 +284,16 @@ impl Memory {
         unit: &UnitRecord,
         policy: &PluginPolicy,
     ) -> bool {
-        let known = self.lock();
-        let then = known.book.contents().record(&key(resource, unit));
-        then.is_some_and(|then| {
-            then.other_hardware(&HandedOut::of(unit, &pool.shared_nodes, policy))
-                .is_none()
-        })
+        let (known, key) = (self.lock(), key(resource, unit));
+        let Some(then) = known.book.contents().record(&key) else {
+            return false;
+        };
+        let now = HandedOut::of(unit, &pool.shared_nodes, policy);
+        let other = match known.keeps_paths(&key) {
+            true => then.other_hardware(&now),
+            false => then.other_devices(&now),
+        };
+        other.is_none()
     }
 
     /// What a kept answer of the kubelet would do now that it did not do then, if anything: this id's hardware is another, or
@@ -304,8 +308,12 @@ impl Memory {
         let (key, now) = (key(resource, unit), HandedOut::of(unit, &pool.shared_nodes, policy));
         let known = self.lock();
         let then = known.book.contents().record(&key);
-        if let Some(difference) = then.and_then(|then| then.difference(&now)) {
-            return Some(difference);
+        let difference = then.and_then(|then| match known.keeps_paths(&key) {
+            true => then.difference(&now),
+            false => then.difference_of_devices(&now),
+        });
+        if difference.is_some() {
+            return difference;
         }
         let clash = known.past.clash(&key, &now)?;
         let (resource, id) = clash.of;
@@ -321,7 +329,8 @@ impl Memory {
     /// same devices again and again, and that costs nothing.
     pub(crate) fn note(&self, who: &Consumer, state: State, ttl: Option<Duration>, all: &[Giving<'_>]) -> Noted {
         let (mut known, mut units, mut amended) = (self.lock(), Vec::new(), Units::new());
-        let (mut allocations, mut ids, mut is_new) = (BTreeMap::new(), Vec::new(), false);
+        let (mut allocations, mut replies) = (BTreeMap::new(), BTreeMap::new());
+        let (mut ids, mut is_new) = (Vec::new(), false);
         for giving in all {
             for unit in giving.units.iter().filter(|_| giving.mode == Mode::Hold) {
                 let key = key(giving.resource, unit);
@@ -352,6 +361,12 @@ impl Memory {
             is_new |= *who != Consumer::Pods || contents.is_news_to_pods(&ask);
             // It costs nothing where pods have just that.
             let same = contents.same(who, &ask).filter(|_| *who == Consumer::Pods);
+            if let Some((id, reply)) = same.zip(ask.reply.clone())
+                && !reply.is_unknown()
+                && contents.is_told_otherwise(id, &reply)
+            {
+                replies.insert(id, reply);
+            }
             ids.push(same.unwrap_or_else(|| {
                 let id = known.book.new_id();
                 allocations.insert(id, ask.acquired_now());
@@ -368,6 +383,7 @@ impl Memory {
                 units: amended,
             })),
         }
+        known.tell(replies);
         drop(known);
         if ttl.is_some() {
             self.0.renewed.notify_one();
@@ -420,6 +436,12 @@ impl Memory {
 }
 
 impl Known {
+    /// Whether anybody who has a unit keeps its paths, or nobody has it.
+    fn keeps_paths(&self, key: &Key) -> bool {
+        let mut all = self.book.contents().who_has(key).peekable();
+        all.peek().is_none() || all.any(|(_, of)| of.keeps_paths())
+    }
+
     /// Pods have this unit: the kubelet says so.
     fn acquire(&mut self, key: &Key, record: HandedOut) {
         let ask = Ask::of(&key.0, [Take::whole(&key.1)]);

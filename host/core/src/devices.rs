@@ -1,5 +1,6 @@
 //! What front ends see of the host: who gets which devices, and when that is over. One per host, so that an end works where a plugin is
-//! gone. Pods come by [`crate::offer::Offer`], as nobody says when they are over; all others come here and say so themselves.
+//! gone. Pods come by [`crate::offer::Offer`], as nobody says when they are over; all others come here and say so themselves. So do pods
+//! that look up by a name what they have: what they were told is kept here, as that of all others.
 
 mod expire;
 mod held;
@@ -78,7 +79,7 @@ pub enum Released {
     Refused,
 }
 
-/// All devices of a host, for consumers that say themselves when they are done.
+/// All devices of a host, for consumers that say themselves when they are done, and for pods that look up what they have.
 pub trait Devices: Send + Sync + 'static {
     /// The resources, each with its list of devices as pods see it.
     fn offers(&self) -> Offers;
@@ -96,7 +97,7 @@ pub trait Devices: Send + Sync + 'static {
     fn consumers(&self) -> BTreeSet<Consumer>;
 
     /// Gives all of these, or nothing. Who has just these already is told of them again; who has others is refused. With `ttl` it is over
-    /// by itself after that time, unless it is renewed.
+    /// by itself after that time, unless it is renewed. Pods may have any number, and get anew what they ask for.
     fn allocate<'a>(
         &'a self,
         who: &'a Consumer,
@@ -104,12 +105,12 @@ pub trait Devices: Send + Sync + 'static {
         ttl: Option<Duration>,
     ) -> BoxFuture<'a, Result<Vec<Granted>, AllocateError>>;
 
-    /// What a consumer has, as it was told then.
+    /// What a consumer has, as it was told then; of pods' what they look up.
     fn held(&self, who: &Consumer) -> Vec<Granted>;
 
-    /// What a consumer has, with what stands for it today: after a restart of the host or of the node. Never more than it had; what would be
-    /// less is gone.
-    fn restore<'a>(&'a self, who: &'a Consumer) -> BoxFuture<'a, Vec<Result<Granted, Gone>>>;
+    /// One thing that a consumer has, with what stands for it today: after a restart of the host or of the node. Never more than it had; what
+    /// would be less is gone. Nothing where the consumer has it no more.
+    fn restore<'a>(&'a self, who: &'a Consumer, id: AllocationId) -> BoxFuture<'a, Option<Result<Granted, Gone>>>;
 
     /// What a consumer has is over by itself after this time from now on, or never. Whether it has anything.
     fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool;
@@ -140,14 +141,18 @@ impl AllDevices {
     }
 
     async fn give(&self, who: &Consumer, asks: &[Ask], ttl: Option<Duration>) -> Result<Vec<Granted>, AllocateError> {
-        if !who.ends_itself() {
+        let pods = *who == Consumer::Pods;
+        if !pods && !who.ends_itself() {
             return Err(AllocateError::Refused(format!("{who} cannot be given devices here")));
         }
-        let _turn = self.busy.lock(std::slice::from_ref(who)).await;
-        match self.again(who, asks).await? {
-            Some(granted) => return Ok(granted),
-            // What was noted for it and never reached it.
-            None => drop(self.let_go(who, Duration::MAX).await),
+        let mut turn = None;
+        if !pods {
+            turn = Some(self.busy.lock(std::slice::from_ref(who)).await);
+            match self.again(who, asks).await? {
+                Some(granted) => return Ok(granted),
+                // What was noted for it and never reached it.
+                None => drop(self.let_go(who, Duration::MAX).await),
+            }
         }
         let resource = |ask: &Ask| {
             let unknown = || AllocateError::Unknown(format!("resource {}: no plugin offers it", ask.resource));
@@ -168,6 +173,7 @@ impl AllDevices {
             );
             part.resource.core().changed_hands();
         }
+        drop(turn);
         let granted = asks.iter().zip(given?).map(|(ask, (id, reply))| {
             let mut ids = ask.ids.clone();
             ids.sort_unstable();
@@ -192,6 +198,7 @@ fn part<'a>(ask: &'a Ask, resource: &'a Resource) -> Part<'a> {
         share: ask.share.as_deref(),
         mode: ask.mode,
         tag: &ask.tag,
+        is_kept: true,
     }
 }
 
@@ -229,10 +236,11 @@ impl Devices for AllDevices {
         self.held_by(who)
     }
 
-    fn restore<'a>(&'a self, who: &'a Consumer) -> BoxFuture<'a, Vec<Result<Granted, Gone>>> {
-        Box::pin(async {
+    fn restore<'a>(&'a self, who: &'a Consumer, id: AllocationId) -> BoxFuture<'a, Option<Result<Granted, Gone>>> {
+        Box::pin(async move {
             let _turn = self.busy.lock(std::slice::from_ref(who)).await;
-            self.restored(who).await
+            let of = self.memory.held(who).into_iter().find(|(held, _)| *held == id)?.1;
+            Some(self.restored_one(id, &of).await)
         })
     }
 

@@ -391,6 +391,7 @@ impl Offer for Resource {
                 share: None,
                 mode: Mode::Hold,
                 tag: "",
+                is_kept: false,
             };
             let given = allocate(&Consumer::Pods, None, &[part]).await;
             let (core, error) = (&self.core, given.as_ref().err());

@@ -1,6 +1,7 @@
 //! The plugin layer as a whole, over a recorded node and components that are closures.
 
 mod allocations;
+mod by_name;
 mod consumers;
 mod control;
 mod events;

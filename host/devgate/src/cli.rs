@@ -153,7 +153,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "/var/run/k8s.cni.cncf.io/devinfo/dp")]
     pub(crate) device_info_dir: PathBuf,
 
-    /// Where container runtimes read what devices are, for leases (`devgate cdi`); made with the first of them
+    /// What the kubelet is told of a device that a pod gets; names in files need a runtime that reads them (docs/cdi.md)
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Edits::Reply, conflicts_with = "no_kubelet")]
+    pub(crate) edits: Edits,
+
+    /// Where container runtimes read what devices are, for leases (`devgate cdi`) and --edits cdi; made with the first of them
     #[arg(long, value_name = "DIR", default_value = devgate_cdi::DEFAULT_DIR)]
     pub(crate) cdi_dir: PathBuf,
 
@@ -173,6 +177,15 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub(crate) log: LogArgs,
+}
+
+/// What the kubelet is told of a device that a pod gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Edits {
+    /// What a container needs: nodes, mounts, variables. It is so for as long as the pod lives
+    Reply,
+    /// A name, which stands in a file that the runtime reads at each start, with the nodes of that time
+    Cdi,
 }
 
 /// Where the kubelet of the node is.

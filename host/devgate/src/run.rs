@@ -1,7 +1,7 @@
 //! `devgate run`: serves a node until it is told to stop.
 
 use crate::audit::{Audit, Pods};
-use crate::cli::RunArgs;
+use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
 use crate::loader::SandboxLoader;
 use crate::node::OpenNode;
@@ -10,7 +10,7 @@ use crate::watching::{self, Ports, Serving, Watching};
 use crate::{exit, logging, policy, service};
 use anyhow::Context;
 use devgate_cdi::exec::{Requests, RequestsConfig};
-use devgate_cdi::{Leases, LeasesConfig};
+use devgate_cdi::{Keeper, KeeperConfig, Leases, by_name};
 use devgate_core::status::When;
 use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Recorded, Surroundings};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
@@ -30,8 +30,8 @@ const LAST_PATIENCE: Duration = Duration::from_millis(100);
 /// How long is waited for what somebody is to read of the end: lines of the audit log, a word to the service manager.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How long the service manager is not told that the host serves, while leases of before wait for their devices.
-const LEASES_PATIENCE: Duration = Duration::from_secs(30);
+/// How long the service manager is not told that the host serves, while what was given before by name waits for its devices.
+const FILES_PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long after the first signal another one means: at once.
 const SECOND_THOUGHT: Duration = Duration::from_millis(500);
@@ -92,7 +92,12 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
             "device-info-dir",
         ),
         ("labels", policy.plugins.values().any(labels), &args.nfd_dir, "nfd-dir"),
-        ("leases", args.no_kubelet, &args.cdi_dir, "cdi-dir"),
+        (
+            "CDI",
+            args.no_kubelet || args.edits == Edits::Cdi,
+            &args.cdi_dir,
+            "cdi-dir",
+        ),
     ] {
         if is_used && unmounted(dir, "/") {
             tracing::warn!(
@@ -221,7 +226,7 @@ async fn serve(
     let mut plugins = Plugins::start(policy, around);
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
-    let leases = Arc::new(Leases::new(LeasesConfig {
+    let keeper = Arc::new(Keeper::new(KeeperConfig {
         devices: plugins.devices(),
         node: node.clone(),
         dir: args.cdi_dir.clone(),
@@ -243,17 +248,24 @@ async fn serve(
         started: When::now(),
         asks_since: Instant::now(),
         store,
-        leases: Arc::clone(&leases),
+        keeper: Arc::clone(&keeper),
+        leases: Leases::new(Arc::clone(&keeper)),
         requests: Arc::new(requests),
         is_kubelet_served: !args.no_kubelet,
     }));
     let mut answering = JoinSet::new();
     answering.spawn(watching::serve(ports, watching.clone()));
-    answering.spawn(Arc::clone(&leases).keep());
+    answering.spawn(Arc::clone(&keeper).keep());
+    let mut offers = plugins.offers();
+    if args.edits == Edits::Cdi {
+        let (named, following) = by_name(&keeper, offers);
+        offers = named;
+        answering.spawn(following);
+    }
     let told = stop.clone();
     let telling = tokio::spawn(async move {
-        // Who starts after this service may start a container with a lease.
-        let _ = tokio::time::timeout(LEASES_PATIENCE, leases.settled()).await;
+        // Who starts after this service may start a container that gets a device by name.
+        let _ = tokio::time::timeout(FILES_PATIENCE, keeper.settled()).await;
         service::tell(watching, told).await;
     });
     if let Some(pods) = pods {
@@ -268,7 +280,7 @@ async fn serve(
             Ok(())
         });
     } else {
-        serving.spawn(devgate_device_plugin::serve(config, plugins.offers(), stop.clone()));
+        serving.spawn(devgate_device_plugin::serve(config, offers, stop.clone()));
     }
     let result = loop {
         tokio::select! {

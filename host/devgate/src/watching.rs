@@ -11,8 +11,8 @@ pub(crate) use conditions::{About, Condition, Found};
 pub(crate) use ports::{Ports, serve, wait};
 
 use crate::reload::{InForce, NotReloaded, Reloads};
-use devgate_cdi::Leases;
 use devgate_cdi::exec::Requests;
+use devgate_cdi::{Keeper, Leases};
 use devgate_core::Watch;
 use devgate_core::status::{PluginStatus, When};
 use devgate_core::{HoldersFeed, Memory};
@@ -42,7 +42,8 @@ pub(crate) struct Serving {
     /// When the kubelet was first asked what pods have.
     pub(crate) asks_since: Instant,
     pub(crate) store: Arc<Store>,
-    pub(crate) leases: Arc<Leases>,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) leases: Leases,
     pub(crate) requests: Arc<Requests>,
     /// Whether there is a kubelet to serve.
     pub(crate) is_kubelet_served: bool,
@@ -71,9 +72,9 @@ pub struct Report {
     /// What of the state directory could not be written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unsaved: Vec<String>,
-    /// Why leases have no files.
+    /// Why what somebody has by name has no file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) leases_unwritten: Vec<String>,
+    pub(crate) cdi_unwritten: Vec<String>,
     /// Whether this host serves no kubelet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) no_kubelet: bool,
@@ -140,7 +141,7 @@ impl Serving {
             closed: self.memory.trouble().map(|why| why.to_string()),
             late: self.hangs(),
             unsaved: self.memory.not_saved(),
-            leases_unwritten: self.leases.problems(),
+            cdi_unwritten: self.keeper.problems(),
             no_kubelet: !self.is_kubelet_served,
             pods_unseen_s: silent.map(|silent| silent.as_secs()),
             holders_known: holders.is_some(),
@@ -173,7 +174,7 @@ impl Report {
             waits: None,
             late: Vec::new(),
             unsaved: Vec::new(),
-            leases_unwritten: Vec::new(),
+            cdi_unwritten: Vec::new(),
             no_kubelet: false,
             pods_unseen_s: None,
             conditions: Vec::new(),

@@ -368,7 +368,7 @@ async fn a_lease_has_no_file() -> anyhow::Result<()> {
     ensure!(look(lease)?.code == Some(0));
     std::fs::remove_dir_all(&at)?;
     std::fs::write(&at, "in the way")?;
-    happens(&host, "lease-unwritten", port(&host).await?).await?;
+    happens(&host, "cdi-unwritten", port(&host).await?).await?;
     std::fs::remove_file(&at)?;
     crate::watching::ready(&host, port(&host).await?).await?;
     Ok(())

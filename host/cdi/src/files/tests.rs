@@ -44,16 +44,16 @@ impl Machine {
 fn cdi06_a_file_is_there_as_a_whole_or_not_at_all() {
     let machine = Machine::new();
     let files = machine.files();
-    assert!(files.write(FILE, &spec("1")).unwrap());
+    assert!(files.write(FILE, &spec("1"), Style::PASSING).unwrap());
     let (path, before) = (machine.cdi.join(FILE), fs::metadata(machine.cdi.join(FILE)).unwrap());
     assert_eq!(
         before.permissions().mode() & 0o777,
         0o644,
         "for containers that are not root's"
     );
-    assert!(!files.write(FILE, &spec("1")).unwrap(), "as it is");
+    assert!(!files.write(FILE, &spec("1"), Style::PASSING).unwrap(), "as it is");
     assert_eq!(fs::metadata(&path).unwrap().ino(), before.ino());
-    assert!(files.write(FILE, &spec("2")).unwrap());
+    assert!(files.write(FILE, &spec("2"), Style::PASSING).unwrap());
     assert_ne!(
         fs::metadata(&path).unwrap().ino(),
         before.ino(),
@@ -64,7 +64,7 @@ fn cdi06_a_file_is_there_as_a_whole_or_not_at_all() {
     let other = "devgate-vendor.com_gpu=job2.json";
     fs::remove_dir_all(&machine.cdi).unwrap();
     fs::write(&machine.cdi, "").unwrap();
-    let error = files.write(other, &spec("1")).unwrap_err();
+    let error = files.write(other, &spec("1"), Style::PASSING).unwrap_err();
     assert!(error.to_string().contains("could not be written"), "{error}");
 }
 
@@ -76,7 +76,7 @@ fn cdi16_what_others_have_written_is_never_touched() {
     fs::write(&path, "precious").unwrap();
     let files = machine.files();
     assert!(matches!(
-        files.write(FILE, &spec("1")).unwrap_err(),
+        files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(),
         FileError::Foreign(_)
     ));
     files.remove(FILE).unwrap();
@@ -84,7 +84,7 @@ fn cdi16_what_others_have_written_is_never_touched() {
     fs::remove_file(&path).unwrap();
     symlink("/etc/hostname", &path).unwrap();
     assert!(matches!(
-        files.write(FILE, &spec("1")).unwrap_err(),
+        files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(),
         FileError::Foreign(_)
     ));
     assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
@@ -93,7 +93,7 @@ fn cdi16_what_others_have_written_is_never_touched() {
 #[test]
 fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     let machine = Machine::new();
-    machine.files().write(FILE, &spec("1")).unwrap();
+    machine.files().write(FILE, &spec("1"), Style::PASSING).unwrap();
     fs::write(machine.cdi.join("devgate-other.com_gpu=x.json"), "{}").unwrap();
     let files = machine.files();
     assert_eq!(files.names(), [FILE]);
@@ -107,7 +107,7 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     let files = machine.files();
     fs::remove_dir_all(&machine.state).unwrap();
     assert!(matches!(
-        files.write(FILE, &spec("1")).unwrap_err(),
+        files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(),
         FileError::Note(..)
     ));
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);
@@ -118,7 +118,7 @@ fn cdi18_a_directory_that_others_can_write_in_is_reported_and_what_was_not_finis
     let machine = Machine::new();
     let files = machine.files();
     assert_eq!(files.tidy(), None, "it is not there yet");
-    files.write(FILE, &spec("1")).unwrap();
+    files.write(FILE, &spec("1"), Style::PASSING).unwrap();
     fs::write(machine.cdi.join(".devgate-5.new"), "half").unwrap();
     assert_eq!(files.tidy(), None);
     assert_eq!(machine.listed(), [FILE]);
@@ -131,12 +131,12 @@ fn cdi18_a_directory_that_others_can_write_in_is_reported_and_what_was_not_finis
 fn cdi17_a_file_that_is_altered_or_gone_is_seen_and_put_back() {
     let machine = Machine::new();
     let files = machine.files();
-    files.write(FILE, &spec("1")).unwrap();
+    files.write(FILE, &spec("1"), Style::PASSING).unwrap();
     assert!(files.says(FILE, &spec("1")) && !files.says(FILE, &spec("2")));
     fs::write(machine.cdi.join(FILE), "{}").unwrap();
     assert!(!files.says(FILE, &spec("1")));
-    assert!(files.write(FILE, &spec("1")).unwrap());
+    assert!(files.write(FILE, &spec("1"), Style::PASSING).unwrap());
     fs::remove_dir_all(&machine.cdi).unwrap();
     assert!(!files.says(FILE, &spec("1")));
-    assert!(files.write(FILE, &spec("1")).unwrap() && files.says(FILE, &spec("1")));
+    assert!(files.write(FILE, &spec("1"), Style::PASSING).unwrap() && files.says(FILE, &spec("1")));
 }

@@ -1,61 +1,70 @@
 use super::*;
 use crate::leases::consumer;
-use crate::{Lease, LeaseError, LeaseRequest, Leases, LeasesConfig};
+use crate::{Keeper, KeeperConfig, Lease, LeaseError, LeaseRequest, Leases};
 use devgate_core::state::Dir;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 use tempfile::TempDir;
 
-struct World {
-    dir: TempDir,
-    fake: Arc<Fake>,
-    recorded: RecordedNode,
-    leases: Arc<Leases>,
-    keeping: tokio::task::JoinHandle<()>,
+pub(super) struct World {
+    pub(super) dir: TempDir,
+    pub(super) fake: Arc<Fake>,
+    pub(super) recorded: RecordedNode,
+    pub(super) keeper: Arc<Keeper>,
+    leases: Leases,
+    pub(super) keeping: tokio::task::JoinHandle<()>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("state")).unwrap();
         let (fake, recorded) = (Fake::new(&["acme0", "acme1"]), recorded());
-        let leases = Self::start(&dir, &fake, &recorded);
-        let keeping = tokio::spawn(Arc::clone(&leases).keep());
+        let keeper = Arc::new(Self::keeper(&dir, &fake, &recorded));
+        let keeping = tokio::spawn(Arc::clone(&keeper).keep());
         Self {
+            leases: Leases::new(Arc::clone(&keeper)),
             dir,
             fake,
             recorded,
-            leases,
+            keeper,
             keeping,
         }
     }
 
-    fn start(dir: &TempDir, fake: &Arc<Fake>, recorded: &RecordedNode) -> Arc<Leases> {
-        Arc::new(Leases::new(LeasesConfig {
+    fn keeper(dir: &TempDir, fake: &Arc<Fake>, recorded: &RecordedNode) -> Keeper {
+        Keeper::new(KeeperConfig {
             devices: Arc::clone(fake) as Arc<dyn Devices>,
             node: recorded.node().clone(),
             dir: dir.path().join("cdi"),
             state: Dir::look(&dir.path().join("state")).unwrap(),
-        }))
+        })
     }
 
     /// The host ends and starts again.
-    fn restart(&mut self) {
-        self.keeping.abort();
-        self.leases = Self::start(&self.dir, &self.fake, &self.recorded);
-        self.keeping = tokio::spawn(Arc::clone(&self.leases).keep());
+    pub(super) fn restart(&mut self) {
+        self.restart_with(|_| ());
     }
 
-    fn cdi(&self) -> PathBuf {
+    fn restart_with(&mut self, with: impl FnOnce(&mut Keeper)) {
+        self.keeping.abort();
+        let mut keeper = Self::keeper(&self.dir, &self.fake, &self.recorded);
+        with(&mut keeper);
+        self.keeper = Arc::new(keeper);
+        self.leases = Leases::new(Arc::clone(&self.keeper));
+        self.keeping = tokio::spawn(Arc::clone(&self.keeper).keep());
+    }
+
+    pub(super) fn cdi(&self) -> PathBuf {
         self.dir.path().join("cdi")
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.cdi().join(format!("devgate-vendor.com_acme={name}.json"))
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(super) fn text(&self, name: &str) -> String {
         fs::read_to_string(self.file(name)).unwrap_or_default()
     }
 
@@ -64,7 +73,7 @@ impl World {
     }
 
     /// Waits for what a look does; returns how long that took.
-    async fn until(&self, is_so: impl Fn() -> bool) -> Duration {
+    pub(super) async fn until(&self, is_so: impl Fn() -> bool) -> Duration {
         let begun = Instant::now();
         while !is_so() {
             assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", self.leases.list());
@@ -84,7 +93,7 @@ fn request(name: &str) -> LeaseRequest {
     }
 }
 
-fn gone(may_come: bool) -> Gone {
+pub(super) fn gone(may_come: bool) -> Gone {
     Gone {
         allocation: serde_json::from_str("1").unwrap(),
         resource: resource().to_string(),
@@ -262,7 +271,7 @@ async fn cdi12_hardware_that_moves_has_its_file_renewed() {
     *world.fake.restored.lock().unwrap() = Some(Ok(super::reply("acme1")));
     world.recorded.unplug("virtual/acme/acme0").unwrap();
     world.until(|| world.text("job1").contains("/dev/acme1")).await;
-    assert_eq!(world.leases.problems(), [""; 0]);
+    assert_eq!(world.keeper.problems(), [""; 0]);
 }
 
 #[tokio::test]
@@ -272,14 +281,14 @@ async fn cdi13_hardware_that_is_gone_has_no_file_and_is_said() {
     let before = world.text("job1");
     *world.fake.restored.lock().unwrap() = Some(Err(gone(false)));
     fs::remove_file(world.file("job1")).unwrap();
-    world.until(|| !world.leases.problems().is_empty()).await;
+    world.until(|| !world.keeper.problems().is_empty()).await;
     assert!(!world.file("job1").exists());
     let problem = world.leases.list().remove(0).problem.unwrap();
     assert!(problem.contains("the hardware is gone"), "{problem}");
     // It is back.
     *world.fake.restored.lock().unwrap() = None;
     world.until(|| world.text("job1") == before).await;
-    world.until(|| world.leases.problems().is_empty()).await;
+    world.until(|| world.keeper.problems().is_empty()).await;
 }
 
 #[tokio::test]
@@ -291,14 +300,14 @@ async fn cdi14_files_are_back_after_a_reboot_before_the_host_is_ready() {
     world.keeping.abort();
     fs::remove_dir_all(world.cdi()).unwrap();
     world.restart();
-    let early = tokio::time::timeout(Duration::from_millis(600), world.leases.settled()).await;
+    let early = tokio::time::timeout(Duration::from_millis(600), world.keeper.settled()).await;
     assert!(
         early.is_err() && !world.file("job1").exists(),
         "its plugin is not there yet"
     );
-    assert_eq!(world.leases.problems(), [""; 0], "it may come");
+    assert_eq!(world.keeper.problems(), [""; 0], "it may come");
     *world.fake.restored.lock().unwrap() = None;
-    world.leases.settled().await;
+    world.keeper.settled().await;
     assert_eq!(world.text("job1"), before);
 }
 
@@ -317,15 +326,11 @@ async fn a_file_that_is_right_stays_while_its_plugin_loads() {
 async fn what_nothing_offers_any_more_has_no_file_after_a_while_and_its_lease_stays() {
     let mut world = World::new();
     world.lease("job1").await.unwrap();
-    world.keeping.abort();
-    let mut leases = Arc::into_inner(World::start(&world.dir, &world.fake, &world.recorded)).unwrap();
-    leases.unoffered = Duration::from_millis(1_200);
     *world.fake.restored.lock().unwrap() = Some(Err(gone(true)));
-    world.leases = Arc::new(leases);
-    world.keeping = tokio::spawn(Arc::clone(&world.leases).keep());
+    world.restart_with(|keeper| keeper.unoffered = Duration::from_millis(1_200));
     let took = world.until(|| !world.file("job1").exists()).await;
     assert!(took >= Duration::from_millis(1_200), "{took:?}");
-    world.until(|| !world.leases.problems().is_empty()).await;
+    world.until(|| !world.keeper.problems().is_empty()).await;
     assert_eq!(world.leases.list()[0].ids, ["acme0"]);
     *world.fake.restored.lock().unwrap() = None;
     world.until(|| world.file("job1").exists()).await;

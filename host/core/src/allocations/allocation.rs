@@ -44,7 +44,7 @@ pub(crate) struct Ask {
     /// What its consumer calls it, among several.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) tag: String,
-    /// What its consumer was told. Pods' answers are kept by the kubelet.
+    /// What its consumer was told. The kubelet keeps pods' answers, unless they are names that are looked up in files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reply: Option<StoredReply>,
     /// When it is over by itself, if ever.
@@ -96,6 +96,18 @@ pub(crate) enum State {
     Active,
     /// Its consumer does not have it any more, and it is not clean.
     Releasing,
+}
+
+impl Allocation {
+    /// Whether its consumer keeps the paths of the nodes that it was told. All others look up what their devices are whenever a container
+    /// starts.
+    pub(super) fn keeps_paths(&self) -> bool {
+        match self.consumer {
+            Consumer::Pods => self.ask.reply.is_none(),
+            Consumer::Lease { .. } | Consumer::Claim { .. } => false,
+            Consumer::Request { .. } | Consumer::Unknown { .. } => true,
+        }
+    }
 }
 
 impl Ask {

@@ -36,7 +36,7 @@ impl Memory {
         all.find(|(_, of)| excludes(of)).map(|(_, of)| of.consumer.clone())
     }
 
-    /// What a consumer has, oldest first.
+    /// What a consumer has, oldest first; of pods' only what they look up by a name.
     pub(crate) fn held(&self, who: &Consumer) -> Vec<(AllocationId, Arc<Allocation>)> {
         let known = self.lock();
         known.held(who).map(|(id, of)| (id, Arc::clone(of))).collect()
@@ -113,12 +113,12 @@ impl Memory {
     }
 
     /// Allocations are handed to their consumer, with this. What is to be saved before it is so.
-    pub(crate) fn hand_over(&self, replies: BTreeMap<AllocationId, StoredReply>) -> Option<save::Unsaved> {
-        self.lock().book.note(&Change::Commit(Commit {
-            allocations: replies.keys().copied().collect(),
-            state: State::Active,
-            replies,
-        }));
+    pub(crate) fn hand_over(&self, mut replies: BTreeMap<AllocationId, StoredReply>) -> Option<save::Unsaved> {
+        let mut known = self.lock();
+        let contents = known.book.contents();
+        replies.retain(|id, reply| contents.is_told_otherwise(*id, reply));
+        known.tell(replies);
+        drop(known);
         self.unsaved()
     }
 
@@ -170,16 +170,23 @@ impl Memory {
             let Some(then) = known.book.contents().record(&key) else {
                 continue;
             };
+            // What somebody keeps is what it was then.
+            if known.keeps_paths(&key) {
+                continue;
+            }
             let now = HandedOut::of(unit, &pool.shared_nodes, policy)
                 .with_release(then.unreleased)
                 .with_boot(known.boot.as_deref());
             if **then != now {
+                known.past.replace(&key, &now);
                 with(&key, now, &mut amended);
             }
         }
         if !amended.is_empty() {
             known.book.note(&Change::Amend(Amend::of(amended)));
+            drop(known);
             self.save_soon();
+            self.changed();
         }
     }
 
@@ -214,8 +221,22 @@ impl Known {
     }
 
     fn held<'a>(&'a self, who: &'a Consumer) -> impl Iterator<Item = (AllocationId, &'a Arc<Allocation>)> {
-        let others = self.book.contents().others();
-        others.filter(move |(_, of)| of.consumer == *who && of.ask.is_live())
+        let contents = self.book.contents();
+        let named = contents.named().filter(|_| *who == Consumer::Pods);
+        let others = contents.others().filter(|_| *who != Consumer::Pods);
+        let mut all = named.chain(others);
+        std::iter::from_fn(move || all.find(|(_, of)| of.consumer == *who && of.ask.is_live()))
+    }
+
+    /// What allocations are told is known, or another by now.
+    pub(super) fn tell(&mut self, replies: BTreeMap<AllocationId, StoredReply>) {
+        if !replies.is_empty() {
+            self.book.note(&Change::Commit(Commit {
+                allocations: replies.keys().copied().collect(),
+                state: State::Active,
+                replies,
+            }));
+        }
     }
 
     fn is_with(&self, resource: &ResourceName, id: &UnitId, is_it: impl Fn(&Allocation) -> bool) -> bool {

@@ -1,11 +1,12 @@
 //! All that is allocated: the sum of a journal's entries.
 
-use super::allocation::{Allocation, AllocationId, Ask, Mode, Take};
+use super::allocation::{Allocation, AllocationId, Ask, Mode, State, Take};
 use super::change::{Acquire, Amend, Change, Commit, Dirty, Release, with};
 use super::consumer::Consumer;
 use super::foreign::Foreign;
 use super::journal::Kind;
 use super::record::HandedOut;
+use super::stored::StoredReply;
 use super::{Doubts, Key};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub(crate) struct Contents {
     units: BTreeMap<Key, Unit>,
     /// Those that are not pods'.
     others: BTreeSet<AllocationId>,
+    /// Those of pods that were told a name, and look up what it means.
+    named: BTreeSet<AllocationId>,
     /// What is released before it is given, whoever had it.
     doubts: Doubts,
     /// What a newer host wrote and this one cannot say itself.
@@ -64,10 +67,13 @@ impl Contents {
                 replies,
             }) => {
                 for id in allocations {
-                    if let Some(allocation) = self.allocations.get_mut(id) {
-                        let ask = &mut Arc::make_mut(allocation).ask;
+                    if let Some(allocation) = self.allocations.get_mut(id).map(Arc::make_mut) {
+                        let ask = &mut allocation.ask;
                         ask.state = *state;
                         ask.reply = replies.get(id).cloned().or_else(|| ask.reply.take());
+                        if allocation.consumer == Consumer::Pods && ask.reply.is_some() {
+                            self.named.insert(*id);
+                        }
                     }
                 }
             }
@@ -104,6 +110,8 @@ impl Contents {
             }
             if *consumer != Consumer::Pods {
                 self.others.insert(*id);
+            } else if ask.reply.is_some() {
+                self.named.insert(*id);
             }
             let (consumer, ask) = (consumer.clone(), ask.clone());
             self.allocations.insert(*id, Arc::new(Allocation { consumer, ask }));
@@ -134,6 +142,7 @@ impl Contents {
             return;
         };
         self.others.remove(&id);
+        self.named.remove(&id);
         let mut allocation = Arc::unwrap_or_clone(allocation);
         let (over, left): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut allocation.ask.take)
             .into_iter()
@@ -157,8 +166,10 @@ impl Contents {
             return;
         }
         allocation.ask.take = left;
-        if allocation.consumer != Consumer::Pods {
-            self.others.insert(id);
+        match allocation.consumer {
+            // Who had all of it is done; somebody else may have what is left.
+            Consumer::Pods => allocation.ask.reply = None,
+            _ => drop(self.others.insert(id)),
         }
         self.allocations.insert(id, Arc::new(allocation));
     }
@@ -245,20 +256,33 @@ impl Contents {
         ids.filter_map(|id| Some((*id, self.allocations.get(id)?)))
     }
 
+    /// Those of pods that look up what they have, oldest first.
+    pub(super) fn named(&self) -> impl Iterator<Item = (AllocationId, &Arc<Allocation>)> {
+        let ids = self.named.iter();
+        ids.filter_map(|id| Some((*id, self.allocations.get(id)?)))
+    }
+
     /// The allocations that have a unit.
     pub(super) fn who_has(&self, key: &Key) -> impl Iterator<Item = (AllocationId, &Arc<Allocation>)> {
         let ids = self.units.get(key).into_iter().flat_map(|unit| &unit.by);
         ids.filter_map(|id| Some((*id, self.allocations.get(id)?)))
     }
 
-    /// The allocation of this consumer that has just this.
+    /// The allocation of this consumer that has just this, and keeps what it was told as this would.
     pub(super) fn same(&self, consumer: &Consumer, ask: &Ask) -> Option<AllocationId> {
         let key = ask.keys().next()?;
         let is_same = |of: &Allocation| {
             of.consumer == *consumer
                 && (&of.ask.resource, &of.ask.take, of.ask.mode) == (&ask.resource, &ask.take, ask.mode)
+                && of.ask.reply.is_some() == ask.reply.is_some()
         };
         self.who_has(&key).find(|(_, of)| is_same(of)).map(|(id, _)| id)
+    }
+
+    /// Whether the consumer of an allocation was told something else until now, or nothing.
+    pub(super) fn is_told_otherwise(&self, id: AllocationId, reply: &StoredReply) -> bool {
+        let of = self.allocations.get(&id);
+        of.is_some_and(|of| of.ask.state != State::Active || of.ask.reply.as_ref() != Some(reply))
     }
 
     /// Whether pods would have something by this that none has.

@@ -65,6 +65,13 @@ impl Past {
         self.then.insert(key.clone(), unit);
     }
 
+    /// It is this by now, if it was handed out by then.
+    pub(super) fn replace(&mut self, key: &Key, unit: &HandedOut) {
+        if self.then.contains_key(key) {
+            self.insert(key, unit.clone());
+        }
+    }
+
     /// No pod has it any more.
     pub(super) fn forget(&mut self, key: &Key) {
         let Some(unit) = self.then.remove(key) else { return };

@@ -275,6 +275,12 @@ impl HandedOut {
         self.other_hardware(now).or_else(|| self.other_ids(now))
     }
 
+    /// The same for who looks up what it is whenever a container starts: what is made of the same devices is the same, wherever its nodes
+    /// are by now.
+    pub(super) fn difference_of_devices(&self, now: &Self) -> Option<String> {
+        self.other_devices(now).or_else(|| self.other_ids(now))
+    }
+
     /// The kubelet keeps the ids that pods have, and gives others away.
     fn other_ids(&self, now: &Self) -> Option<String> {
         if is_one(&self.replicas) == is_one(&now.replicas) {
@@ -286,6 +292,12 @@ impl HandedOut {
         };
         let (then, now) = (how(self), how(now));
         Some(format!("it was handed out {then} and is offered {now} now (replicas)"))
+    }
+
+    /// What it is made of now that it was not then, for who keeps no paths. What is made of nothing that has a place is what its nodes are.
+    pub(super) fn other_devices(&self, now: &Self) -> Option<String> {
+        let is_same = !self.recorded && !self.backing.is_empty() && self.backing == now.backing;
+        if is_same { None } else { self.other_hardware(now) }
     }
 
     /// What a kept answer would mean now that it did not mean then.

@@ -65,6 +65,11 @@ impl StoredReply {
         (bytes.len() <= MOST_BYTES).then_some(stored)
     }
 
+    /// Whether it is not known yet what is told, or nothing is.
+    pub(super) fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The reply; what cannot be read of it is left out, as one that gives less.
     pub(crate) fn to_reply(&self) -> Reply {
         let node = |node: &StoredNode| {

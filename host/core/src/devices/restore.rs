@@ -11,23 +11,26 @@ impl AllDevices {
     pub(super) async fn restored(&self, who: &Consumer) -> Vec<Result<Granted, Gone>> {
         let mut all = Vec::new();
         for (id, of) in self.memory.held(who) {
-            all.push(self.restored_one(id, &of).await.map_err(|why| Gone {
-                allocation: id,
-                resource: of.ask.resource.clone(),
-                why: why.to_string(),
-                may_come: matches!(why, NotRestored::NoPlugin),
-            }));
+            all.push(self.restored_one(id, &of).await);
         }
         all
     }
 
-    async fn restored_one(&self, id: AllocationId, of: &Allocation) -> Result<Granted, NotRestored> {
-        let told = self.granted(id, of).ok_or(NotRestored::NoName)?;
-        let resource = self.registry.resource(&told.resource).ok_or(NotRestored::NoPlugin)?;
-        let reply = resource.restored(&offered(of), &told.reply, holds(of)).await?;
-        Ok(Granted {
-            reply: Arc::new(reply),
-            ..told
+    pub(super) async fn restored_one(&self, id: AllocationId, of: &Allocation) -> Result<Granted, Gone> {
+        let granted = async {
+            let told = self.granted(id, of).ok_or(NotRestored::NoName)?;
+            let resource = self.registry.resource(&told.resource).ok_or(NotRestored::NoPlugin)?;
+            let reply = resource.restored(&offered(of), &told.reply, holds(of)).await?;
+            Ok(Granted {
+                reply: Arc::new(reply),
+                ..told
+            })
+        };
+        granted.await.map_err(|why: NotRestored| Gone {
+            allocation: id,
+            resource: of.ask.resource.clone(),
+            why: why.to_string(),
+            may_come: matches!(why, NotRestored::NoPlugin),
         })
     }
 }

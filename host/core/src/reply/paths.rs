@@ -34,10 +34,22 @@ pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<
     Ok(nodes)
 }
 
-/// Of today's nodes those that somebody was told of then, with what both allow.
+/// Of today's nodes those that somebody was told of then, with what both allow. A node that appears where it is on the host, such as that
+/// of a vfio group, may have another path by now: as many of those that are not there any more have to be new.
 pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdit>, Refused> {
+    let moves = |node: &&NodeEdit, others: &[NodeEdit]| {
+        let stays = others.iter().any(|other| other.container_path == node.container_path);
+        node.container_path == node.host_path && !stays
+    };
+    let left: Vec<_> = then.iter().filter(|node| moves(node, today)).collect();
+    let come: Vec<_> = today.iter().filter(|node| moves(node, then)).collect();
+    let moved = |then: &NodeEdit| {
+        let place = left.iter().position(|node| *node == then)?;
+        come.get(place).copied().filter(|_| left.len() == come.len())
+    };
     let now = |then: &NodeEdit| {
-        let now = today.iter().find(|now| now.container_path == then.container_path);
+        let stays = today.iter().find(|now| now.container_path == then.container_path);
+        let now = stays.or_else(|| moved(then));
         let path = escape(&then.container_path, 80);
         let Some(now) = now else {
             return Err(Refused(format!("node {path} is not one of its nodes any more")));
@@ -48,12 +60,8 @@ pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdi
                 "node {path} was given with access {before}, and the policy grants {today} now"
             )));
         }
-        let (host_path, access) = (now.host_path.clone(), then.access);
-        Ok(NodeEdit {
-            host_path,
-            access,
-            ..then.clone()
-        })
+        let access = then.access;
+        Ok(NodeEdit { access, ..now.clone() })
     };
     then.iter().map(now).collect()
 }

@@ -40,7 +40,7 @@ pub(crate) async fn allocate(
     let replies = ask(&attempts).await?;
     let telling: Vec<_> = attempts.iter().map(|a| a.part.resource.telling(&a.units)).collect();
     tell(&attempts).await?;
-    let stored = store(who, &attempts, &replies)?;
+    let stored = store(&attempts, &replies)?;
     let ids = record(who, State::Active, ttl, &attempts, stored).await?;
     telling.into_iter().for_each(Telling::keep);
     attempts.iter_mut().for_each(Attempt::keep);
@@ -59,10 +59,11 @@ async fn hand_over(
     let pods = *who == Consumer::Pods;
     // On disk before anything is done to them: after a restart they are what they are now.
     let state = if pods { State::Active } else { State::Recorded };
-    let unknown = vec![None; attempts.len()];
+    let unknown = |attempt: &Attempt<'_>| (pods && attempt.part.is_kept).then(StoredReply::default);
+    let unknown = attempts.iter().map(unknown).collect();
     let ids = record(who, state, ttl, &attempts, unknown).await?;
     attempts.iter_mut().for_each(Attempt::keep);
-    let (done, ready) = make_ready(who, &attempts, &ids).await;
+    let (done, ready) = make_ready(&attempts, &ids).await;
     let Err(error) = done else { return done };
     if !pods && let Some(first) = attempts.first() {
         first.part.resource.core.memory.end_these(&ids);
@@ -81,7 +82,6 @@ async fn hand_over(
 
 /// Makes all ready that a component makes ready, and asks. If one could not be made ready, which.
 async fn make_ready(
-    who: &Consumer,
     attempts: &[Attempt<'_>],
     ids: &[AllocationId],
 ) -> (Result<Vec<Given>, AllocateError>, Option<usize>) {
@@ -90,13 +90,13 @@ async fn make_ready(
             return (Err(error), Some(n));
         }
     }
-    (finish(who, attempts, ids).await, None)
+    (finish(attempts, ids).await, None)
 }
 
-async fn finish(who: &Consumer, attempts: &[Attempt<'_>], ids: &[AllocationId]) -> Result<Vec<Given>, AllocateError> {
+async fn finish(attempts: &[Attempt<'_>], ids: &[AllocationId]) -> Result<Vec<Given>, AllocateError> {
     let replies = ask(attempts).await?;
     tell(attempts).await?;
-    let stored = store(who, attempts, &replies)?;
+    let stored = store(attempts, &replies)?;
     let known: BTreeMap<_, _> = ids
         .iter()
         .zip(stored)
@@ -131,14 +131,10 @@ async fn tell(attempts: &[Attempt<'_>]) -> Result<(), AllocateError> {
     Ok(())
 }
 
-/// The replies as they are kept: pods' are kept by the kubelet.
-fn store(
-    who: &Consumer,
-    attempts: &[Attempt<'_>],
-    replies: &[Arc<Reply>],
-) -> Result<Vec<Option<StoredReply>>, AllocateError> {
+/// The replies, where they are kept here.
+fn store(attempts: &[Attempt<'_>], replies: &[Arc<Reply>]) -> Result<Vec<Option<StoredReply>>, AllocateError> {
     let store = |(attempt, reply): (&Attempt<'_>, &Arc<Reply>)| {
-        if *who == Consumer::Pods {
+        if !attempt.part.is_kept {
             return Ok(None);
         }
         let stored = StoredReply::of(reply);

@@ -24,6 +24,8 @@ pub(crate) struct Part<'a> {
     pub(crate) mode: Mode,
     /// What its consumer calls it.
     pub(crate) tag: &'a str,
+    /// Whether what its consumer is told is kept here; the kubelet keeps pods' answers, unless they are names.
+    pub(crate) is_kept: bool,
 }
 
 /// The same, under the turn of its units and with one policy, component and list for the whole.

@@ -47,6 +47,11 @@ impl Style {
         mode: 0o644,
         durable: true,
     };
+    /// For its owner alone, and passing as the next one.
+    pub const PASSING_OWN: Self = Self {
+        mode: 0o600,
+        durable: false,
+    };
     /// For everybody to read; a restart of the node may take it, so that nothing is forced to the disk.
     pub const PASSING: Self = Self {
         mode: 0o644,

@@ -7,7 +7,7 @@ use devgate_types::{Pool, Unit};
 use std::sync::atomic::Ordering;
 
 /// The node of [`NODE`] after a reboot: the kernel found the two GPUs in the other order.
-fn renumbered() -> String {
+pub(super) fn renumbered() -> String {
     let other = NODE
         .replace("card0", "cardX")
         .replace("card1", "card0")
@@ -22,7 +22,7 @@ fn renumbered() -> String {
         .replace("MINOR=X", "MINOR=1")
 }
 
-fn start_with(
+pub(super) fn start_with(
     policy: &str,
     node: &str,
     memory: &Memory,

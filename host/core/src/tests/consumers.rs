@@ -21,7 +21,7 @@ fn lease(name: &str) -> Consumer {
     Consumer::Lease { name: name.into() }
 }
 
-fn ask(ids: &[&str]) -> Ask {
+pub(super) fn ask(ids: &[&str]) -> Ask {
     Ask {
         resource: ResourceName::try_new(GPU).unwrap(),
         ids: strings(ids),
@@ -216,13 +216,10 @@ async fn a_lease_that_is_asked_for_again_is_the_same_and_names_the_first_if_it_i
             )
         );
     }
-    for who in [Consumer::Pods, Consumer::Unknown { kind: "x".into() }] {
-        assert!(
-            get(&devices, &who, &[ask(&[SECOND])])
-                .await
-                .unwrap_err()
-                .ends_with("cannot be given devices here")
-        );
+    let unknown = Consumer::Unknown { kind: "x".into() };
+    let refused = get(&devices, &unknown, &[ask(&[SECOND])]).await.unwrap_err();
+    assert!(refused.ends_with("cannot be given devices here"), "{refused}");
+    for who in [Consumer::Pods, unknown] {
         assert_eq!(devices.release(&who, BOUND).await, Released::Refused);
     }
 }
@@ -472,11 +469,11 @@ async fn a_claim_is_restored_as_it_was_or_gone() {
         wait(&offer, |list| list.devices.len() == 2).await;
         let devices = world.plugins.devices();
         assert_eq!(devices.held(&who), told, "as it was told");
-        let restored = devices.restore(&who).await;
+        let restored = devices.restore(&who, told[0].id).await.unwrap();
         match gone {
-            None => assert_eq!(restored, [Ok(told[0].clone())]),
+            None => assert_eq!(restored, Ok(told[0].clone())),
             Some(why) => {
-                let error = restored[0].clone().unwrap_err();
+                let error = restored.unwrap_err();
                 assert_eq!(error.why, why);
                 let again = get(&devices, &who, &[ask(&[FIRST])]).await.unwrap_err();
                 assert_eq!(

@@ -17,7 +17,7 @@ const MOST: usize = 1 << 20;
 
 /// Does what is asked for under a path: nothing where there is no such path.
 pub(crate) async fn answer(path: &str, body: Incoming, serving: &Serving) -> Option<(StatusCode, String)> {
-    let leases = &*serving.leases;
+    let leases = &serving.leases;
     let answered = match path {
         "/cdi/lease" => lease(body, leases).await,
         "/cdi/release" => release(body, leases).await,

@@ -55,7 +55,7 @@ conditions! {
     PolicyRefused "policy-refused" Host Told "another policy is refused";
     StateClosed "state-closed" Host No "no device is given that no pod has";
     StateUnsaved "state-unsaved" Host Yes "the state directory cannot be written";
-    LeaseUnwritten "lease-unwritten" Host Yes "a lease that no container gets";
+    CdiUnwritten "cdi-unwritten" Host Yes "a device by name that no container gets";
     PodsNotSeen "pods-not-seen" Host Yes "it is not known which pods have what";
     PluginLoading "plugin-loading" Plugin No "loading";
     PluginFailing "plugin-failing" Plugin Yes "failing";
@@ -159,9 +159,9 @@ impl Found {
             .iter()
             .for_each(|why| add(Condition::StateUnsaved, "state", why));
         report
-            .leases_unwritten
+            .cdi_unwritten
             .iter()
-            .for_each(|why| add(Condition::LeaseUnwritten, "leases", why));
+            .for_each(|why| add(Condition::CdiUnwritten, "cdi", why));
         unseen.iter().for_each(|why| add(Condition::PodsNotSeen, "pods", why));
         all
     }

@@ -34,7 +34,7 @@ fn with(condition: Condition) -> Report {
         Condition::PolicyRefused => refused(&mut report, "no"),
         Condition::StateClosed => report.closed = Some("the disk is full".into()),
         Condition::StateUnsaved => report.unsaved = vec!["/x/unhealthy.json could not be saved: no".into()],
-        Condition::LeaseUnwritten => report.leases_unwritten = vec!["lease job1: no".into()],
+        Condition::CdiUnwritten => report.cdi_unwritten = vec!["lease job1: no".into()],
         Condition::PodsNotSeen => report.pods_unseen_s = Some(70),
         Condition::PluginLoading => plugin.state = State::Loading,
         Condition::PluginFailing => (plugin.state, plugin.reason) = (State::Failing, no()),
