@@ -308,6 +308,20 @@ impl Host {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Has other options given to the process that is spawned next.
+    pub fn options(&mut self, more: &[&str]) {
+        self.more = more.iter().map(|arg| (*arg).to_owned()).collect();
+    }
+
+    /// Ends the process at once, and does not wait.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn kill(&self) -> anyhow::Result<()> {
+        let pid = Pid::from_raw(self.pid()?.cast_signed()).context("a process id")?;
+        Ok(kill_process(pid, Signal::KILL)?)
+    }
+
     /// Sends a signal and waits for the end.
     ///
     /// # Errors

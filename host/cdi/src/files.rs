@@ -1,6 +1,7 @@
 //! The files of this host, among those of others: each is noted as its own before it is there, and nothing else is ever touched.
 
 use crate::PREFIX;
+use crate::name::may_be_pods;
 use crate::spec::Spec;
 use devgate_core::state::{Dir, Found, StateFile, Style, put};
 use devgate_types::{Mutex, escape};
@@ -137,11 +138,20 @@ impl Files {
     }
 }
 
+/// A file that a host which has ended has noted as its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether a pod may have what it says, and needs it to start a container again.
+    pub is_pods: bool,
+}
+
 /// The files in `dir` that a host which has ended has noted as its own. Nothing is changed.
 ///
 /// # Errors
 /// Where the record cannot be read or understood.
-pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Vec<LeftBehind>> {
     let Some(opened) = Dir::look(state)? else {
         return Ok(Vec::new());
     };
@@ -150,7 +160,11 @@ pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Vec<PathBuf>> {
         Found::Content(content) => {
             let is_ours = |name: &String| name.starts_with(PREFIX) && name.ends_with(".json") && !name.contains('/');
             let files = content.files.into_iter().filter(is_ours);
-            return Ok(files.map(|name| dir.join(name)).collect());
+            let left = |name: String| LeftBehind {
+                path: dir.join(&name),
+                is_pods: may_be_pods(&name),
+            };
+            return Ok(files.map(left).collect());
         }
         Found::Newer(version) => format!("it has version {version}"),
         Found::Odd(why) => why,

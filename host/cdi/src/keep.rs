@@ -58,8 +58,8 @@ struct Known {
     told: Arc<Reply>,
     /// What stands for it today.
     reply: Arc<Reply>,
-    /// When that was asked.
-    restored: Instant,
+    /// When that was asked, and how often something had moved by then.
+    restored: (Instant, u64),
     /// Why it has no file, if so.
     problem: Option<String>,
     /// Since when nothing offers its resource.
@@ -136,7 +136,9 @@ impl Keeper {
     pub(crate) fn put(&self, named: &Named) -> Result<(), Unwritten> {
         let _writing = self.writing.lock();
         self.write(named, &named.granted.reply)?;
-        self.known.lock().insert(named.file(), Known::of(named));
+        self.known
+            .lock()
+            .insert(named.file(), Known::of(named, self.devices.times_moved()));
         Ok(())
     }
 
@@ -173,7 +175,10 @@ impl Keeper {
             }
         }
         let is_stale = |named: &Named| {
-            let is_fresh = |known: &&Known| known.problem.is_none() && known.restored.elapsed() < RESTORE;
+            let is_fresh = |known: &&Known| {
+                let (at, moved) = known.restored;
+                known.problem.is_none() && at.elapsed() < RESTORE && moved == self.devices.times_moved()
+            };
             let known = known.get(&named.file()).filter(is_fresh);
             let Some(known) = known.filter(|known| known.told == named.granted.reply) else {
                 return true;
@@ -192,18 +197,19 @@ impl Keeper {
 
     /// Has one's file say what stands for it today, or takes it away.
     async fn renew(self: &Arc<Self>, named: Named) {
+        let moved = self.devices.times_moved();
         let Some(restored) = self.devices.restore(&named.who, named.granted.id).await else {
             return;
         };
         let keeper = Arc::clone(self);
-        let written = tokio::task::spawn_blocking(move || keeper.follow(&named, restored)).await;
+        let written = tokio::task::spawn_blocking(move || keeper.follow(&named, restored, moved)).await;
         if let Err(error) = written {
             tracing::error!(family = "host", "CDI: {error}");
         }
     }
 
     /// Blocks.
-    fn follow(&self, named: &Named, restored: Result<Granted, Gone>) {
+    fn follow(&self, named: &Named, restored: Result<Granted, Gone>, moved: u64) {
         let _writing = self.writing.lock();
         let held = self.devices.held(&named.who).into_iter();
         // Something else may be told of it by now, and is written then.
@@ -213,7 +219,7 @@ impl Keeper {
         {
             return;
         }
-        let mut now = Known::of(named);
+        let mut now = Known::of(named, moved);
         let before = self
             .known
             .lock()
@@ -263,12 +269,12 @@ impl Keeper {
 
 impl Known {
     /// One that is as it was told.
-    fn of(named: &Named) -> Self {
+    fn of(named: &Named, moved: u64) -> Self {
         Self {
             shown: named.to_string(),
             told: Arc::clone(&named.granted.reply),
             reply: Arc::clone(&named.granted.reply),
-            restored: Instant::now(),
+            restored: (Instant::now(), moved),
             problem: None,
             unoffered: None,
         }

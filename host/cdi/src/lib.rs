@@ -29,7 +29,7 @@ pub mod spec;
 
 pub use by_name::by_name;
 pub use edits::{NodeUnread, file_of};
-pub use files::{FileError, left_behind};
+pub use files::{FileError, LeftBehind, left_behind};
 pub use keep::{Keeper, KeeperConfig};
 pub use lease::{Lease, LeaseError, LeaseRequest, Unwritten};
 pub use leases::Leases;

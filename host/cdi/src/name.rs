@@ -119,6 +119,11 @@ pub(crate) fn pod_name(id: AllocationId, resource: &ResourceName, ids: &[String]
     format!("{POD}{id}-{}", digest(&format!("{resource} {}", ids.join(" ")), 8))
 }
 
+/// Whether a file may be that of a pod's device; one whose name was too long says nothing of that.
+pub(crate) fn may_be_pods(file: &str) -> bool {
+    file.split_once('=').is_none_or(|(_, device)| device.starts_with(POD))
+}
+
 /// What a lease is called by who has it; also the name of its device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseName(String);

@@ -67,6 +67,7 @@ pub(crate) struct Fake {
     offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
     held: Mutex<Vec<(Consumer, Granted)>>,
     next: AtomicU64,
+    pub(crate) moved: AtomicU64,
     /// What restoring says instead of what was given.
     pub(crate) restored: Mutex<Option<Result<Reply, Gone>>>,
     /// Ids that a pod gets whenever they are asked for.
@@ -121,6 +122,7 @@ impl Fake {
             offers: watch::Sender::new([offer].into()),
             held: Mutex::default(),
             next: AtomicU64::new(1),
+            moved: AtomicU64::new(0),
             restored: Mutex::default(),
             raced: Mutex::default(),
             taken_back,
@@ -239,6 +241,10 @@ impl Devices for Fake {
                 }),
             })
         })
+    }
+
+    fn times_moved(&self) -> u64 {
+        self.moved.load(Relaxed)
     }
 
     fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool {

@@ -49,6 +49,7 @@ use past::Past;
 use record::HandedOut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::Duration;
 use store::{Read, Store};
@@ -68,6 +69,8 @@ struct Inner {
     known: Mutex<Known>,
     /// Counts when ids were forgotten, or something else that may have kept units from being given was over or began.
     forgotten: watch::Sender<u64>,
+    /// Counts when something that somebody has was behind another node.
+    moves: AtomicU64,
     /// Told when there is something to save that nobody waits for.
     unsaved: Notify,
     /// Told when an allocation ends by itself at another time than before.
@@ -216,6 +219,7 @@ impl Memory {
             knew,
             known: Mutex::new(known),
             forgotten: watch::Sender::new(0),
+            moves: AtomicU64::new(0),
             unsaved: Notify::new(),
             renewed: Notify::new(),
             files: OnceLock::new(),
@@ -294,6 +298,21 @@ impl Memory {
             false => then.other_devices(&now),
         };
         other.is_none()
+    }
+
+    /// Whether anybody who has a unit keeps its paths, or nobody has it.
+    pub(crate) fn is_kept_by_paths(&self, resource: &ResourceName, unit: &UnitRecord) -> bool {
+        self.lock().keeps_paths(&key(resource, unit))
+    }
+
+    /// Something that somebody has is behind another node.
+    pub(crate) fn moves(&self) {
+        self.0.moves.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often something was.
+    pub(crate) fn times_moved(&self) -> u64 {
+        self.0.moves.load(Ordering::Relaxed)
     }
 
     /// What a kept answer of the kubelet would do now that it did not do then, if anything: this id's hardware is another, or

@@ -289,6 +289,41 @@ impl Ledger {
         Ok(new)
     }
 
+    /// Units that were handed out have other nodes by now, and whoever has them finds them: these are held instead. Returns the ids of
+    /// which that cannot be, as something else is held that cannot be beside it; they stay held as they were.
+    pub(crate) fn follow(&self, place: Place, moved: Vec<Claim>) -> Vec<UnitId> {
+        let mut plugins = self.lock();
+        let (mut taken, mut follows, mut refused) = (Taken::default(), Vec::new(), Vec::new());
+        let moves = |at: usize, id: &UnitId| Place(at) == place && moved.iter().any(|claim| claim.id == *id);
+        for (at, entry) in plugins.iter().enumerate() {
+            for claim in entry.held.values().filter(|claim| !moves(at, &claim.id)) {
+                let plugin = &entry.name;
+                taken.take(Owner { plugin, claim });
+            }
+        }
+        let plugin = plugins.get(place.0).map(|entry| entry.name.clone()).unwrap_or_default();
+        for claim in &moved {
+            let owner = Owner { plugin: &plugin, claim };
+            match taken.conflict(owner) {
+                Some(_) => refused.push(claim.id.clone()),
+                None => {
+                    taken.take(owner);
+                    follows.push(claim.clone());
+                }
+            }
+        }
+        drop(taken);
+        if let Some(entry) = plugins.get_mut(place.0) {
+            for claim in follows {
+                // One of before the host started is held as what it is listed as.
+                if let Some(held) = entry.held.get_mut(&claim.id) {
+                    *held = claim;
+                }
+            }
+        }
+        refused
+    }
+
     /// The ids of a plugin that were handed out, those from before the host started among them.
     pub(crate) fn held(&self, place: Place) -> BTreeSet<UnitId> {
         let plugins = self.lock();

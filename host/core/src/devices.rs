@@ -112,6 +112,9 @@ pub trait Devices: Send + Sync + 'static {
     /// would be less is gone. Nothing where the consumer has it no more.
     fn restore<'a>(&'a self, who: &'a Consumer, id: AllocationId) -> BoxFuture<'a, Option<Result<Granted, Gone>>>;
 
+    /// How often something that somebody has was found behind another node: what was restored before is not so any more.
+    fn times_moved(&self) -> u64;
+
     /// What a consumer has is over by itself after this time from now on, or never. Whether it has anything.
     fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool;
 
@@ -242,6 +245,10 @@ impl Devices for AllDevices {
             let of = self.memory.held(who).into_iter().find(|(held, _)| *held == id)?.1;
             Some(self.restored_one(id, &of).await)
         })
+    }
+
+    fn times_moved(&self) -> u64 {
+        self.memory.times_moved()
     }
 
     fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool {

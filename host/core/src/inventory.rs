@@ -128,6 +128,13 @@ impl Inventory {
         })
     }
 
+    /// A unit that somebody holds and whose nodes are others now, as it is today.
+    pub(crate) fn moved(&self, resource: &ResourceName, old: &UnitRecord) -> Option<UnitRecord> {
+        let pool = self.pools.get(resource)?;
+        let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
+        pool.units.get(found.ok()?)?.moved_from(old)
+    }
+
     /// Keeps a unit that a pod holds as it is. Returns what is different in what the component says now: other hardware, or nothing at
     /// all; then it is no device of the node any more, but its pod's.
     pub(crate) fn keep(

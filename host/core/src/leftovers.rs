@@ -74,6 +74,11 @@ impl Broom {
         self.end(what, path, removed);
     }
 
+    /// Tells of something that is devgate's and stays.
+    pub fn leave(&mut self, what: &'static str, path: &Path, why: &str) {
+        self.tell(what, path, Fate::Left, Some(why.to_owned()));
+    }
+
     /// Removes devgate's file for Node Feature Discovery from `dir`, what it was written as, and its lock.
     pub fn labels(&mut self, dir: &Path) {
         const WHAT: &str = "labels";

@@ -290,9 +290,11 @@ impl Plugin {
     fn adopt(&mut self, mut new: Inventory) {
         let held = self.core.ledger.held(self.core.place);
         let (mut changed, mut unlisted) = (HashMap::new(), HashMap::new());
+        let moved = self.follow(&held, &new);
         for (resource, pool) in &self.units.inventory().pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 new.remove_elsewhere(resource, &old.id);
+                let old = moved.get(&old.id).unwrap_or(old);
                 let (id, kept) = (old.id.clone(), new.keep(resource, pool, old));
                 match kept {
                     None => {}
@@ -326,6 +328,31 @@ impl Plugin {
         self.tell_again();
         self.core.breaker.retain(|id| self.units.contains(id));
         self.report();
+    }
+
+    /// The units that are held and are the same devices with other nodes now, where whoever has them looks up what they are: it is these
+    /// from now on that nobody else gets.
+    fn follow(&self, held: &BTreeSet<UnitId>, new: &Inventory) -> HashMap<UnitId, Arc<UnitRecord>> {
+        let (mut moved, mut claims) = (HashMap::new(), Vec::new());
+        for (resource, pool) in &self.units.inventory().pools {
+            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
+                let now = new.moved(resource, old);
+                let Some(now) = now.filter(|_| !self.core.memory.is_kept_by_paths(resource, old)) else {
+                    continue;
+                };
+                let pool = new.pools.get(resource).unwrap_or(pool);
+                claims.push(now.claim(pool, self.policy()));
+                moved.insert(now.id.clone(), Arc::new(now));
+            }
+        }
+        if !moved.is_empty() {
+            for refused in self.core.ledger.follow(self.core.place, claims) {
+                moved.remove(&refused);
+            }
+            self.core.tenancy.follow(&moved);
+            self.core.memory.moves();
+        }
+        moved
     }
 
     /// Says of every unit whether it is what was handed out under its id before the host started.

@@ -265,6 +265,16 @@ impl Tenancy {
         tenant.cloned()
     }
 
+    /// Takes note that units have other nodes than when they were handed out, which whoever has them finds.
+    pub(crate) fn follow(&self, moved: &HashMap<UnitId, Arc<UnitRecord>>) {
+        let mut tenants = self.lock();
+        for (id, unit) in moved {
+            if let Some(tenant) = tenants.all.get_mut(id) {
+                tenant.unit = Arc::clone(unit);
+            }
+        }
+    }
+
     /// Takes note that pods do not have these any more, but others do.
     pub(crate) fn left_by_pods(&self, ids: &[UnitId]) {
         let mut tenants = self.lock();

@@ -47,6 +47,17 @@ impl UnitRecord {
         let nodes = |unit: &Self| unit.nodes.iter().map(|node| node.node.clone()).collect::<Vec<_>>();
         self.backing == other.backing && nodes(self) == nodes(other)
     }
+
+    /// What a unit is that somebody has, where it is made of the same devices and only its nodes are others now. Its properties are those
+    /// that its container's environment was made of.
+    pub(crate) fn moved_from(&self, old: &Self) -> Option<Self> {
+        let moved = !self.backing.is_empty() && self.backing == old.backing && !self.is_same_hardware(old);
+        moved.then(|| Self {
+            properties: old.properties.clone(),
+            values: old.values.clone(),
+            ..self.clone()
+        })
+    }
 }
 
 /// One resource's units, sorted by id, and the nodes that each allocation hands out.

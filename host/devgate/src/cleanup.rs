@@ -115,10 +115,18 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     }
     broom.labels(&args.nfd_dir);
     broom.device_info(&args.device_info_dir, &args.state_dir);
-    let leases = devgate_cdi::left_behind(&args.cdi_dir, &args.state_dir);
-    let leases = leases.map_err(|why| exit::of_state_dir(exit::NODE, &args.state_dir, why))?;
-    for file in leases.into_iter().filter(|file| file.exists()) {
-        broom.remove("lease", &file);
+    let named = devgate_cdi::left_behind(&args.cdi_dir, &args.state_dir);
+    let named = named.map_err(|why| exit::of_state_dir(exit::NODE, &args.state_dir, why))?;
+    for file in named.into_iter().filter(|file| file.path.exists()) {
+        if file.is_pods && state.is_none() {
+            broom.leave(
+                "cdi",
+                &file.path,
+                "a pod may have it; --state takes it away when none has",
+            );
+        } else {
+            broom.remove("cdi", &file.path);
+        }
     }
     if has_socket {
         broom.remove("status-socket", &args.status_socket);

@@ -141,9 +141,26 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         self.helm(&["upgrade", "devgate", &self.given.chart.display().to_string()], policy)
     }
 
+    /// The same over devices by name, in place of what is installed.
+    ///
+    /// # Errors
+    /// When Helm fails.
+    pub(crate) fn name_devices(&self) -> Result<()> {
+        let words = ["upgrade", "devgate", &self.given.chart.display().to_string()];
+        self.helm_with(&words, &self.policy()?, json!({"cdiEdits": true}))
+    }
+
     fn helm(&self, words: &[&str], policy: &str) -> Result<()> {
+        self.helm_with(words, policy, json!({}))
+    }
+
+    fn helm_with(&self, words: &[&str], policy: &str, overlays: Value) -> Result<()> {
         let values = self.given.dir.join("work/values.yaml");
-        let text = json!({"image": {"repository": REPOSITORY}, "policy": {"files": {"serial.yaml": null, "disks.yaml": policy}}});
+        let text = json!({
+            "image": {"repository": REPOSITORY},
+            "overlays": overlays,
+            "policy": {"files": {"serial.yaml": null, "disks.yaml": policy}},
+        });
         std::fs::write(&values, text.to_string())?;
         let mut helm = self.admin(&self.given.helm);
         helm.args(words)

@@ -18,6 +18,7 @@
 //! | figures | `note(text)` is told at the end |
 
 mod admins;
+mod by_name;
 mod churn;
 mod empty;
 mod install;
@@ -89,6 +90,12 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "the node boots, with devgate as a service before the kubelet",
         bare: false,
         play: reboot::as_a_service,
+    },
+    Scenario {
+        name: "by-name",
+        about: "devices by name: a container that starts again has its device where that is by then",
+        bare: true,
+        play: by_name::play,
     },
     Scenario {
         name: "reinstall",

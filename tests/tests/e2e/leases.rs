@@ -234,7 +234,7 @@ async fn cleanup_takes_files_of_leases_away_and_a_host_that_comes_back_writes_th
         look(["cleanup"].into_iter().chain(more.iter().copied()).chain(options))
     };
     let said = cleanup(&[])?;
-    assert!(said.code == Some(0) && said.out.contains("lease"), "{said:?}");
+    assert!(said.code == Some(0) && said.out.contains("removed  cdi"), "{said:?}");
     assert_eq!(machine.file("job1"), "");
     assert_eq!(
         fs::read_dir(&machine.cdi)?.count(),

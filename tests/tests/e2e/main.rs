@@ -12,6 +12,7 @@
 mod admins;
 mod bad_components;
 mod bad_policies;
+mod by_name;
 mod chaos;
 mod check;
 mod cleanup;

@@ -38,6 +38,7 @@ pub(super) const OVERLAYS: &[Overlay] = &[
     overlay("control", "overlays.control=true"),
     overlay("kernel-log", "overlays.kernelLog=true"),
     overlay("cdi", "overlays.cdi=true"),
+    overlay("cdi-edits", "overlays.cdiEdits=true"),
     overlay("nfd", "overlays.nfd=true"),
     overlay("device-info", "overlays.deviceInfo=true"),
     overlay("oci", "overlays.oci=true"),

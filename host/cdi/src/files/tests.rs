@@ -1,5 +1,7 @@
 use super::*;
+use crate::Kind;
 use crate::spec::Edits;
+use crate::tests::resource;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use tempfile::TempDir;
 
@@ -98,7 +100,16 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     let files = machine.files();
     assert_eq!(files.names(), [FILE]);
     let left = left_behind(&machine.cdi, &machine.state).unwrap();
-    assert_eq!(left, [machine.cdi.join(FILE)]);
+    let of = |name: &str, is_pods| LeftBehind {
+        path: machine.cdi.join(name),
+        is_pods,
+    };
+    assert_eq!(left, [of(FILE, false)]);
+    let pods = Kind::of(&resource()).file("pod:17-0123abcd");
+    files.write(&pods, &spec("1"), Style::PASSING_OWN).unwrap();
+    let left = left_behind(&machine.cdi, &machine.state).unwrap();
+    assert_eq!(left, [of(FILE, false), of(&pods, true)]);
+    files.remove(&pods).unwrap();
     files.remove(FILE).unwrap();
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);
     assert_eq!(machine.files().names(), Vec::<String>::new());

@@ -68,7 +68,7 @@ async fn what_is_told_the_next_time_takes_the_place_of_what_was_told() {
             ..Edits::default()
         })
     });
-    let policy = POLICY.replace("{ids}\"\n", "{ids}\"\n        "N_{RESOURCE}": {any: true}\n");
+    let policy = POLICY.replace("{ids}\"\n", "{ids}\"\n        \"N_{RESOURCE}\": any\n");
     let (world, gpus, devices) = host(dir.path(), &policy, NODE, fake).await;
     let first = get(&devices, &[FIRST]).await;
     let second = get(&devices, &[FIRST]).await;
