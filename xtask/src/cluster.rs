@@ -43,9 +43,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     demo::become_it(&mut command(options)?)
 }
 
-/// Plays everything, for `cargo xtask test`.
-pub(crate) fn play() -> Result<()> {
-    process::run(&mut command(&Options::default())?)
+/// What plays everything, with all that it needs built.
+pub(crate) fn everything() -> Result<Command> {
+    command(&Options::default())
 }
 
 /// The folder of Kubernetes' programs, as the environment has it.

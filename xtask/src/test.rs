@@ -1,5 +1,6 @@
 //! Everything that CI checks.
 
+mod beside;
 mod cluster;
 mod image;
 mod package;
@@ -7,6 +8,7 @@ mod spelling;
 mod stages;
 
 use anyhow::{Result, bail};
+use beside::Beside;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -41,11 +43,13 @@ enum When {
 }
 
 /// How a stage ended, if not with an error.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 enum Outcome {
     Passed,
     /// It cannot run here, and why.
     Skipped(String),
+    /// It waits more than it computes, and goes on beside the stages that follow.
+    Continues(Beside),
 }
 
 /// A line of the table.
@@ -55,25 +59,41 @@ struct Line {
     result: Result<Outcome>,
 }
 
-pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let chosen = choose(stages::ALL, options)?;
-    let mut lines = Vec::new();
-    for Stage(name, _, check) in chosen {
-        println!("\n== {name} ==");
-        let start = Instant::now();
-        let result = check();
-        let failed = result.is_err();
+impl Line {
+    fn of(name: &'static str, start: Instant, result: Result<Outcome>) -> Self {
         if let Err(error) = &result {
             println!("{name}: {error:#}");
         }
-        lines.push(Line {
-            name,
-            time: start.elapsed(),
-            result,
-        });
+        let time = start.elapsed();
+        Self { name, time, result }
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let chosen = choose(stages::ALL, options)?;
+    let mut lines = Vec::new();
+    let mut beside = Vec::new();
+    for Stage(name, _, check) in chosen {
+        println!("\n== {name} ==");
+        let start = Instant::now();
+        let result = match check() {
+            Ok(Outcome::Continues(program)) => {
+                beside.push((*name, start, program));
+                continue;
+            }
+            result => result,
+        };
+        let line = Line::of(name, start, result);
+        let failed = line.result.is_err();
+        lines.push(line);
         if failed && !options.keep_going {
             break;
         }
+    }
+    for (name, start, program) in beside {
+        println!("\n== {name} ==");
+        let result = program.end().map(|()| Outcome::Passed);
+        lines.push(Line::of(name, start, result));
     }
     print!("\n{}", table(&lines));
     let failed: Vec<&str> = lines
@@ -113,7 +133,7 @@ fn choose<'a>(all: &'a [Stage], options: &Options) -> Result<Vec<&'a Stage>> {
 fn table(lines: &[Line]) -> String {
     let row = |line: &Line| {
         let result = match &line.result {
-            Ok(Outcome::Passed) => "passed".to_owned(),
+            Ok(Outcome::Passed | Outcome::Continues(_)) => "passed".to_owned(),
             Ok(Outcome::Skipped(why)) => format!("skipped: {why}"),
             Err(_) => "FAILED".to_owned(),
         };

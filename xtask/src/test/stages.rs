@@ -1,4 +1,4 @@
-//! The stages, cheapest first where nothing else decides.
+//! The stages. Those that measure time have the machine for themselves; the cluster, which waits most of the time, has the last ones beside it.
 
 use super::When::{Always, Full, Slow};
 use super::{Outcome, Stage, cluster, image, package, spelling};
@@ -18,15 +18,16 @@ pub(super) const ALL: &[Stage] = &[
     Stage("monitoring", Always, watched),
     Stage("components", Always, built),
     Stage("component-c", Always, in_c),
+    Stage("tests", Always, tests),
+    Stage("static", Full, image::program),
+    Stage("image", Full, image::check),
+    Stage("package", Full, package::check),
+    Stage("cluster", Full, cluster::check),
+    // Beside the cluster: what only compiles, or waits for nothing.
+    Stage("languages", Full, in_all),
     Stage("guest-tests", Always, guest_tests),
     Stage("guest-clippy", Slow, guest_clippy),
     Stage("clippy", Slow, clippy),
-    Stage("tests", Always, tests),
-    Stage("languages", Full, in_all),
-    Stage("static", Full, image::program),
-    Stage("image", Full, image::check),
-    Stage("cluster", Full, cluster::check),
-    Stage("package", Full, package::check),
     Stage("doc-tests", Slow, doc_tests),
     Stage("docs", Slow, docs),
 ];
