@@ -108,7 +108,7 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     let pods = Kind::of(&resource()).file("pod:17-0123abcd");
     files.write(&pods, &spec("1"), Style::PASSING_OWN).unwrap();
     let left = left_behind(&machine.cdi, &machine.state).unwrap();
-    assert_eq!(left, [of(FILE, false), of(&pods, true)]);
+    assert_eq!(left, [of(&pods, true), of(FILE, false)], "by name");
     files.remove(&pods).unwrap();
     files.remove(FILE).unwrap();
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);

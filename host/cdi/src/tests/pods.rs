@@ -104,7 +104,8 @@ async fn cdi12_cdi17_what_pods_have_is_looked_after_as_leases_are() {
     );
     *world.fake.restored.lock().unwrap() = Some(Err(gone(false)));
     world.recorded.unplug("virtual/acme/acme1").unwrap();
-    world.until(|| world.pods().is_empty()).await;
+    world.until(|| !world.keeper.problems().is_empty()).await;
+    assert!(world.pods().is_empty());
     let problems = world.keeper.problems();
     let said = [
         "device acme0 of resource vendor.com/acme (pods): allocation 1 of resource vendor.com/acme: the hardware is gone",
