@@ -170,7 +170,7 @@ fn read(file: &Path) -> Result<Spec, String> {
         true => serde_json::from_str(&text).map_err(|error| error.to_string())?,
         false => serde_saphyr::from_str(&text).map_err(|error| first_line(&error.to_string()))?,
     };
-    spec.problem().map_or(Ok(spec), Err)
+    spec.check().map(|()| spec)
 }
 
 /// What is wrong and where, without the picture of it.

@@ -6,7 +6,7 @@
 pub mod call;
 mod serve;
 
-pub use serve::{Requests, RequestsConfig, Served, leave_note};
+pub use serve::{Requests, Served, leave_note};
 
 use serde::{Deserialize, Serialize};
 
@@ -73,44 +73,29 @@ pub struct Failure {
     pub details: String,
 }
 
-/// The errors that there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    Version,
-    ConfigVersion,
-    Command,
-    Spec,
-    UnknownId,
-    Malformed,
-    Config,
-    NotEnough,
-    Taken,
-    Late,
-    NotReleased,
-    NoHost,
-    Failed,
-}
+/// An error that there is: its number, and what it is called.
+#[derive(Clone, Copy)]
+pub(crate) struct Fault(u32, &'static str);
 
 impl Fault {
+    pub(crate) const VERSION: Self = Self(1, "Incompatible CDI version");
+    pub(crate) const CONFIG_VERSION: Self = Self(2, "Incompatible CDI version of the configuration");
+    pub(crate) const COMMAND: Self = Self(3, "Command unsupported");
+    pub(crate) const SPEC: Self = Self(4, "resource-spec unsupported");
+    pub(crate) const UNKNOWN_ID: Self = Self(5, "Unknown request ID");
+    pub(crate) const MALFORMED: Self = Self(100, "Malformed request");
+    pub(crate) const CONFIG: Self = Self(101, "Configuration cannot be used");
+    pub(crate) const NOT_ENOUGH: Self = Self(102, "Not enough devices");
+    pub(crate) const TAKEN: Self = Self(103, "Request ID is used otherwise");
+    pub(crate) const LATE: Self = Self(104, "Busy or too late");
+    pub(crate) const NOT_RELEASED: Self = Self(105, "Devices are not released yet");
+    pub(crate) const NO_HOST: Self = Self(106, "devgate does not run");
+    pub(crate) const FAILED: Self = Self(107, "devgate failed");
+
     pub(crate) fn because(self, details: impl Into<String>) -> Failure {
-        let (number, message) = match self {
-            Self::Version => (1, "Incompatible CDI version"),
-            Self::ConfigVersion => (2, "Incompatible CDI version of the configuration"),
-            Self::Command => (3, "Command unsupported"),
-            Self::Spec => (4, "resource-spec unsupported"),
-            Self::UnknownId => (5, "Unknown request ID"),
-            Self::Malformed => (100, "Malformed request"),
-            Self::Config => (101, "Configuration cannot be used"),
-            Self::NotEnough => (102, "Not enough devices"),
-            Self::Taken => (103, "Request ID is used otherwise"),
-            Self::Late => (104, "Busy or too late"),
-            Self::NotReleased => (105, "Devices are not released yet"),
-            Self::NoHost => (106, "devgate does not run"),
-            Self::Failed => (107, "devgate failed"),
-        };
         Failure {
-            number,
-            message: message.to_owned(),
+            number: self.0,
+            message: self.1.to_owned(),
             details: details.into(),
         }
     }

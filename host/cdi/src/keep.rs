@@ -3,6 +3,7 @@
 
 use crate::edits::{NodeUnread, spec};
 use crate::files::{FileError, Files};
+use crate::hook::ReleaseHook;
 use crate::lease::Unwritten;
 use crate::named::Named;
 use crate::spec::Spec;
@@ -33,12 +34,15 @@ pub struct KeeperConfig {
     pub dir: PathBuf,
     /// Where they are noted.
     pub state: Option<Dir>,
+    /// What ends a lease with its container.
+    pub hook: Option<ReleaseHook>,
 }
 
 /// The files of a host.
 pub struct Keeper {
     pub(crate) devices: Arc<dyn Devices>,
     node: Node,
+    hook: Option<ReleaseHook>,
     pub(crate) files: Files,
     /// By their files' names. What is of before this start is in here once it was looked at.
     known: Mutex<BTreeMap<String, Known>>,
@@ -74,6 +78,7 @@ impl Keeper {
             files: Files::open(&config.dir, config.state.as_ref()),
             devices: config.devices,
             node: config.node,
+            hook: config.hook,
             known: Mutex::default(),
             unoffered: UNOFFERED,
             turn: tokio::sync::Mutex::default(),
@@ -263,7 +268,17 @@ impl Keeper {
     }
 
     fn spec(&self, named: &Named, reply: &Reply) -> Result<Option<Spec>, NodeUnread> {
-        spec(&named.kind, &named.device, reply, &self.node)
+        let mut spec = spec(&named.kind, &named.device, reply, &self.node)?;
+        if let (Some(hook), Consumer::Lease { name }) = (&self.hook, &named.who) {
+            let edits = spec.iter_mut().flat_map(|spec| &mut spec.devices);
+            edits.for_each(|device| {
+                device
+                    .container_edits
+                    .hooks
+                    .extend(hook.of(&named.granted.resource, name))
+            });
+        }
+        Ok(spec)
     }
 }
 

@@ -1,19 +1,16 @@
 //! Leases: devices of a machine without a kubelet, for who asks for them by a name and says when that is over. None has what a pod, a
 //! claim or another lease has.
 
-use crate::choose::{choose, why_not_enough};
+use crate::give::{NotGiven, Wanted, give};
 use crate::keep::Keeper;
 use crate::lease::{Lease, LeaseError, LeaseRequest, MOST, Unwritten};
 use crate::name::LeaseName;
 use crate::named::Named;
-use devgate_core::offer::AllocateError;
-use devgate_core::{Ask, Consumer, Devices, Granted, Mode, Released};
+use devgate_core::{Consumer, Devices, Granted, Released};
 use devgate_types::{ResourceName, escape};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often devices are chosen anew where pods got them first.
-const TRIES: usize = 4;
 /// What releasing may take before it goes on in the background.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -83,7 +80,7 @@ impl Leases {
                 ids: escape(&held.ids.join(", "), 160).to_string(),
             });
         }
-        let granted = self.ask(who, &held.resource, held.ids, request).await?;
+        let granted = self.ask(who, &held.resource, &held.ids, count, request).await?;
         if let Some(ttl) = request.ttl() {
             self.devices().renew(who, Some(ttl));
         }
@@ -106,51 +103,36 @@ impl Leases {
             };
             return Err(LeaseError::Unknown(resource.clone(), there));
         }
-        let mut tries = 1..=TRIES;
-        loop {
-            let ids = if request.ids.len() == count {
-                request.ids.clone()
-            } else {
-                let available = self.devices().available(resource, who);
-                let devices = self.devices();
-                let Some(chosen) = choose(devices, resource, &available, &request.ids, count, &[]).await else {
-                    let unavailable = devices.unavailable(resource, who).len();
-                    return Err(LeaseError::NotEnough {
-                        resource: resource.clone(),
-                        asked: count,
-                        free: available.len(),
-                        all: available.len() + unavailable,
-                        why: why_not_enough(devices, resource, who),
-                    });
-                };
-                chosen
-            };
-            let is_chosen = ids != request.ids;
-            match self.ask(who, resource, ids, request).await {
-                // A pod may have got one of them meanwhile.
-                Err(AllocateError::Refused(_) | AllocateError::Busy(_)) if is_chosen && tries.next().is_some() => {}
-                answer => return Ok(answer?),
-            }
-        }
+        self.ask(who, resource, &request.ids, count, request).await
     }
 
     async fn ask(
         &self,
         who: &Consumer,
         resource: &ResourceName,
-        ids: Vec<String>,
+        ids: &[String],
+        count: usize,
         request: &LeaseRequest,
-    ) -> Result<Granted, AllocateError> {
-        let ask = Ask {
-            resource: resource.clone(),
+    ) -> Result<Granted, LeaseError> {
+        let wanted = Wanted {
+            who,
+            resource,
+            count,
             ids,
-            share: None,
-            mode: Mode::Hold,
-            tag: String::new(),
+            numa: &[],
+            ttl: request.ttl(),
         };
-        let granted = self.devices().allocate(who, &[ask], request.ttl()).await?;
-        let nothing = || AllocateError::Host(format!("{who}: nothing was given"));
-        granted.into_iter().next().ok_or_else(nothing)
+        let not_given = |why| match why {
+            NotGiven::Allocate(error) => LeaseError::Allocate(error),
+            NotGiven::NotEnough(free, all, why) => LeaseError::NotEnough {
+                resource: resource.clone(),
+                asked: count,
+                free,
+                all,
+                why,
+            },
+        };
+        give(self.devices(), &wanted).await.map_err(not_given)
     }
 
     /// Ends a lease: its file goes first, so that no container gets what may be another's. Whether there was one, and which of its

@@ -15,10 +15,11 @@
 
 mod by_name;
 pub mod check;
-mod choose;
 mod edits;
 pub mod exec;
 mod files;
+mod give;
+mod hook;
 mod keep;
 mod lease;
 mod leases;
@@ -30,6 +31,7 @@ pub mod spec;
 pub use by_name::by_name;
 pub use edits::{NodeUnread, file_of};
 pub use files::{FileError, LeftBehind, left_behind};
+pub use hook::{ReleaseHook, Releases};
 pub use keep::{Keeper, KeeperConfig};
 pub use lease::{Lease, LeaseError, LeaseRequest, Unwritten};
 pub use leases::Leases;

@@ -148,7 +148,7 @@ pub struct Hook {
     #[serde(default)]
     pub args: Vec<String>,
     /// `NAME=value`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
     /// In seconds.
     #[serde(default)]
@@ -189,62 +189,49 @@ impl Edits {
         *self == Self::default()
     }
 
-    fn problem(&self) -> Option<String> {
+    fn check(&self) -> Result<(), String> {
+        for variable in self.env.iter().chain(self.hooks.iter().flat_map(|hook| &hook.env)) {
+            let is_good = variable.split_once('=').is_some_and(|(name, _)| !name.is_empty());
+            ensure(is_good, || format!("variable {variable:?} is not NAME=value"))?;
+        }
+        for node in &self.device_nodes {
+            ensure(!node.path.is_empty(), || "a device node has no path".to_owned())?;
+            let (kind, letters) = (&node.kind, &node.permissions);
+            let (kind, letters) = (
+                kind.as_deref().unwrap_or_default(),
+                letters.as_deref().unwrap_or_default(),
+            );
+            let is_good = ["", "b", "c", "u", "p"].contains(&kind);
+            ensure(is_good, || {
+                format!("node {}: type {kind:?} is none of b, c, u, p", node.path)
+            })?;
+            let is_good = letters.chars().all(|letter| "rwm".contains(letter));
+            ensure(is_good, || {
+                format!("node {}: permissions {letters:?} are not of r, w, m", node.path)
+            })?;
+        }
         let mut names = BTreeSet::new();
-        let env = |name: &String| {
-            let is_good = name.split_once('=').is_some_and(|(name, _)| !name.is_empty());
-            (!is_good).then(|| format!("variable {name:?} is not NAME=value"))
-        };
-        let node = |node: &DeviceNode| {
-            let kinds = ["b", "c", "u", "p"];
-            let odd = |letters: &String| letters.chars().any(|letter| !"rwm".contains(letter));
-            if node.path.is_empty() {
-                return Some("a device node has no path".to_owned());
-            }
-            if let Some(kind) = node
-                .kind
-                .as_ref()
-                .filter(|kind| !kind.is_empty() && !kinds.contains(&kind.as_str()))
-            {
-                return Some(format!("node {}: type {kind:?} is none of b, c, u, p", node.path));
-            }
-            let permissions = node.permissions.as_ref().filter(|letters| odd(letters))?;
-            Some(format!(
-                "node {}: permissions {permissions:?} are not of r, w, m",
-                node.path
-            ))
-        };
-        let net = |net: &NetDevice| {
-            let is_good = !net.name.is_empty() && !net.host_interface_name.is_empty();
-            let is_one = names.insert(net.name.clone()) & names.insert(net.host_interface_name.clone());
-            (!is_good || !is_one).then(|| "net devices must each have two names of their own".to_owned())
-        };
-        let mount = |mount: &Mount| {
+        for net in &self.net_devices {
+            let mut is_new = |name: &String| !name.is_empty() && names.insert(name.clone());
+            let is_good = is_new(&net.name) && is_new(&net.host_interface_name);
+            ensure(is_good, || {
+                "net devices must each have two names of their own".to_owned()
+            })?;
+        }
+        for mount in &self.mounts {
             let is_good = !mount.host_path.is_empty() && !mount.container_path.is_empty();
-            (!is_good).then(|| "a mount has no hostPath or no containerPath".to_owned())
-        };
-        let hook = |hook: &Hook| {
-            if !HOOKS.contains(&hook.hook_name.as_str()) {
-                return Some(format!("hook {:?} is none of {}", hook.hook_name, HOOKS.join(", ")));
-            }
-            let problem = hook.env.iter().find_map(env);
-            let path = hook
-                .path
-                .is_empty()
-                .then(|| format!("hook {} has no path", hook.hook_name));
-            path.or(problem)
-        };
-        let rdt = |rdt: &IntelRdt| {
-            let id = rdt.clos_id.as_str();
-            let is_path = id.len() >= 4096 || [".", ".."].contains(&id) || id.contains(['/', '\n']);
-            is_path.then(|| "intelRdt: closID is no name".to_owned())
-        };
-        let all = self.env.iter().find_map(env);
-        all.or_else(|| self.device_nodes.iter().find_map(node))
-            .or_else(|| self.net_devices.iter().find_map(net))
-            .or_else(|| self.mounts.iter().find_map(mount))
-            .or_else(|| self.hooks.iter().find_map(hook))
-            .or_else(|| self.intel_rdt.as_ref().and_then(rdt))
+            ensure(is_good, || "a mount has no hostPath or no containerPath".to_owned())?;
+        }
+        for Hook { hook_name, path, .. } in &self.hooks {
+            let is_good = HOOKS.contains(&hook_name.as_str());
+            ensure(is_good, || {
+                format!("hook {hook_name:?} is none of {}", HOOKS.join(", "))
+            })?;
+            ensure(!path.is_empty(), || format!("hook {hook_name} has no path"))?;
+        }
+        let id = self.intel_rdt.as_ref().map_or("", |rdt| rdt.clos_id.as_str());
+        let is_path = id.len() >= 4096 || [".", ".."].contains(&id) || id.contains(['/', '\n']);
+        ensure(!is_path, || "intelRdt: closID is no name".to_owned())
     }
 
     /// The lowest version that has all of it.
@@ -309,49 +296,38 @@ impl Spec {
         newest.unwrap_or(LOWEST)
     }
 
-    /// Why the library would not take it, if so. For people, unescaped.
-    #[must_use]
-    pub fn problem(&self) -> Option<String> {
+    /// Takes what the library would take.
+    ///
+    /// # Errors
+    /// Why the library would not. For people, unescaped.
+    pub fn check(&self) -> Result<(), String> {
         let version = self.cdi_version.strip_prefix('v').unwrap_or(&self.cdi_version);
-        let Some(has) = place(version) else {
-            return Some(format!(
-                "cdiVersion {:?} is none of {}",
-                self.cdi_version,
-                VERSIONS.join(", ")
-            ));
-        };
-        if let Some(problem) = problem_of_kind(&self.kind) {
-            return Some(problem);
-        }
+        let none = || format!("cdiVersion {:?} is none of {}", self.cdi_version, VERSIONS.join(", "));
+        let has = place(version).ok_or_else(none)?;
+        problem_of_kind(&self.kind).map_or(Ok(()), Err)?;
         let needs = self.version();
-        if place(needs).is_some_and(|needs| has < needs) {
-            return Some(format!("cdiVersion {version} has not all that is used, {needs} has"));
-        }
-        if self.devices.is_empty() {
-            return Some("it has no devices".to_owned());
-        }
+        let is_enough = place(needs).is_none_or(|needs| has >= needs);
+        ensure(is_enough, || {
+            format!("cdiVersion {version} has not all that is used, {needs} has")
+        })?;
+        ensure(!self.devices.is_empty(), || "it has no devices".to_owned())?;
         let mut names = BTreeSet::new();
-        let of_device = |device: &Device| {
-            let name = &device.name;
-            if !is_device_name(name) {
-                return Some(format!("device {name:?} cannot be called so"));
-            }
-            if !names.insert(name.clone()) {
-                return Some(format!("device {name} is in it twice"));
-            }
-            if device.container_edits.is_empty() {
-                return Some(format!("device {name} gives nothing: its containerEdits are empty"));
-            }
-            device
-                .container_edits
-                .problem()
-                .map(|why| format!("device {name}: {why}"))
-        };
-        self.devices
-            .iter()
-            .find_map(of_device)
-            .or_else(|| self.container_edits.problem())
+        for Device {
+            name, container_edits, ..
+        } in &self.devices
+        {
+            ensure(is_device_name(name), || format!("device {name:?} cannot be called so"))?;
+            ensure(names.insert(name), || format!("device {name} is in it twice"))?;
+            let nothing = || format!("device {name} gives nothing: its containerEdits are empty");
+            ensure(!container_edits.is_empty(), nothing)?;
+            container_edits.check().map_err(|why| format!("device {name}: {why}"))?;
+        }
+        self.container_edits.check()
     }
+}
+
+fn ensure(is_good: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if is_good { Ok(()) } else { Err(why()) }
 }
 
 fn place(version: &str) -> Option<usize> {

@@ -275,7 +275,7 @@ fn cdi07_nodes_carry_type_numbers_mode_and_the_access_of_the_policy() {
     let spec = spec(&Kind::of(&resource()), "job1", &renamed, &node())
         .unwrap()
         .unwrap();
-    assert_eq!(spec.problem(), None);
+    assert_eq!(spec.check(), Ok(()));
     insta::assert_snapshot!(String::from_utf8(crate::files::text(&spec)).unwrap());
     let mut gone = renamed.clone();
     gone.nodes[0].host_path = "/dev/acme7".into();
@@ -319,7 +319,7 @@ proptest! {
             prop_assert!(reply == Reply::default());
             return Ok(());
         };
-        prop_assert_eq!(spec.problem(), None);
+        prop_assert_eq!(spec.check(), Ok(()));
         prop_assert!(["0.3.0", "0.5.0"].contains(&&*spec.cdi_version), "what every reader takes");
         let [device] = &*spec.devices else { panic!("one device") };
         let edits = &device.container_edits;

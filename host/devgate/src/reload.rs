@@ -11,6 +11,7 @@ use crate::components::Components;
 use crate::status::ask;
 use crate::{exit, output, policy};
 use asked::Asked;
+use devgate_cdi::Releases;
 use devgate_cdi::exec::Served;
 use devgate_core::status::When;
 use devgate_core::{Fewer, Plugins, Reloaded};
@@ -59,6 +60,8 @@ pub(crate) struct Reloader {
     in_force: watch::Sender<InForce>,
     /// What callers of the protocol of 2017 get by it.
     types: watch::Sender<Types>,
+    /// Which leases end with their containers by it.
+    releases: watch::Sender<Releases>,
     asked: mpsc::Receiver<Asked>,
     ask: mpsc::Sender<Asked>,
 }
@@ -81,6 +84,7 @@ impl Reloader {
             again: None,
             in_force: watch::Sender::new(InForce::new(When::now())),
             types: watch::Sender::new(types(policy)),
+            releases: watch::Sender::new(releases(policy)),
             asked,
             ask,
         }
@@ -89,6 +93,11 @@ impl Reloader {
     /// What callers of the protocol of 2017 get by the policy in force.
     pub(crate) fn types(&self) -> watch::Receiver<Types> {
         self.types.subscribe()
+    }
+
+    /// Which leases end with their containers by the policy in force.
+    pub(crate) fn releases(&self) -> watch::Receiver<Releases> {
+        self.releases.subscribe()
     }
 
     /// The end of it that others hold.
@@ -154,6 +163,7 @@ impl Reloader {
                 let reloaded = plugins.reload(&policy, forced).await;
                 if reloaded.is_ok() {
                     self.types.send_replace(types(&policy));
+                    self.releases.send_replace(releases(&policy));
                     self.policy = policy;
                 }
                 self.keep(None).await;
@@ -245,6 +255,12 @@ fn types(policy: &Policy) -> Types {
     };
     let all = policy.plugins.values().filter_map(|plugin| plugin.exec.as_ref());
     Arc::new(all.map(served).collect())
+}
+
+fn releases(policy: &Policy) -> Releases {
+    let hooked = policy.plugins.values().filter(|plugin| plugin.containers.release_hook);
+    let hooked: Vec<_> = hooked.cloned().collect();
+    Arc::new(move |resource| hooked.iter().any(|plugin| plugin.grants_resource(resource)))
 }
 
 /// Runs `devgate reload`.

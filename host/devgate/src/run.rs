@@ -9,8 +9,8 @@ use crate::reload::{Files, Reloader, Stamps};
 use crate::watching::{self, Ports, Serving, Watching};
 use crate::{exit, logging, policy, service};
 use anyhow::Context;
-use devgate_cdi::exec::{Requests, RequestsConfig};
-use devgate_cdi::{Keeper, KeeperConfig, Leases, by_name};
+use devgate_cdi::exec::Requests;
+use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
 use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Recorded, Surroundings};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
@@ -226,18 +226,24 @@ async fn serve(
     let mut plugins = Plugins::start(policy, around);
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
+    let mut reloader = Reloader::new(args, policy, components, seen, hangup);
     let keeper = Arc::new(Keeper::new(KeeperConfig {
         devices: plugins.devices(),
         node: node.clone(),
         dir: args.cdi_dir.clone(),
         state: memory.dir().cloned(),
+        hook: std::env::current_exe().ok().map(|program| ReleaseHook {
+            program,
+            socket: args.watch.status_socket.clone(),
+            releases: reloader.releases(),
+        }),
     }));
-    let mut reloader = Reloader::new(args, policy, components, seen, hangup);
-    let requests = Requests::new(RequestsConfig {
+    let requests = Requests {
         devices: plugins.devices(),
         types: reloader.types(),
         state_dir: args.state_dir.clone(),
-    });
+        turn: tokio::sync::Mutex::default(),
+    };
     requests.catch_up().await;
     let watching = Watching::Serves(Arc::new(Serving {
         plugins: plugins.watch(),

@@ -33,6 +33,8 @@ pub struct Containers {
     pub mounts: IndexMap<String, Arc<MountGrant>>,
     /// Whether the host tells by a file which PCI function is behind an id that was handed out.
     pub device_info: bool,
+    /// Whether a lease of its devices is over when the container that has them has ended.
+    pub release_hook: bool,
     /// The rules of each resource that the policy names in full.
     named: IndexMap<ResourceName, Rules>,
 }
@@ -83,6 +85,7 @@ impl Containers {
         containers.cdi = fields.read("cdi", cdi::read);
         containers.mounts = fields.read("mounts", |item| mounts::read(item, plugin, dangerous));
         fields.flag("device-info", &mut containers.device_info);
+        fields.flag("release-hook", &mut containers.release_hook);
         for resource in resources.iter().filter_map(|grant| grant.exact.as_ref()) {
             let rules = containers.bind(resource);
             containers.named.insert(resource.clone(), rules);

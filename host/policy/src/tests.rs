@@ -84,6 +84,7 @@ plugins:
         lib: {source: /opt/vendor/lib, target: /opt/vendor/lib}
         socket: {source: /run/vendor, target: /run/vendor, writable: true, unchecked: true}
       device-info: true
+      release-hook: true
     shares-hardware: false
     partitions: {own: "/dev/x[0-9]", common: [/dev/y]}
     replicas: 1

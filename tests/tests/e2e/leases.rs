@@ -484,6 +484,13 @@ plugins:
     hardware:
       - {subsystem: block, name: [loop4, loop5, loop6, loop7], use: offer, nodes: [{access: r}]}
     config: {devices: [{resource: devgate.dev/loop, subsystem: block, name: \"loop*\"}]}
+  once:
+    component: {file: generic.wasm}
+    resources: [devgate.dev/once]
+    hardware:
+      - {subsystem: mem, name: full, use: offer, nodes: [{access: rw}]}
+    containers: {release-hook: true}
+    config: {devices: [{resource: devgate.dev/once, subsystem: mem, name: full}]}
 ";
 
 /// Podman with a store in a folder, without what only some machines have.
@@ -608,6 +615,13 @@ async fn cdi21_cdi22_podman_gives_containers_what_is_leased() -> anyhow::Result<
     for name in ["e2e-fuse", "e2e-loop"] {
         assert_eq!(cdi(&host, &["release", name])?.code, Some(0));
     }
+    // One that ends with its container.
+    let once = lease("devgate.dev/once", "e2e-once").await?;
+    let ran = podman.run(&[], &[&once], "ls /dev/full")?;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    until(|| cdi(&host, &["leases"]), |said| said.out == "there are no leases\n").await?;
+    let over = podman.run(&[], &[&once], "true")?;
+    assert!(over.err.contains("unresolvable CDI devices"), "{over:?}");
     let over = podman.run(&[], &[&fuse], "true")?;
     assert!(
         over.err.contains("unresolvable CDI devices") && over.err.contains(&fuse),
@@ -646,7 +660,9 @@ fn cdi23_what_may_be_shared_is_a_file_without_a_host() -> anyhow::Result<()> {
         POLICY.replacen("    config:", "    replicas: 9\n    config:", 1),
     )?;
     let alone = generate(&["devgate.dev/fuse"])?;
-    assert_eq!((alone.code, &*alone.err), (Some(0), ""), "{alone:?}");
+    // Nothing else is asked, and that takes its time on a busy machine.
+    let is_progress = |line: &str| line == "devgate: asking plugin fuse …";
+    assert!(alone.code == Some(0) && alone.err.lines().all(is_progress), "{alone:?}");
     assert!(
         alone.out.contains("\"unit:fuse\"") && alone.out.contains("\"/dev/fuse\""),
         "{alone:?}"
@@ -662,10 +678,14 @@ fn cdi23_what_may_be_shared_is_a_file_without_a_host() -> anyhow::Result<()> {
     );
     // A loop device that is in use is left out.
     let files = generate(&["--all-units", "--output-dir", out_arg])?;
-    let all = if files.err.is_empty() { Some(0) } else { Some(5) };
-    assert_eq!((files.code, files.out.matches("wrote ").count()), (all, 2), "{files:?}");
+    let all = if files.err.contains("left out") {
+        Some(5)
+    } else {
+        Some(0)
+    };
+    assert_eq!((files.code, files.out.matches("wrote ").count()), (all, 3), "{files:?}");
     let check = look(["cdi", "check", out_arg])?;
-    let is_right = check.code == Some(0) && check.out.ends_with(" in 2 files: nothing is wrong\n");
+    let is_right = check.code == Some(0) && check.out.ends_with(" in 3 files: nothing is wrong\n");
     assert!(is_right, "{check:?}");
     assert_eq!(
         fs::read_to_string(out.join("units-devgate.devgate.dev_fuse.json"))?,

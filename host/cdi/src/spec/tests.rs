@@ -31,10 +31,10 @@ fn cdi01_the_version_is_the_lowest_that_has_all_of_it() {
         let mut now = with(edits);
         assert_eq!(now.version(), version, "{edits}");
         version.clone_into(&mut now.cdi_version);
-        assert_eq!(now.problem(), None, "{edits}");
+        assert_eq!(now.check(), Ok(()), "{edits}");
         if version != "0.3.0" {
             "0.2.0".clone_into(&mut now.cdi_version);
-            assert!(now.problem().unwrap().contains("has not all"), "{edits}");
+            assert!(now.check().unwrap_err().contains("has not all"), "{edits}");
         }
     }
     let edits = || Edits {
@@ -75,17 +75,17 @@ fn what_the_library_refuses_is_refused() {
         ),
     ] {
         assert!(
-            with(edits).problem().unwrap().contains(why),
+            with(edits).check().unwrap_err().contains(why),
             "{edits}: {:?}",
-            with(edits).problem()
+            with(edits).check()
         );
     }
     let good = with(r#"{"env":["A="]}"#);
-    assert_eq!(good.problem(), None);
+    assert_eq!(good.check(), Ok(()));
     let but = |change: &dyn Fn(&mut Spec)| {
         let mut spec = good.clone();
         change(&mut spec);
-        spec.problem().unwrap()
+        spec.check().unwrap_err()
     };
     assert!(but(&|spec| "9.9.9".clone_into(&mut spec.cdi_version)).contains("none of 0.1.0"));
     assert!(but(&|spec| spec.devices.clear()).contains("no devices"));

@@ -1,11 +1,12 @@
 use super::*;
 use crate::leases::consumer;
-use crate::{Keeper, KeeperConfig, Lease, LeaseError, LeaseRequest, Leases};
+use crate::{Keeper, KeeperConfig, Lease, LeaseError, LeaseRequest, Leases, ReleaseHook, Releases};
 use devgate_core::state::Dir;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 use tempfile::TempDir;
+use tokio::sync::watch;
 
 pub(super) struct World {
     pub(super) dir: TempDir,
@@ -14,6 +15,8 @@ pub(super) struct World {
     pub(super) keeper: Arc<Keeper>,
     leases: Leases,
     pub(super) keeping: tokio::task::JoinHandle<()>,
+    /// Whether the policy wants leases to end with their containers.
+    hooked: watch::Sender<Releases>,
 }
 
 impl World {
@@ -21,7 +24,8 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("state")).unwrap();
         let (fake, recorded) = (Fake::new(&["acme0", "acme1"]), recorded());
-        let keeper = Arc::new(Self::keeper(&dir, &fake, &recorded));
+        let hooked = watch::Sender::new(never());
+        let keeper = Arc::new(Self::keeper(&dir, &fake, &recorded, &hooked));
         let keeping = tokio::spawn(Arc::clone(&keeper).keep());
         Self {
             leases: Leases::new(Arc::clone(&keeper)),
@@ -30,15 +34,22 @@ impl World {
             recorded,
             keeper,
             keeping,
+            hooked,
         }
     }
 
-    fn keeper(dir: &TempDir, fake: &Arc<Fake>, recorded: &RecordedNode) -> Keeper {
+    fn keeper(dir: &TempDir, fake: &Arc<Fake>, recorded: &RecordedNode, hooked: &watch::Sender<Releases>) -> Keeper {
+        let hook = ReleaseHook {
+            program: "/usr/bin/devgate".into(),
+            socket: "/run/devgate/status.sock".into(),
+            releases: hooked.subscribe(),
+        };
         Keeper::new(KeeperConfig {
             devices: Arc::clone(fake) as Arc<dyn Devices>,
             node: recorded.node().clone(),
             dir: dir.path().join("cdi"),
             state: Dir::look(&dir.path().join("state")).unwrap(),
+            hook: Some(hook),
         })
     }
 
@@ -49,7 +60,7 @@ impl World {
 
     fn restart_with(&mut self, with: impl FnOnce(&mut Keeper)) {
         self.keeping.abort();
-        let mut keeper = Self::keeper(&self.dir, &self.fake, &self.recorded);
+        let mut keeper = Self::keeper(&self.dir, &self.fake, &self.recorded, &self.hooked);
         with(&mut keeper);
         self.keeper = Arc::new(keeper);
         self.leases = Leases::new(Arc::clone(&self.keeper));
@@ -81,6 +92,10 @@ impl World {
         }
         begun.elapsed()
     }
+}
+
+fn never() -> Releases {
+    Arc::new(|_| false)
 }
 
 fn request(name: &str) -> LeaseRequest {
@@ -364,4 +379,24 @@ async fn a_lease_lasts_as_long_as_it_was_last_said() {
     assert_eq!(world.leases.renew("job1", None).unwrap().left, None);
     world.leases.lease(&request).await.unwrap();
     assert_eq!(world.leases.list()[0].left, Some(60));
+}
+
+#[tokio::test]
+async fn a_lease_ends_with_its_container_where_the_policy_asks_for_it_and_nowhere_else() {
+    let world = World::new();
+    world.lease("job1").await.unwrap();
+    assert!(!world.text("job1").contains("hooks"), "{}", world.text("job1"));
+    world
+        .hooked
+        .send_replace(Arc::new(|of| of.as_str() == "vendor.com/acme"));
+    world.until(|| world.text("job1").contains("hooks")).await;
+    let file: serde_json::Value = serde_json::from_str(&world.text("job1")).unwrap();
+    assert_eq!(file["cdiVersion"], "0.3.0");
+    let hook = serde_json::json!([{
+        "hookName": "poststop", "path": "/usr/bin/devgate", "timeout": 30,
+        "args": ["devgate", "cdi", "release", "job1", "--status-socket", "/run/devgate/status.sock"],
+    }]);
+    assert_eq!(file["devices"][0]["containerEdits"]["hooks"], hook);
+    world.hooked.send_replace(never());
+    world.until(|| !world.text("job1").contains("hooks")).await;
 }

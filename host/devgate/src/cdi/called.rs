@@ -2,7 +2,7 @@
 
 use crate::cli::STATUS_SOCKET;
 use crate::status::ask;
-use devgate_cdi::exec::call::{Call, MOST_CONFIG, NoAnswer};
+use devgate_cdi::exec::call::{Call, MOST_CONFIG};
 use devgate_cdi::exec::{Request, leave_note};
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub fn called() -> Option<ExitCode> {
         named("DEVGATE_STATE_DIR", STATE_DIR),
     );
     let ask = |request: &Request| {
-        let failed = |error: &dyn std::fmt::Display| NoAnswer(error.to_string());
+        let failed = |error: &dyn std::fmt::Display| error.to_string();
         let body = serde_json::to_vec(request).map_err(|error| failed(&error))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;

@@ -38,7 +38,11 @@ pub(super) fn generate(args: &GenerateArgs, open: OpenNode) -> Result<u8> {
     let wanted: BTreeSet<_> = args.resources.iter().map(String::as_str).collect();
     let is_wanted = |name: &ResourceName| wanted.is_empty() || wanted.contains(name.as_str());
     let mut found = Found::default();
-    for plugin in policy.plugins.values() {
+    let may_list = |plugin: &&PluginPolicy| {
+        let is_its = |name: &&str| ResourceName::try_new(name).is_ok_and(|name| plugin.grants_resource(&name));
+        wanted.is_empty() || wanted.iter().any(is_its)
+    };
+    for plugin in policy.plugins.values().filter(may_list) {
         let _progress = Progress::begin(format!("asking plugin {}", plugin.name));
         if let Err(why) = found.ask(&loader, plugin, &node, args.all_units, is_wanted) {
             found.left_out.push(format!("plugin {}: {why:#}", plugin.name));

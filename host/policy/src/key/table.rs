@@ -134,6 +134,7 @@ pub(crate) const CONTAINERS: Section = Section {
         key("cdi", Kind::Rules),
         key("mounts", Kind::Named(&MOUNT)),
         key("device-info", Kind::Flag),
+        key("release-hook", Kind::Flag),
     ],
 };
 

@@ -130,6 +130,7 @@ fn the_schema_refuses_what_is_wrong_by_its_form() {
         "containers: {env: {A: 1}}",
         "containers: {env: {A: []}}",
         "containers: {device-info: \"yes\"}",
+        "containers: {release-hook: \"yes\"}",
         "containers: {mounts: {x: {source: /x}}}",
         "containers: {mounts: {x: {source: x, target: /x}}}",
         "rename: [{resource: v.com/x}]",

@@ -19,7 +19,7 @@ fn call_as(program: &str, env: &[(&str, &str)], stdin: &str, answer: Result<Answ
     };
     let ask = |request: &Request| {
         *asked.borrow_mut() = Some(request.clone());
-        answer.map_err(|why| NoAnswer(why.to_owned()))
+        answer.map_err(str::to_owned)
     };
     let ended = call.answer(ask, |_| Ok(()));
     (ended, asked.into_inner())
@@ -140,7 +140,7 @@ fn cdi26_every_example_of_the_proposal_is_so() {
     let del = |id| [("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "DEL"), ("CDI_REQUEST_ID", id)];
     let (ended, _) = call(&del("1234"), Answer::Deleted);
     assert_eq!((ended.line, ended.is_success), (None, true));
-    let (ended, _) = call(&del("3456"), Answer::Failed(Fault::UnknownId.because("")));
+    let (ended, _) = call(&del("3456"), Answer::Failed(Fault::UNKNOWN_ID.because("")));
     assert_eq!(
         (object(&ended), ended.is_success),
         (failed(5, "Unknown request ID", None), true)
@@ -202,7 +202,7 @@ fn cdi27_cdi28_each_error_in_the_order_of_the_rules() {
     }
     let (ended, _) = call_as("drm", &add("gpu:1", "1"), DRM, Err("it is not there"));
     assert_eq!((error(&ended), ended.is_success), (106, false));
-    let (ended, _) = call(&add("gpu:1", "1"), Answer::Failed(Fault::NotEnough.because("no")));
+    let (ended, _) = call(&add("gpu:1", "1"), Answer::Failed(Fault::NOT_ENOUGH.because("no")));
     assert_eq!((error(&ended), ended.is_success), (102, false));
     let (ended, _) = call(&add("gpu:1", "1"), Answer::Amount(1));
     assert_eq!(error(&ended), 107, "another answer");

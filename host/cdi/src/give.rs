@@ -1,0 +1,104 @@
+//! Gives devices of one resource: those that are named, or as many as are asked for, near to each other.
+
+use devgate_core::offer::AllocateError;
+use devgate_core::{Ask, Consumer, Devices, Granted, Mode};
+use devgate_types::{ResourceName, escape};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// So many devices, and so many reasons, are named in an error.
+const SHOWN: usize = 4;
+/// How often devices are chosen anew where others got them first.
+const TRIES: usize = 4;
+
+/// What a consumer is to be given.
+pub(crate) struct Wanted<'a> {
+    pub(crate) who: &'a Consumer,
+    pub(crate) resource: &'a ResourceName,
+    pub(crate) count: usize,
+    /// Ids that must be among them.
+    pub(crate) ids: &'a [String],
+    /// NUMA nodes that they should be near to.
+    pub(crate) numa: &'a [u32],
+    /// How long it lasts, if not until it is released.
+    pub(crate) ttl: Option<Duration>,
+}
+
+/// Why nothing was given.
+pub(crate) enum NotGiven {
+    /// So many of so many could be had, and why not the others: text for people, to go on with.
+    NotEnough(usize, usize, String),
+    Allocate(AllocateError),
+}
+
+pub(crate) async fn give(devices: &dyn Devices, wanted: &Wanted<'_>) -> Result<Granted, NotGiven> {
+    let (who, resource) = (wanted.who, wanted.resource);
+    let is_chosen = wanted.ids.len() != wanted.count;
+    let mut tries = 1..TRIES;
+    loop {
+        let ids = if is_chosen {
+            let available = devices.available(resource, who);
+            let Some(chosen) = choose(devices, wanted, &available).await else {
+                let unavailable = devices.unavailable(resource, who);
+                let all = available.len() + unavailable.len();
+                return Err(NotGiven::NotEnough(available.len(), all, reasons(&unavailable)));
+            };
+            chosen
+        } else {
+            wanted.ids.to_vec()
+        };
+        let ask = Ask {
+            resource: resource.clone(),
+            ids,
+            share: None,
+            mode: Mode::Hold,
+            tag: String::new(),
+        };
+        match devices.allocate(who, &[ask], wanted.ttl).await {
+            // Another consumer may have got one of them meanwhile.
+            Err(AllocateError::Refused(_) | AllocateError::Busy(_)) if is_chosen && tries.next().is_some() => {}
+            Err(error) => return Err(NotGiven::Allocate(error)),
+            Ok(granted) => {
+                let nothing = || NotGiven::Allocate(AllocateError::Host(format!("{who}: nothing was given")));
+                return granted.into_iter().next().ok_or_else(nothing);
+            }
+        }
+    }
+}
+
+/// Which of those that are available to take, near to `numa` first. `None` where there are not so many.
+async fn choose(devices: &dyn Devices, wanted: &Wanted<'_>, available: &[String]) -> Option<Vec<String>> {
+    let (count, must) = (wanted.count, wanted.ids);
+    let offers = Arc::clone(&devices.offers().borrow());
+    let offer = offers.iter().find(|offer| offer.resource() == wanted.resource)?;
+    let list = Arc::clone(&offer.devices().borrow());
+    let is_near = |id: &&String| {
+        let mut same = list.devices.iter().filter(|device| device.id == **id);
+        same.any(|device| device.numa_nodes.iter().any(|node| wanted.numa.contains(node)))
+    };
+    let near: Vec<_> = available.iter().filter(is_near).cloned().collect();
+    let chosen = match (near.len() >= count, near.is_empty()) {
+        (true, _) if must.is_empty() => offer.choose(&near, must, count).await,
+        (false, false) if must.is_empty() => offer.choose(available, &near, count).await,
+        _ => offer.choose(available, must, count).await,
+    };
+    (chosen.len() == count).then_some(chosen)
+}
+
+/// Why devices cannot be had: most have the same reason.
+fn reasons(unavailable: &[(String, String)]) -> String {
+    let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
+    for (id, why) in unavailable {
+        reasons.entry(why).or_default().push(id);
+    }
+    let named = |ids: &[&str]| match ids.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => format!("{} and {more} more", ids.get(..SHOWN).unwrap_or_default().join(", ")),
+        _ => ids.join(", "),
+    };
+    let why = reasons
+        .iter()
+        .take(SHOWN)
+        .map(|(why, ids)| format!("; {}: {why}", escape(&named(ids), 320)));
+    why.collect()
+}
