@@ -8,6 +8,8 @@ mod go;
 mod javascript;
 mod python;
 
+pub(crate) use go::ready as go;
+
 use crate::components::{self, Row, Wasi};
 use crate::process;
 use crate::tools::{folder as tools, needs};

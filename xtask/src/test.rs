@@ -1,6 +1,7 @@
 //! Everything that CI checks.
 
 mod beside;
+mod cdi_library;
 mod cluster;
 mod image;
 mod package;
@@ -18,8 +19,8 @@ pub(crate) struct Options {
     /// Leave out what takes long and seldom fails: clippy, documentation, doc tests, spelling
     #[arg(long)]
     quick: bool,
-    /// Also build and test the example in all languages, which brings their tools (pip, npm), and the static binary and the image
-    /// of it, and play the scenarios on a real Kubernetes: minutes each
+    /// Also build and test the example in all languages, which brings their tools (pip, npm), hold CDI files against the CNCF's
+    /// library, and the static binary and the image of it, and play the scenarios on a real Kubernetes: minutes each
     #[arg(long)]
     full: bool,
     /// Go on after a stage that fails, and fail at the end

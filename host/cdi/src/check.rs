@@ -1,6 +1,7 @@
 //! What is wrong with the files that runtimes read here, whoever wrote them: to a runtime a device of a broken file is one that does not
 //! exist, and says no more.
 
+use crate::files::is_none_in_yaml;
 use crate::spec::{DeviceNode, Spec};
 use devgate_core::state::Dir;
 use devgate_node::{Node, ReadError};
@@ -50,6 +51,10 @@ pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
         if let Err(problem) = Dir::look(dir) {
             checked.find(false, dir, &problem.to_string());
         }
+        if dir.is_symlink() {
+            checked.find(true, dir, "is a link, behind which readers do not look");
+            continue;
+        }
         for file in files(dir)? {
             checked.files += 1;
             match read(&file) {
@@ -68,25 +73,24 @@ pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
         let Some((highest, last)) = files.iter().max_by_key(|(at, _)| at) else {
             continue;
         };
-        let same: Vec<_> = files
-            .iter()
-            .filter(|(at, file)| at == highest && file != last)
-            .collect();
-        for (_, file) in &same {
+        let mut can_be_had = true;
+        for (at, file) in files {
+            let in_dir = files.iter().filter(|(other, _)| other == at);
+            let Some((_, twin)) = in_dir.max().filter(|(_, twin)| twin != file) else {
+                continue;
+            };
+            can_be_had = false;
             let what = format!(
-                "device {name} is in {} as well, so that neither can be had",
-                last.display()
+                "device {name} is in {} as well, so that none can be had",
+                twin.display()
             );
             checked.find(true, file, &what);
         }
-        for (_, file) in files.iter().filter(|(at, _)| at < highest) {
-            checked.find(
-                false,
-                file,
-                &format!("device {name} is in {} as well, which wins", last.display()),
-            );
+        for (_, file) in files.iter().filter(|(at, _)| at < highest && can_be_had) {
+            let what = format!("device {name} is in {} as well, which wins", last.display());
+            checked.find(false, file, &what);
         }
-        if same.is_empty() {
+        if can_be_had {
             checked.devices.push(name.clone());
         }
     }
@@ -107,10 +111,10 @@ impl Checked {
 
     /// What may be wrong with a file that is one.
     fn look(&mut self, file: &Path, spec: &Spec, node: &Node) {
-        let version = spec.version();
+        let version = &*spec.cdi_version;
         if version > WIDELY_READ {
             let what =
-                format!("needs CDI {version}: readers of {WIDELY_READ} and older, such as podman 4.3, do not see it");
+                format!("is CDI {version}: readers of {WIDELY_READ} and older, such as podman 4.3, do not see it");
             self.find(false, file, &what);
         }
         let all =
@@ -147,10 +151,14 @@ fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     };
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
     let mut paths = paths.collect::<io::Result<Vec<_>>>()?;
-    let is_read = |path: &PathBuf| path.extension().is_some_and(|end| end == "json" || end == "yaml");
-    paths.retain(|path| is_read(path) && !path.is_dir());
+    paths.retain(|path| (ends(path, b".json") || ends(path, b".yaml")) && (path.is_symlink() || !path.is_dir()));
     paths.sort();
     Ok(paths)
+}
+
+/// Also where a name is nothing else.
+fn ends(path: &Path, with: &[u8]) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(with)
 }
 
 /// A file that a reader takes.
@@ -165,10 +173,22 @@ fn read(file: &Path) -> Result<Spec, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("it has more than {MOST_BYTES} bytes"));
     }
-    // Readers take JSON for YAML, too; our own word for what is wrong with it is better.
-    let spec: Spec = match file.extension().is_some_and(|end| end == "json") {
-        true => serde_json::from_str(&text).map_err(|error| error.to_string())?,
-        false => serde_saphyr::from_str(&text).map_err(|error| first_line(&error.to_string()))?,
+    // The mark of its order that some editors put before a text is no part of it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if let Some(odd) = text.chars().find(|c| is_none_in_yaml(*c)) {
+        return Err(format!("it has the character {odd:?}, which is none in YAML"));
+    }
+    let json = || serde_json::from_str(text).map_err(|error| error.to_string());
+    let options = serde_saphyr::options! { legacy_octal_numbers: true };
+    let yaml = || serde_saphyr::from_str_with_options(text, options).map_err(|error| first_line(&error.to_string()));
+    // Readers take all for YAML; what is wrong with JSON is better said of JSON.
+    let is_json = ends(file, b".json") && text.trim_start().starts_with('{');
+    if is_json && text.replace(r"\\", "").contains(r"\/") {
+        return Err(r"it has `\/` in a text, which is none in YAML; `/` is the same".to_owned());
+    }
+    let spec: Spec = match is_json {
+        true => json().or_else(|why| yaml().map_err(|_| why))?,
+        false => yaml()?,
     };
     spec.check().map(|()| spec)
 }

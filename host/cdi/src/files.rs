@@ -183,11 +183,21 @@ fn record(dir: &Dir) -> StateFile {
     }
 }
 
-/// As it is written: the same for the same device.
+/// As it is written: the same for the same device. Readers take it for YAML, so that it has no character that is another one there.
 pub(crate) fn text(spec: &Spec) -> Vec<u8> {
-    let mut text = serde_json::to_vec_pretty(spec).unwrap_or_default();
-    text.push(b'\n');
-    text
+    let mut text = String::new();
+    for c in serde_json::to_string_pretty(spec).unwrap_or_default().chars() {
+        match is_none_in_yaml(c) || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}') {
+            true => text += &format!("\\u{:04x}", u32::from(c)),
+            false => text.push(c),
+        }
+    }
+    (text + "\n").into_bytes()
+}
+
+/// Whether JSON has a character and YAML has it not.
+pub(crate) fn is_none_in_yaml(c: char) -> bool {
+    matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 fn shown(path: &Path) -> String {

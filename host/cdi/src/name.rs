@@ -165,6 +165,7 @@ impl LeaseName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{LEASES, RESOURCES};
     use proptest::prelude::*;
 
     fn kind(resource: &str) -> Kind {
@@ -191,10 +192,10 @@ mod tests {
     proptest! {
         #[test]
         fn every_resource_has_a_kind_of_its_own_that_all_readers_take(
-            a in "[a-z0-9]{1,9}(\\.[a-z0-9]{1,9}){0,3}/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?",
+            a in RESOURCES,
             b in "[a-z]{1,2}(\\.[ab]){0,1}/[ar]([-ar_.]{0,2}[ar])?",
             c in "[a-z]{1,2}(\\.[ab]){0,1}/[ar]([-ar_.]{0,2}[ar])?",
-            lease in "[a-z0-9]([a-z_.:-]{0,61}[a-z0-9])?",
+            lease in LEASES,
         ) {
             let Ok(a) = ResourceName::try_new(&a) else { return Ok(()) };
             let a = Kind::of(&a);

@@ -1,7 +1,8 @@
 //! What a file says, and what is wrong with one: as strict as the CNCF's library, for which a file with one unknown field is no file
 //! (`pkg/cdi/spec.go`, `pkg/cdi/container-edits.go`, `pkg/parser/parser.go`, `specs-go/version.go`).
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The versions that there are, oldest first.
@@ -85,28 +86,32 @@ pub struct DeviceNode {
     /// In the container, absolute.
     pub path: String,
     /// On the machine, where that is another.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "filled", skip_serializing_if = "Option::is_none")]
     pub host_path: Option<String>,
     /// `b`, `c`, `u` or `p`.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "type",
+        deserialize_with = "filled",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub kind: Option<String>,
     /// The kernel's.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number", skip_serializing_if = "Option::is_none")]
     pub major: Option<i64>,
     /// The kernel's.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number", skip_serializing_if = "Option::is_none")]
     pub minor: Option<i64>,
     /// The bits of its mode.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number", skip_serializing_if = "Option::is_none")]
     pub file_mode: Option<u32>,
     /// `r`, `w`, `m`; all where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<String>,
     /// The owner; that of the container's process where there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number", skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,
     /// The same for the group.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number", skip_serializing_if = "Option::is_none")]
     pub gid: Option<u32>,
 }
 
@@ -132,7 +137,12 @@ pub struct Mount {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// A file system's.
-    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "type",
+        default,
+        deserialize_with = "filled",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub kind: Option<String>,
 }
 
@@ -151,7 +161,7 @@ pub struct Hook {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
     /// In seconds.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "number")]
     pub timeout: Option<i64>,
 }
 
@@ -170,7 +180,7 @@ pub struct IntelRdt {
     pub mem_bw_schema: String,
     /// Both.
     #[serde(default)]
-    pub schemata: Vec<String>,
+    pub schemata: Option<Vec<String>>,
     /// Cache monitoring, of old.
     #[serde(rename = "enableCMT", default)]
     pub enable_cmt: bool,
@@ -180,6 +190,21 @@ pub struct IntelRdt {
     /// Both.
     #[serde(default)]
     pub enable_monitoring: bool,
+}
+
+/// To the library a text that is empty is none.
+fn filled<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.filter(|text| !text.is_empty()))
+}
+
+/// And a text is no number, also in YAML.
+fn number<'de, D: Deserializer<'de>, N: TryFrom<i64>>(from: D) -> Result<Option<N>, D::Error> {
+    let number = Option::<serde_json::Number>::deserialize(from)?;
+    let fits = |number: serde_json::Number| {
+        let fitting = number.as_i64().and_then(|whole| N::try_from(whole).ok());
+        fitting.ok_or_else(|| D::Error::custom(format_args!("{number} cannot be here")))
+    };
+    number.map(fits).transpose()
 }
 
 impl Edits {
@@ -210,10 +235,13 @@ impl Edits {
                 format!("node {}: permissions {letters:?} are not of r, w, m", node.path)
             })?;
         }
-        let mut names = BTreeSet::new();
-        for net in &self.net_devices {
-            let mut is_new = |name: &String| !name.is_empty() && names.insert(name.clone());
-            let is_good = is_new(&net.name) && is_new(&net.host_interface_name);
+        let (mut hosts, mut names) = (BTreeSet::new(), BTreeSet::new());
+        for NetDevice {
+            host_interface_name: host,
+            name,
+        } in &self.net_devices
+        {
+            let is_good = !host.is_empty() && !name.is_empty() && hosts.insert(host) && names.insert(name);
             ensure(is_good, || {
                 "net devices must each have two names of their own".to_owned()
             })?;
@@ -231,13 +259,13 @@ impl Edits {
         }
         let id = self.intel_rdt.as_ref().map_or("", |rdt| rdt.clos_id.as_str());
         let is_path = id.len() >= 4096 || [".", ".."].contains(&id) || id.contains(['/', '\n']);
-        ensure(!is_path, || "intelRdt: closID is no name".to_owned())
+        ensure(!is_path || id == "/", || "intelRdt: closID is no name".to_owned())
     }
 
     /// The lowest version that has all of it.
     fn version(&self) -> &'static str {
         let rdt = self.intel_rdt.as_ref();
-        if !self.net_devices.is_empty() || rdt.is_some_and(|rdt| !rdt.schemata.is_empty() || rdt.enable_monitoring) {
+        if !self.net_devices.is_empty() || rdt.is_some_and(|rdt| rdt.schemata.is_some() || rdt.enable_monitoring) {
             "1.1.0"
         } else if rdt.is_some() || !self.additional_gids.is_empty() {
             "0.7.0"
@@ -362,4 +390,4 @@ pub fn problem_of_kind(kind: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

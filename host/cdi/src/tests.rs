@@ -1,5 +1,6 @@
 //! A host that is none: devices of one resource, and leases of them.
 
+mod cncf_library;
 mod leases;
 mod pods;
 
@@ -46,6 +47,46 @@ pub(crate) fn node() -> Node {
 
 pub(crate) fn resource() -> ResourceName {
     ResourceName::try_new("vendor.com/acme").unwrap()
+}
+
+/// Names of resources, and of leases, of every sort.
+pub(crate) const RESOURCES: &str = "[a-z0-9]{1,9}(\\.[a-z0-9]{1,9}){0,3}/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+pub(crate) const LEASES: &str = "[a-z0-9]([a-z_.:-]{0,61}[a-z0-9])?";
+
+/// What the gate may let through.
+fn replies() -> impl Strategy<Value = Reply> {
+    let node = (
+        0_u8..2,
+        "/dev/[a-z]{1,9}",
+        prop::sample::select(vec!["r", "w", "rw", "rwm"]),
+    );
+    let node = node.prop_map(|(n, container_path, access)| NodeEdit {
+        // Half of them are where they are on the machine.
+        container_path: if n == 0 {
+            format!("/dev/acme{n}")
+        } else {
+            container_path
+        },
+        host_path: format!("/dev/acme{n}"),
+        access: access.parse().unwrap(),
+    });
+    let mount = ("/\\PC{1,9}", "/[a-z]{1,9}", any::<bool>());
+    let mount = mount.prop_map(|(container_path, host_path, read_only)| MountEdit {
+        container_path,
+        host_path,
+        read_only,
+    });
+    (
+        prop::collection::btree_map("[A-Z_]{1,8}", "(?s).{0,20}", 0..4),
+        prop::collection::vec(mount, 0..4),
+        prop::collection::vec(node, 0..4),
+    )
+        .prop_map(|(env, mounts, nodes)| Reply {
+            env,
+            mounts,
+            nodes,
+            ..Reply::default()
+        })
 }
 
 /// What a container needs to use a device.
@@ -296,25 +337,7 @@ fn cdi05_what_gives_nothing_is_no_file() {
 proptest! {
     /// Neither hook nor group nor anything else that the gate did not let through.
     #[test]
-    fn cdi08_nothing_is_in_a_file_that_is_not_in_the_reply(
-        env in prop::collection::btree_map("[A-Z_]{1,8}", "\\PC{0,20}", 0..4),
-        mounts in prop::collection::vec(("/[a-z]{1,9}", "/[a-z]{1,9}", any::<bool>()), 0..4),
-        nodes in prop::collection::vec((0_u8..2, "/dev/[a-z]{1,9}", prop::sample::select(vec!["r", "w", "rw", "rwm"])), 0..4),
-    ) {
-        let reply = Reply {
-            nodes: nodes.iter().map(|(n, path, access)| NodeEdit {
-                container_path: path.clone(),
-                host_path: format!("/dev/acme{n}"),
-                access: access.parse().unwrap(),
-            }).collect(),
-            mounts: mounts.iter().map(|(container_path, host_path, read_only)| MountEdit {
-                container_path: container_path.clone(),
-                host_path: host_path.clone(),
-                read_only: *read_only,
-            }).collect(),
-            env,
-            ..Reply::default()
-        };
+    fn cdi08_nothing_is_in_a_file_that_is_not_in_the_reply(reply in replies()) {
         let Some(spec) = spec(&Kind::of(&resource()), "job1", &reply, &node()).unwrap() else {
             prop_assert!(reply == Reply::default());
             return Ok(());
@@ -327,14 +350,18 @@ proptest! {
         prop_assert!(edits.net_devices.is_empty() && edits.intel_rdt.is_none());
         let env: BTreeMap<_, _> = edits.env.iter().map(|env| env.split_once('=').unwrap()).map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
         prop_assert_eq!(env, reply.env);
-        let mounted: Vec<_> = edits.mounts.iter().map(|m| (m.container_path.clone(), m.host_path.clone(), m.options[0] == "ro")).collect();
-        prop_assert_eq!(mounted, mounts);
-        let given: Vec<_> = edits.device_nodes.iter().map(|n| {
-            let number = u8::try_from(n.minor.unwrap()).unwrap();
-            (number, n.path.clone(), n.permissions.clone().unwrap())
+        let mounted: Vec<_> = edits.mounts.iter().map(|m| MountEdit {
+            container_path: m.container_path.clone(),
+            host_path: m.host_path.clone(),
+            read_only: m.options[0] == "ro",
         }).collect();
-        let nodes: Vec<_> = nodes.into_iter().map(|(n, path, access)| (n, path, access.to_owned())).collect();
-        prop_assert_eq!(given, nodes);
+        prop_assert_eq!(mounted, reply.mounts);
+        let given: Vec<_> = edits.device_nodes.iter().map(|n| NodeEdit {
+            container_path: n.path.clone(),
+            host_path: format!("/dev/acme{}", n.minor.unwrap()),
+            access: n.permissions.as_ref().unwrap().parse().unwrap(),
+        }).collect();
+        prop_assert_eq!(given, reply.nodes);
         let text = String::from_utf8(crate::files::text(&spec)).unwrap();
         prop_assert_eq!(serde_json::from_str::<crate::spec::Spec>(&text).unwrap(), spec);
     }

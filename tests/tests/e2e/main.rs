@@ -16,6 +16,7 @@ mod by_name;
 mod chaos;
 mod check;
 mod cleanup;
+mod cncf_library;
 mod conditions;
 mod conform;
 mod conformance;

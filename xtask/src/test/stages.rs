@@ -1,7 +1,7 @@
 //! The stages. Those that measure time have the machine for themselves; the cluster, which waits most of the time, has the last ones beside it.
 
 use super::When::{Always, Full, Slow};
-use super::{Outcome, Stage, cluster, image, package, spelling};
+use super::{Outcome, Stage, cdi_library, cluster, image, package, spelling};
 use crate::languages::{self, Language};
 use crate::setup::Toolchain;
 use crate::workspace::{WHOLE, cargo, guests, host, target};
@@ -25,6 +25,7 @@ pub(super) const ALL: &[Stage] = &[
     Stage("cluster", Full, cluster::check),
     // Beside the cluster: what only compiles, or waits for nothing.
     Stage("languages", Full, in_all),
+    Stage("cdi-library", Full, cdi_library::check),
     Stage("guest-tests", Always, guest_tests),
     Stage("guest-clippy", Slow, guest_clippy),
     Stage("clippy", Slow, clippy),

@@ -79,8 +79,8 @@ fn cdi19_all_that_can_be_wrong_is_found() {
     run: others than its owner can write there, and could put anything there; take that from them (chmod go-w)
     ! empty.json: no device of it can be had: device b gives nothing: its containerEdits are empty
     gone.json: node /dev/gone is not there
-    new.json: needs CDI 0.7.0: readers of 0.5.0 and older, such as podman 4.3, do not see it
-    ! one.json: device vendor.com/gpu=twice is in DIR/run/two.json as well, so that neither can be had
+    new.json: is CDI 0.7.0: readers of 0.5.0 and older, such as podman 4.3, do not see it
+    ! one.json: device vendor.com/gpu=twice is in DIR/run/two.json as well, so that none can be had
     other.json: node /dev/acme0 is c 240:0 today, and 240:9 in it: another device, or one that is gone
     ! torn.yaml: no device of it can be had: error: line 1 column 13: expected string scalar
     ! unknown.json: no device of it can be had: unknown field `more`, expected one of `env`, `deviceNodes`, `netDevices`, `mounts`, `hooks`, `additionalGids`, `intelRdt` at line 1 column 107

@@ -46,34 +46,37 @@ fn cdi01_the_version_is_the_lowest_that_has_all_of_it() {
     assert_eq!(Spec::of_one("vendor.com/1g.5gb", "a", edits()).cdi_version, "0.6.0");
 }
 
+/// Edits that are none, and what is said of them.
+pub(crate) const REFUSED: &[(&str, &str)] = &[
+    ("{}", "gives nothing"),
+    (r#"{"env":["A"]}"#, "NAME=value"),
+    (r#"{"env":["=1"]}"#, "NAME=value"),
+    (r#"{"deviceNodes":[{"hostPath":"/dev/a"}]}"#, "no path"),
+    (
+        r#"{"deviceNodes":[{"path":"/dev/a","type":"x"}]}"#,
+        "none of b, c, u, p",
+    ),
+    (
+        r#"{"deviceNodes":[{"path":"/dev/a","permissions":"rx"}]}"#,
+        "not of r, w, m",
+    ),
+    (r#"{"mounts":[{"hostPath":"","containerPath":"/a"}]}"#, "no hostPath"),
+    (r#"{"hooks":[{"hookName":"never","path":"/a"}]}"#, "none of prestart"),
+    (r#"{"hooks":[{"hookName":"poststop","path":""}]}"#, "has no path"),
+    (
+        r#"{"hooks":[{"hookName":"poststop","path":"/a","env":["x"]}]}"#,
+        "NAME=value",
+    ),
+    (r#"{"intelRdt":{"closID":"../a"}}"#, "no name"),
+    (
+        r#"{"netDevices":[{"hostInterfaceName":"a","name":"a"},{"hostInterfaceName":"b","name":"a"}]}"#,
+        "names of their own",
+    ),
+];
+
 #[test]
 fn what_the_library_refuses_is_refused() {
-    for (edits, why) in [
-        ("{}", "gives nothing"),
-        (r#"{"env":["A"]}"#, "NAME=value"),
-        (r#"{"env":["=1"]}"#, "NAME=value"),
-        (r#"{"deviceNodes":[{"hostPath":"/dev/a"}]}"#, "no path"),
-        (
-            r#"{"deviceNodes":[{"path":"/dev/a","type":"x"}]}"#,
-            "none of b, c, u, p",
-        ),
-        (
-            r#"{"deviceNodes":[{"path":"/dev/a","permissions":"rx"}]}"#,
-            "not of r, w, m",
-        ),
-        (r#"{"mounts":[{"hostPath":"","containerPath":"/a"}]}"#, "no hostPath"),
-        (r#"{"hooks":[{"hookName":"never","path":"/a"}]}"#, "none of prestart"),
-        (r#"{"hooks":[{"hookName":"poststop","path":""}]}"#, "has no path"),
-        (
-            r#"{"hooks":[{"hookName":"poststop","path":"/a","env":["x"]}]}"#,
-            "NAME=value",
-        ),
-        (r#"{"intelRdt":{"closID":"../a"}}"#, "no name"),
-        (
-            r#"{"netDevices":[{"hostInterfaceName":"a","name":"a"}]}"#,
-            "names of their own",
-        ),
-    ] {
+    for (edits, why) in REFUSED {
         assert!(
             with(edits).check().unwrap_err().contains(why),
             "{edits}: {:?}",
