@@ -56,6 +56,15 @@ fn policies_in_readmes_are_policies() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The shipped one is what podman is given in the stage `package`.
+#[test]
+fn the_quadlet_in_the_page_of_cdi_is_the_one_that_is_shipped() -> anyhow::Result<()> {
+    let shipped = file("deploy/systemd/quadlet/job1.container")?;
+    let lines: Vec<_> = shipped.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(blocks(&file("docs/cdi.md")?, "ini"), [lines.join("\n") + "\n"]);
+    Ok(())
+}
+
 /// The component in the README is the SDK's own example, which is compiled by its tests.
 #[test]
 fn the_component_in_the_readme_is_one_that_compiles() -> anyhow::Result<()> {

@@ -38,7 +38,8 @@ pub(super) fn check() -> Result<Outcome> {
             .arg(&file),
     )?;
     contents(&file)?;
-    root::journey(&file)?;
+    root::take(&file, &root::LIFE)?;
+    root::take(&file, &root::PODMAN)?;
     Ok(Outcome::Passed)
 }
 

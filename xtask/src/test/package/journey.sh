@@ -1,30 +1,7 @@
 #!/bin/sh
 # Run by systemd in a throw-away root: a package's whole life, from installation to purge. /journey has old.deb and new.deb.
-set -u
+. /journey/steps.sh
 
-at=begin
-step() { at="$*"; echo "== $at"; }
-fail() {
-    echo "FAILED at: $at: $*"
-    systemctl status devgate --no-pager -l
-    journalctl -u devgate -o cat --no-pager -n 40
-    exit 1
-}
-ok() { "$@" || fail "$*"; }
-refused() { "$@" && fail "should not have succeeded: $*"; return 0; }
-# Waits for what takes its time, on a busy machine as well.
-soon() {
-    tries=0
-    until sh -c "$1"; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 240 ] || fail "did not come: $1"
-        sleep 0.5
-    done
-}
-says() { soon "devgate status | grep -q '$1'"; }
-install() { DEBIAN_FRONTEND=noninteractive ok dpkg "$@"; }
-pid() { systemctl show -p MainPID --value devgate; }
-figure() { echo "figure: $*"; }
 # As who has taken over a process of uid 0 without capabilities; `inside` the service also with what it sees of the machine.
 bare() { setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"; }
 inside() { nsenter --mount --net --target "$(pid)" setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"; }

@@ -6,34 +6,69 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The oldest Debian that the package is for; its systemd is 252.
-const SUITE: &str = "bookworm";
-/// What is in the root beside what every Debian has.
-const PACKAGES: &str = "systemd,systemd-sysv,dbus";
+/// A root, and what is done in it.
+pub(super) struct Journey {
+    /// What it is about: for people.
+    what: &'static str,
+    /// The release of Debian.
+    suite: &'static str,
+    /// What is in the root beside what every Debian has.
+    packages: &'static str,
+    /// Whether a package of a higher version is there as well.
+    upgrades: bool,
+    /// What systemd-nspawn is told besides.
+    options: &'static [&'static str],
+    /// What lies in /journey: the script, and what it uses.
+    subject: &'static [(&'static str, &'static str)],
+}
 
-const JOURNEY: &str = include_str!("journey.sh");
+/// In the oldest Debian that the package is for; its systemd is 252.
+pub(super) const LIFE: Journey = Journey {
+    what: "Installing, upgrading and purging it in a root with systemd",
+    suite: "bookworm",
+    packages: "systemd,systemd-sysv,dbus",
+    upgrades: true,
+    options: &[],
+    subject: &[
+        ("journey.sh", include_str!("journey.sh")),
+        ("zero.yaml", include_str!("zero.yaml")),
+        ("handed-out.json", include_str!("handed-out.json")),
+    ],
+};
+
+/// With a podman that has quadlets, which the oldest Debian's has not: 5.4, and systemd 257.
+pub(super) const PODMAN: Journey = Journey {
+    what: "Leasing devices for podman's containers in a root with systemd",
+    suite: "trixie",
+    packages: "systemd,systemd-sysv,dbus,libpam-systemd,dbus-user-session,podman,crun,uidmap,busybox-static",
+    upgrades: false,
+    // Which container runtimes use, and systemd-nspawn would refuse them.
+    options: &["--system-call-filter=@keyring bpf"],
+    subject: &[
+        ("journey.sh", include_str!("podman.sh")),
+        ("podman.yaml", include_str!("podman.yaml")),
+    ],
+};
+
+/// For each of them.
+const STEPS: &str = include_str!("steps.sh");
 const UNITS: [(&str, &str); 3] = [
     ("journey.service", include_str!("journey.service")),
     ("kubelet-for-tests.socket", include_str!("kubelet-for-tests.socket")),
     ("kubelet-for-tests@.service", include_str!("kubelet-for-tests@.service")),
 ];
-const SUBJECT: [(&str, &str); 3] = [
-    ("journey.sh", JOURNEY),
-    ("zero.yaml", include_str!("zero.yaml")),
-    ("handed-out.json", include_str!("handed-out.json")),
-];
 
-/// Takes a package through its life, and one of a higher version made of it.
+/// Takes a package on a journey.
 ///
 /// # Errors
 /// When no root can be made or booted, and when a step fails, which is shown.
-pub(super) fn journey(package: &Path) -> Result<()> {
-    let made = base()?;
+pub(super) fn take(package: &Path, journey: &Journey) -> Result<()> {
+    let made = base(journey)?;
     let work = tempfile::Builder::new().prefix("journey-").tempdir_in(target()?)?;
     let root = work.path().join("root");
     let place = root.join("journey");
     std::fs::create_dir_all(&place)?;
-    println!("Installing, upgrading and purging it in a root with systemd …");
+    println!("{} …", journey.what);
     // Device nodes in it are in the way of nobody: systemd-nspawn brings its own.
     let mut unpack = Command::new("tar");
     unpack
@@ -43,7 +78,8 @@ pub(super) fn journey(package: &Path) -> Result<()> {
         .arg("--directory")
         .arg(&root);
     process::run(unpack.args(["--exclude=./dev/*"]))?;
-    for (name, text) in SUBJECT {
+    write(&place.join("steps.sh"), STEPS)?;
+    for (name, text) in journey.subject {
         write(&place.join(name), text)?;
     }
     let units = root.join("etc/systemd/system");
@@ -54,24 +90,27 @@ pub(super) fn journey(package: &Path) -> Result<()> {
     }
     std::os::unix::fs::symlink("../journey.service", wanted.join("journey.service"))?;
     std::fs::copy(package, place.join("old.deb"))?;
-    newer(package, &place, work.path())?;
-    boot(&root)
+    if journey.upgrades {
+        newer(package, &place, work.path())?;
+    }
+    boot(&root, journey)
 }
 
 /// The root as Debian makes it, kept for the next time.
-fn base() -> Result<PathBuf> {
-    let file = target()?.join(format!("tools/root-{SUITE}.tar"));
+fn base(journey: &Journey) -> Result<PathBuf> {
+    let Journey { suite, packages, .. } = journey;
+    let file = target()?.join(format!("tools/root-{suite}.tar"));
     if file.exists() {
         return Ok(file);
     }
-    println!("Making a root of Debian {SUITE} into {} (a minute) …", file.display());
+    println!("Making a root of Debian {suite} into {} (a minute) …", file.display());
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let new = file.with_extension("new.tar");
     process::run(
         Command::new("mmdebstrap")
-            .args(["--quiet", "--variant=minbase", &format!("--include={PACKAGES}"), SUITE])
+            .args(["--quiet", "--variant=minbase", &format!("--include={packages}"), suite])
             .arg(&new),
     )?;
     std::fs::rename(&new, &file)?;
@@ -106,7 +145,7 @@ fn newer(package: &Path, place: &Path, work: &Path) -> Result<()> {
 }
 
 /// Boots systemd in the root, which runs the journey and ends.
-fn boot(root: &Path) -> Result<()> {
+fn boot(root: &Path, journey: &Journey) -> Result<()> {
     let console = root.with_extension("console");
     let output = || std::fs::File::create(&console).map(Stdio::from);
     let mut command = Command::new("timeout");
@@ -116,6 +155,7 @@ fn boot(root: &Path) -> Result<()> {
         .args(["--register=no", "--keep-unit", "--private-network"])
         // Of those that the service may be given, the one that it has not anyway.
         .arg("--capability=CAP_SYSLOG")
+        .args(journey.options)
         .arg(format!("--machine=devgate-{}", std::process::id()))
         .arg("--directory")
         .arg(root)
@@ -137,7 +177,7 @@ fn boot(root: &Path) -> Result<()> {
         }
         return Ok(());
     }
-    bail!("the package's journey failed ({status}):\n{log}");
+    bail!("the package's journey in {} failed ({status}):\n{log}", journey.suite);
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {
