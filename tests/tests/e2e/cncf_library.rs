@@ -27,8 +27,8 @@ plugins:
 ";
 
 fn libraries() -> Vec<PathBuf> {
-    let programs = std::env::var_os("DEVGATE_CDI_LIBRARIES").unwrap_or_default();
-    std::env::split_paths(&programs).collect()
+    let programs = std::env::var_os("DEVGATE_CDI_LIBRARIES");
+    programs.map_or_else(Vec::new, |programs| std::env::split_paths(&programs).collect())
 }
 
 /// The devices that each library finds, in files that have nothing wrong.

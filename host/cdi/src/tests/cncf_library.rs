@@ -42,12 +42,11 @@ impl Told {
 }
 
 fn libraries() -> Vec<PathBuf> {
-    let programs = std::env::var_os("DEVGATE_CDI_LIBRARIES").unwrap_or_default();
-    let programs: Vec<_> = std::env::split_paths(&programs).collect();
-    if programs.is_empty() {
+    let Some(programs) = std::env::var_os("DEVGATE_CDI_LIBRARIES") else {
         println!("skipped: DEVGATE_CDI_LIBRARIES is not set; see cargo xtask test --only cdi-library");
-    }
-    programs
+        return Vec::new();
+    };
+    std::env::split_paths(&programs).collect()
 }
 
 fn ask(program: &Path, directories: &[Vec<PathBuf>]) -> Vec<Told> {
