@@ -26,12 +26,13 @@ use std::sync::Arc;
 const MOST_NAME: usize = 253;
 
 /// What a plugin is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// No selector matches a device of this node: nothing to do.
     Idle,
     /// Its component is being loaded, or asked for the first time.
+    #[default]
     Loading,
     /// The last call that keeps it going failed; what was known last still stands. Tried again with growing delays.
     Failing,
@@ -45,7 +46,7 @@ pub enum State {
 words!(State: Idle "idle", Loading "loading", Failing "failing", Serving "serving", Quarantined "quarantined");
 
 /// One plugin. Everything that a component said is escaped and cut.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PluginStatus {
     /// The policy's name for it.
     pub name: String,

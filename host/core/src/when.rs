@@ -22,6 +22,12 @@ impl When {
     }
 }
 
+impl Default for When {
+    fn default() -> Self {
+        Self::now()
+    }
+}
+
 impl fmt::Display for When {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A clock beyond the year 9999 can be set by hand; the formatter would fail, and that would be a panic.

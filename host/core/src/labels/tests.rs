@@ -16,6 +16,11 @@ use std::time::{Duration, SystemTime};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
+/// What is told of the labels of a plugin.
+fn told(board: &Board) -> crate::status::LabelStatus {
+    board.status(crate::status::When::now()).labels
+}
+
 /// 2026-11-21T13:42:17Z.
 fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_268_537)
@@ -113,8 +118,8 @@ fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     assert_eq!(beside.len(), 2, "nothing is left beside it but its lock: {beside:?}");
     let mode = fs::metadata(dir.join(LOCK)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "whoever can open it can lock it");
-    assert_eq!(board.noted().labels.labels.len(), 2);
-    assert_eq!(board.noted().labels_problem, None);
+    assert_eq!(told(&board).given.len(), 2);
+    assert_eq!(told(&board).problem, None);
     desk.tells(&plugin("a"), Derived::default());
     writer.turn(&desk.known(), now());
     assert!(!dir.join(FILE).exists(), "and without labels it goes");
@@ -187,9 +192,8 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/x=x"]);
     assert!(
-        board
-            .noted()
-            .labels_problem
+        told(&board)
+            .problem
             .clone()
             .unwrap()
             .contains("another devgate keeps it")
@@ -197,13 +201,13 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
     drop(first);
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/of-2=1"]);
-    assert_eq!(board.noted().labels_problem, None);
+    assert_eq!(told(&board).problem, None);
     // Without its lock the host is not the one that writes, until it has locked it again.
     fs::remove_file(dir.path().join(LOCK)).unwrap();
     let ((third, board), mut other) = (desk(), Writer::new(dir.path().to_owned()));
     third.tells(&plugin("a"), derived(&[("a.com/of-3", "1")]));
     other.turn(&third.known(), now());
-    assert_eq!(board.noted().labels_problem, None);
+    assert_eq!(told(&board).problem, None);
     new.tells(&plugin("a"), derived(&[("a.com/of-4", "1")]));
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/of-3=1"]);
@@ -230,9 +234,8 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     writer.turn(&desk.known(), now());
     assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap(), "somebody=else\n");
     assert!(
-        board
-            .noted()
-            .labels_problem
+        told(&board)
+            .problem
             .clone()
             .unwrap()
             .contains("devgate did not write it")
@@ -248,20 +251,10 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     fs::write(&dir, "a file").unwrap();
     let mut writer = Writer::new(dir.clone());
     writer.turn(&desk.known(), now());
-    assert!(
-        board
-            .noted()
-            .labels_problem
-            .clone()
-            .unwrap()
-            .contains("could not be written: ")
-    );
+    assert!(told(&board).problem.clone().unwrap().contains("could not be written: "));
     fs::remove_file(&dir).unwrap();
     writer.turn(&desk.known(), now());
-    assert_eq!(
-        (on_disk(&dir, now()).len(), board.noted().labels_problem.clone()),
-        (1, None)
-    );
+    assert_eq!((on_disk(&dir, now()).len(), told(&board).problem.clone()), (1, None));
     assert!(!Writer::new(parent.path().join("none")).turn(&none, now()));
     assert!(
         !parent.path().join("none").exists(),
@@ -274,7 +267,7 @@ fn a_policy_without_labels_takes_them_away() {
     let (desk, board) = desk();
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
     desk.expects(&plugin("a"), &Labels::default(), &board);
-    assert!(desk.known().is_empty() && board.noted().labels.labels.is_empty());
+    assert!(desk.known().is_empty() && told(&board).given.is_empty());
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
     assert!(desk.known().is_empty());
     let (desk, _) = self::desk();

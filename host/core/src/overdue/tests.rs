@@ -35,6 +35,12 @@ fn abandoned_of(
     call
 }
 
+/// How many calls the host gave up on, and how many of them have not returned.
+fn given_up(board: &Arc<Board>) -> (u64, u64) {
+    let status = board.status(crate::status::When::now());
+    (status.given_up, status.hanging)
+}
+
 fn compute() {
     let end = Instant::now() + LONG;
     while Instant::now() < end {
@@ -57,7 +63,7 @@ async fn a_call_that_computes_after_it_was_given_up_on_is_too_much() {
     let call = abandoned(&overdue, &board, compute);
     let why = tokio::time::timeout(LONG, too_much(&overdue)).await.unwrap();
     assert!(why.starts_with("plugin acme: a call was given up on "), "{why}");
-    assert_eq!(board.overdue(), (1, 1));
+    assert_eq!(given_up(&board), (1, 1));
     until(|| call.doing() == Doing::Computes).await;
 }
 
@@ -76,7 +82,7 @@ async fn the_hosts_own_look_that_computes_late_ends_nothing() {
     let much = tokio::time::timeout(LOOK * 3, too_much(&overdue)).await;
     end.store(true, Ordering::Release);
     assert!(much.is_err(), "{much:?}");
-    until(|| board.overdue() == (1, 0)).await;
+    until(|| given_up(&board) == (1, 0)).await;
 }
 
 #[tokio::test]
@@ -84,11 +90,11 @@ async fn a_call_that_waits_is_counted_until_it_returns_and_ends_nothing() {
     let (overdue, board) = (overdue(Duration::from_millis(20), 32), Arc::default());
     let (release, held) = mpsc::channel::<()>();
     let call = abandoned(&overdue, &board, move || _ = held.recv_timeout(LONG));
-    until(|| board.overdue() == (1, 1) && call.doing() == Doing::Waits).await;
+    until(|| given_up(&board) == (1, 1) && call.doing() == Doing::Waits).await;
     let much = tokio::time::timeout(LOOK * 3, too_much(&overdue)).await;
     assert!(much.is_err(), "{much:?}");
     release.send(()).unwrap();
-    until(|| board.overdue() == (1, 0)).await;
+    until(|| given_up(&board) == (1, 0)).await;
 }
 
 #[tokio::test]
@@ -108,7 +114,7 @@ async fn more_that_hang_than_there_may_be_are_too_much_whosever_they_are() {
     );
     (0..3).for_each(|_| release.send(()).unwrap());
     for board in &boards {
-        until(|| board.overdue() == (1, 0)).await;
+        until(|| given_up(board) == (1, 0)).await;
     }
 }
 
@@ -122,11 +128,11 @@ async fn honest_plugins_that_wait_for_the_same_read_end_nothing() {
         let held = Arc::clone(&held);
         abandoned(&overdue, &board, move || _ = held.lock().unwrap().recv_timeout(LONG));
     }
-    until(|| board.overdue() == (36, 36)).await;
+    until(|| given_up(&board) == (36, 36)).await;
     let much = tokio::time::timeout(LOOK * 2, too_much(&overdue)).await;
     (0..36).for_each(|_| release.send(()).unwrap());
     assert!(much.is_err(), "{much:?}");
-    until(|| board.overdue() == (36, 0)).await;
+    until(|| given_up(&board) == (36, 0)).await;
 }
 
 #[tokio::test]
@@ -134,14 +140,14 @@ async fn what_has_not_begun_takes_no_thread_and_ends_nothing() {
     let (overdue, board) = (overdue(LONG, 0), Arc::default());
     let call = Arc::new(Call::default());
     drop(overdue.wait_for(&call, "acme", &board, Instant::now()));
-    until(|| board.overdue() == (1, 1)).await;
+    until(|| given_up(&board) == (1, 1)).await;
     let much = tokio::time::timeout(LOOK * 2, too_much(&overdue)).await;
     assert!(much.is_err(), "{much:?}");
     // It counts from when it begins, as late as that is.
     let here = call.begin();
     tokio::time::timeout(LONG, too_much(&overdue)).await.unwrap();
     drop(here);
-    until(|| board.overdue() == (1, 0)).await;
+    until(|| given_up(&board) == (1, 0)).await;
 }
 
 #[tokio::test]
@@ -156,7 +162,7 @@ async fn what_ended_in_time_is_not_given_up_on_whoever_went_away() {
     drop(overdue.wait_for(&call, "acme", &board, Instant::now() + Duration::from_millis(50)));
     drop(here);
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(board.overdue(), (0, 0));
+    assert_eq!(given_up(&board), (0, 0));
     assert_eq!(Call::default().doing(), Doing::HasNotBegun);
 }
 

@@ -1,15 +1,12 @@
 //! Looks at all plugins, whatever they are doing.
 
 use crate::resource::Core;
-use crate::status::{
-    CauseStatus, ComponentStatus, DeviceStatus, LabelStatus, PluginStatus, ResourceStatus, State, When,
-};
+use crate::status::{CauseStatus, ComponentStatus, DeviceStatus, PluginStatus, ResourceStatus, State, When};
 use crate::unit_table::{Published, Snapshot};
 use crate::units::{Cause, UnitRecord};
 use devgate_policy::ComponentSource;
-use devgate_types::{Mutex, PluginName, ResourceName, UnitId, escape};
+use devgate_types::{Digest, Mutex, PluginName, ResourceName, UnitId, escape};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -67,58 +64,35 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let policy = &calls.grants.policy;
     let held = core.ledger.held(core.place);
     let component = calls.component();
-    let (counted, near) = core.board.calls(now);
-    let (given_up, hanging) = core.board.overdue();
-    let problems = core.breaker.problems(Instant::now());
+    let resting = core.breaker.problems(Instant::now());
     let (file, pinned) = match &policy.component {
         ComponentSource::File { path, sha256 } => (path.clone(), sha256.is_some()),
         ComponentSource::Oci(reference) => (reference.to_string(), true),
     };
-    // Taken along quickly: an allocation waits for the same lock.
-    let noted = core.board.noted().clone();
+    let noted = core.board.status(now);
     let stale = noted.since.ago(now) >= policy.health.stale_after;
-    let state = match noted.state {
-        // Without a component there is nothing that could stand.
-        State::Failing if stale || component.is_none() => State::Quarantined,
-        state => state,
-    };
     let shown = core.shown.all();
     let units = shown.values().flat_map(|snapshot| &snapshot.pool.units);
-    let resting = units.filter(|unit| problems.get(&unit.id).is_some()).count();
+    let resting = units.filter(|unit| resting.get(&unit.id).is_some()).count();
     let resources = shown
         .iter()
         .map(|(name, snapshot)| resource(core, name, snapshot, &held));
     PluginStatus {
         name: policy.name.to_string(),
-        state,
-        since: noted.since,
-        reason: noted.reason.as_deref().map(str::to_owned),
-        retry_at: noted.retry_at,
+        state: match noted.state {
+            // Without a component there is nothing that could stand.
+            State::Failing if stale || component.is_none() => State::Quarantined,
+            state => state,
+        },
         component: ComponentStatus {
             file,
-            sha256: component.and_then(|component| component.profile().sha256.as_ref().map(hex)),
+            sha256: component.and_then(|component| Some(Digest(component.profile().sha256?).hex())),
             pinned,
         },
         resources: resources.collect(),
-        rejected: noted.rejected.clone(),
-        rejected_total: noted.rejected_total,
-        left_out: whole(noted.left_out),
-        unread: whole(noted.unread),
-        refusals: noted.refusals.last(),
-        refused: noted.refusals.counts(),
-        allocations: noted.allocations.clone(),
-        allocations_failing: noted.failed_in_a_row(now),
-        calls: counted,
-        resting: whole(resting),
-        given_up,
-        hanging,
-        near,
+        resting: u64::try_from(resting).unwrap_or(u64::MAX),
         kernel_log: calls.means.captures.status(),
-        labels: LabelStatus {
-            given: noted.labels.labels.clone(),
-            missing: noted.labels.missing.clone(),
-            problem: noted.labels_problem.as_deref().map(str::to_owned),
-        },
+        ..noted
     }
 }
 
@@ -148,16 +122,4 @@ fn resource(core: &Core, name: &ResourceName, snapshot: &Snapshot, held: &BTreeS
         replicas: core.calls().grants.policy.replicas,
         devices: snapshot.units().map(device).collect(),
     }
-}
-
-fn whole(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
-
-/// As `sha256sum` prints it.
-fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

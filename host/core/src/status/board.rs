@@ -2,15 +2,12 @@
 
 use super::audit::LINES;
 use super::calls::{CallCounts, CallKind, Used};
-use super::refusals::Refusals;
-use super::{AllocationEnd, CallStatus, Edge, RefusalKind, State, When};
+use super::{AllocationEnd, PluginStatus, RefusalKind, State, When};
 use crate::offer::AllocateError;
 use crate::units::Rejection;
 use devgate_policy::Derived;
 use devgate_types::component::Answer;
 use devgate_types::{Bucket, CallError, Mutex};
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,32 +19,14 @@ const LATELY: Duration = Duration::from_secs(30 * 60);
 /// What the host may be late: a node that pages, a machine that was suspended.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// One plugin's board. Small locks, never held while anything waits.
-pub(crate) struct Board {
-    noted: Mutex<Noted>,
-    calls: Mutex<CallCounts>,
-    /// Calls that the host gave up on, and those of them that have not returned.
-    gave_up: AtomicU64,
-    hang: AtomicU64,
-}
+/// One plugin's board. A small lock, never held while anything waits.
+pub(crate) struct Board(Mutex<Noted>);
 
-/// What is on it, but for the calls.
-#[derive(Clone)]
-pub(crate) struct Noted {
-    pub(crate) state: State,
-    pub(crate) since: When,
-    pub(crate) reason: Option<Arc<str>>,
-    pub(crate) retry_at: Option<When>,
-    pub(crate) rejected: Vec<Rejection>,
-    pub(crate) rejected_total: u64,
-    /// How many units the policy's filters leave out, and how many devices the component cannot describe.
-    pub(crate) left_out: usize,
-    pub(crate) unread: usize,
-    pub(crate) refusals: Refusals,
-    pub(crate) labels: Arc<Derived>,
-    /// Why they are not in the file, if so.
-    pub(crate) labels_problem: Option<Arc<str>>,
-    pub(crate) allocations: BTreeMap<AllocationEnd, u64>,
+/// What is on it.
+struct Noted {
+    /// As it is shown, but for what is known elsewhere and for the calls.
+    status: PluginStatus,
+    calls: CallCounts,
     /// Allocations that component or host failed since the last one that was given, and when the last of them was.
     failed: u64,
     last_failed: Option<When>,
@@ -58,29 +37,14 @@ pub(crate) struct Noted {
 
 impl Default for Board {
     fn default() -> Self {
-        Self {
-            noted: Mutex::new(Noted {
-                state: State::Loading,
-                since: When::now(),
-                reason: None,
-                retry_at: None,
-                rejected: Vec::new(),
-                rejected_total: 0,
-                left_out: 0,
-                unread: 0,
-                refusals: Refusals::default(),
-                labels: Arc::default(),
-                labels_problem: None,
-                allocations: BTreeMap::new(),
-                failed: 0,
-                last_failed: None,
-                lines: LINES,
-                due: Instant::now() + SLACK,
-            }),
-            calls: Mutex::default(),
-            gave_up: AtomicU64::new(0),
-            hang: AtomicU64::new(0),
-        }
+        Self(Mutex::new(Noted {
+            status: PluginStatus::default(),
+            calls: CallCounts::default(),
+            failed: 0,
+            last_failed: None,
+            lines: LINES,
+            due: Instant::now() + SLACK,
+        }))
     }
 }
 
@@ -103,63 +67,62 @@ impl Board {
 
     /// It is loading, and this is what it waits for.
     pub(crate) fn waits_for(&self, what: &str) {
-        self.becomes(State::Loading, Some(what.into()), None);
+        self.becomes(State::Loading, Some(what.to_owned()), None);
     }
 
     /// It failed, and is being tried again: why it failed stands until that has ended.
     pub(crate) fn tries_again(&self, failed: &str, what: &str) {
         let reason = format!("{failed}\ntried again now: {what}");
-        self.becomes(State::Failing, Some(reason.into()), None);
+        self.becomes(State::Failing, Some(reason), None);
     }
 
     /// It fails, and is tried again.
     pub(crate) fn fails(&self, reason: &str, retry: Duration) {
         let again = SystemTime::now().checked_add(retry).map(When);
-        self.becomes(State::Failing, Some(reason.into()), again);
+        self.becomes(State::Failing, Some(reason.to_owned()), again);
     }
 
-    fn becomes(&self, state: State, reason: Option<Arc<str>>, retry_at: Option<When>) {
-        let mut noted = self.noted();
-        if noted.state != state {
-            (noted.state, noted.since) = (state, When::now());
+    fn becomes(&self, state: State, reason: Option<String>, retry_at: Option<When>) {
+        let status = &mut self.noted().status;
+        if status.state != state {
+            (status.state, status.since) = (state, When::now());
         }
-        (noted.reason, noted.retry_at) = (reason, retry_at);
+        (status.reason, status.retry_at) = (reason, retry_at);
     }
 
     /// Whether it was idle.
     pub(crate) fn is_idle(&self) -> bool {
-        self.noted().state == State::Idle
+        self.noted().status.state == State::Idle
     }
 
     /// What the gate does not let through now.
     pub(crate) fn rejects<'a>(&self, rejected: impl ExactSizeIterator<Item = &'a Rejection>) {
-        let mut noted = self.noted();
-        noted.rejected_total = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
-        noted.rejected = rejected.take(MOST_REJECTED).cloned().collect();
+        let status = &mut self.noted().status;
+        status.rejected_total = whole(rejected.len());
+        status.rejected = rejected.take(MOST_REJECTED).cloned().collect();
     }
 
     /// What the policy's filters leave out, and how many devices the component names that it cannot describe.
     pub(crate) fn leaves_out(&self, left_out: usize, unread: usize) {
-        let mut noted = self.noted();
-        (noted.left_out, noted.unread) = (left_out, unread);
+        let status = &mut self.noted().status;
+        (status.left_out, status.unread) = (whole(left_out), whole(unread));
     }
 
     /// What its labels of the node are now.
     pub(crate) fn labelled(&self, labels: Arc<Derived>) {
-        self.noted().labels = labels;
+        let told = &mut self.noted().status.labels;
+        told.given.clone_from(&labels.labels);
+        told.missing.clone_from(&labels.missing);
     }
 
     /// Why its labels are not told to anybody, if so.
     pub(crate) fn labels_fail(&self, problem: Option<&str>) {
-        let mut noted = self.noted();
-        if noted.labels_problem.as_deref() != problem {
-            noted.labels_problem = problem.map(Arc::from);
-        }
+        self.noted().status.labels.problem = problem.map(str::to_owned);
     }
 
     /// Something was asked for and not given. Whether it is news.
     pub(crate) fn refuses(&self, kind: RefusalKind, text: &str) -> bool {
-        self.noted().refusals.note(kind, text, When(SystemTime::now()))
+        self.noted().status.note_refusal(kind, text, When::now())
     }
 
     /// An allocation ended.
@@ -173,7 +136,7 @@ impl Board {
             Some(AllocateError::Host(_)) => AllocationEnd::Host,
         };
         let mut noted = self.noted();
-        *noted.allocations.entry(end).or_default() += 1;
+        *noted.status.allocations.entry(end).or_default() += 1;
         match end {
             AllocationEnd::Given => noted.failed = 0,
             AllocationEnd::Guest | AllocationEnd::Host => {
@@ -184,9 +147,8 @@ impl Board {
             AllocationEnd::Unknown | AllocationEnd::Refused | AllocationEnd::Busy => {}
         }
         if let Some(error) = error {
-            noted
-                .refusals
-                .note(RefusalKind::Allocate, &error.to_string(), When::now());
+            let text = error.to_string();
+            noted.status.note_refusal(RefusalKind::Allocate, &text, When::now());
         }
         end
     }
@@ -210,42 +172,46 @@ impl Board {
         let started = Instant::now();
         let result = work();
         let (took, end) = (started.elapsed(), result.as_ref().map(Used::of));
-        self.calls.lock().note(call, took, end);
+        self.noted().calls.note(call, took, end);
         result
     }
 
     /// The host gave up on a call, which has not returned.
     pub(crate) fn gave_up(&self) {
-        self.gave_up.fetch_add(1, Ordering::AcqRel);
-        self.hang.fetch_add(1, Ordering::AcqRel);
+        let status = &mut self.noted().status;
+        (status.given_up, status.hanging) = (status.given_up + 1, status.hanging + 1);
     }
 
     /// A call that the host gave up on has returned.
     pub(crate) fn returned(&self) {
-        self.hang.fetch_sub(1, Ordering::AcqRel);
+        self.noted().status.hanging -= 1;
     }
 
-    /// How many calls the host gave up on, and how many of them have not returned.
-    pub(crate) fn overdue(&self) -> (u64, u64) {
-        (self.gave_up.load(Ordering::Acquire), self.hang.load(Ordering::Acquire))
+    /// What is on it now. What the policy says, the node and what is offered are for others to add.
+    pub(crate) fn status(&self, now: When) -> PluginStatus {
+        let noted = self.noted();
+        PluginStatus {
+            calls: noted.calls.status(),
+            near: noted.calls.near(now),
+            allocations_failing: noted.failed_in_a_row(now),
+            ..noted.status.clone()
+        }
     }
 
-    /// The calls so far, and the limits that they came near.
-    pub(crate) fn calls(&self, now: When) -> (Vec<CallStatus>, Vec<Edge>) {
-        let calls = self.calls.lock();
-        (calls.status(), calls.near(now))
-    }
-
-    /// What is on it. Every change is made whole before the lock is let go.
-    pub(crate) fn noted(&self) -> MutexGuard<'_, Noted> {
-        self.noted.lock()
+    /// Every change is made whole before the lock is let go.
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.0.lock()
     }
 }
 
 impl Noted {
     /// How many allocations in a row component or host failed. A few alone count for as long as an alert tells of them.
-    pub(crate) fn failed_in_a_row(&self, now: When) -> u64 {
+    fn failed_in_a_row(&self, now: When) -> u64 {
         let lately = self.last_failed.is_some_and(|last| last.ago(now) < LATELY);
         if lately || self.failed >= MANY { self.failed } else { 0 }
     }
+}
+
+fn whole(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
 }

@@ -1,9 +1,8 @@
 //! What was asked for and not given: the last few, each once.
 
-use super::When;
+use super::{PluginStatus, When};
 use devgate_types::words;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
 
 /// The most refusals that are kept. Somebody who asks for something else every time pushes out the oldest, never a count.
 const MOST: usize = 32;
@@ -39,45 +38,24 @@ pub struct Refusal {
     pub times: u64,
 }
 
-/// The last refusals, and how many of each kind there were.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Refusals {
-    last: VecDeque<Refusal>,
-    counts: BTreeMap<RefusalKind, u64>,
-}
-
-impl Refusals {
+impl PluginStatus {
     /// Notes one; whether it is none of those that are known.
-    pub(crate) fn note(&mut self, kind: RefusalKind, text: &str, now: When) -> bool {
-        *self.counts.entry(kind).or_default() += 1;
+    pub(super) fn note_refusal(&mut self, kind: RefusalKind, text: &str, now: When) -> bool {
+        *self.refused.entry(kind).or_default() += 1;
         let is_it = |known: &Refusal| known.kind == kind && known.text == text;
-        if let Some(mut again) = self.last.iter().position(is_it).and_then(|n| self.last.remove(n)) {
-            again.times += 1;
-            again.last = now;
-            self.last.push_back(again);
-            return false;
+        let known = self.refusals.iter().position(is_it);
+        if known.is_none() && self.refusals.len() >= MOST {
+            self.refusals.remove(0);
         }
-        if self.last.len() >= MOST {
-            self.last.pop_front();
-        }
-        self.last.push_back(Refusal {
+        let before = known.map(|n| self.refusals.remove(n));
+        self.refusals.push(Refusal {
             kind,
             text: text.to_owned(),
-            first: now,
+            first: before.as_ref().map_or(now, |before| before.first),
             last: now,
-            times: 1,
+            times: before.map_or(0, |before| before.times) + 1,
         });
-        true
-    }
-
-    /// The last ones, the latest last.
-    pub(crate) fn last(&self) -> Vec<Refusal> {
-        self.last.iter().cloned().collect()
-    }
-
-    /// How many of each kind.
-    pub(crate) fn counts(&self) -> BTreeMap<RefusalKind, u64> {
-        self.counts.clone()
+        known.is_none()
     }
 }
 
@@ -87,24 +65,24 @@ mod tests {
 
     #[test]
     fn a_refusal_again_is_counted_and_no_other_one_is_lost() {
-        let (mut refusals, now) = (Refusals::default(), When::now());
-        assert!(refusals.note(RefusalKind::Allocate, "first", now));
+        let (mut status, now) = (PluginStatus::default(), When::now());
+        assert!(status.note_refusal(RefusalKind::Allocate, "first", now));
         for _ in 0..1_000 {
-            refusals.note(RefusalKind::Capability, "again", now);
+            status.note_refusal(RefusalKind::Capability, "again", now);
         }
-        let times: Vec<_> = refusals.last().iter().map(|r| (r.text.clone(), r.times)).collect();
+        let times: Vec<_> = status.refusals.iter().map(|r| (r.text.clone(), r.times)).collect();
         assert_eq!(times, [("first".to_owned(), 1), ("again".to_owned(), 1_000)]);
-        assert_eq!(refusals.counts()[&RefusalKind::Capability], 1_000);
+        assert_eq!(status.refused[&RefusalKind::Capability], 1_000);
     }
 
     #[test]
     fn only_the_last_are_kept_and_all_are_counted() {
-        let (mut refusals, now) = (Refusals::default(), When::now());
+        let (mut status, now) = (PluginStatus::default(), When::now());
         for n in 0..1_000 {
-            assert!(refusals.note(RefusalKind::Capability, &n.to_string(), now));
+            assert!(status.note_refusal(RefusalKind::Capability, &n.to_string(), now));
         }
-        let last = refusals.last();
+        let last = &status.refusals;
         assert_eq!((last.len(), last[MOST - 1].text.as_str()), (MOST, "999"));
-        assert_eq!(refusals.counts()[&RefusalKind::Capability], 1_000);
+        assert_eq!(status.refused[&RefusalKind::Capability], 1_000);
     }
 }

@@ -353,7 +353,7 @@ async fn a_call_that_was_given_up_hangs_until_it_returns() {
 #[tokio::test(flavor = "multi_thread")]
 async fn allocations_fail_until_one_is_given_or_something_else_is_in_force() {
     let board = super::Board::default();
-    let failing = |ago: Duration| board.noted().failed_in_a_row(When(SystemTime::now() + ago));
+    let failing = |ago: Duration| board.status(When(SystemTime::now() + ago)).allocations_failing;
     let (now, later) = (Duration::ZERO, Duration::from_secs(31 * 60));
     let guest = AllocateError::Guest("trapped".into());
     board.allocated(Some(&AllocateError::Refused("is unhealthy".into())));
