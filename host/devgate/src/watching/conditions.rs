@@ -139,31 +139,20 @@ impl Found {
         let unseen = unseen.map(|seconds| format!(
             "the kubelet's pod-resources API has not answered for {seconds}s: no device is known to be free again (--pod-resources-dir)"
         ));
-        let refused = report.policy.refused.as_ref().map(|refused| &refused.why);
-        let mut all = Vec::new();
-        let mut add = |condition, of: &str, why: &String| all.push(Self::one(condition, of, why));
-        report
-            .waits
-            .iter()
-            .for_each(|why| add(Condition::WaitsForAnother, "host", why));
-        report.late.iter().for_each(|late| add(Condition::Hangs, "host", late));
-        refused
-            .iter()
-            .for_each(|why| add(Condition::PolicyRefused, "policy", why));
-        report
-            .closed
-            .iter()
-            .for_each(|why| add(Condition::StateClosed, "state", why));
-        report
-            .unsaved
-            .iter()
-            .for_each(|why| add(Condition::StateUnsaved, "state", why));
-        report
-            .cdi_unwritten
-            .iter()
-            .for_each(|why| add(Condition::CdiUnwritten, "cdi", why));
-        unseen.iter().for_each(|why| add(Condition::PodsNotSeen, "pods", why));
-        all
+        let refused = report.policy.refused.as_ref().map(|refused| refused.why.clone());
+        let all = [
+            (Condition::WaitsForAnother, "host", report.waits.as_slice()),
+            (Condition::Hangs, "host", &report.late),
+            (Condition::PolicyRefused, "policy", refused.as_slice()),
+            (Condition::StateClosed, "state", report.closed.as_slice()),
+            (Condition::StateUnsaved, "state", &report.unsaved),
+            (Condition::CdiUnwritten, "cdi", &report.cdi_unwritten),
+            (Condition::PodsNotSeen, "pods", unseen.as_slice()),
+        ];
+        let found = all
+            .into_iter()
+            .flat_map(|(condition, of, why)| why.iter().map(move |why| Self::one(condition, of, why)));
+        found.collect()
     }
 
     fn of_plugin(plugin: &PluginStatus, all: &mut Vec<Self>) {

@@ -5,15 +5,22 @@ mod network;
 mod places;
 
 use super::Watching;
+use super::http::{Audience, answer};
 use crate::cli::WatchArgs;
+use places::Places;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 /// Answers that are made at once, on each of the two.
 const ANSWERS: usize = 4;
+
+/// How long to wait after a connection could not be accepted, as when there are no descriptors left.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// How long after the socket could not be had it is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -61,7 +68,7 @@ pub(crate) async fn serve(ports: Ports, watching: Watching) {
     let Ports { network, local, path } = ports;
     let on_network = async {
         match network {
-            Some(listener) => network::serve(listener, &watching).await,
+            Some(listener) => answer_all(listener, &watching).await,
             None => std::future::pending().await,
         }
     };
@@ -69,7 +76,7 @@ pub(crate) async fn serve(ports: Ports, watching: Watching) {
         let mut socket = local;
         loop {
             match socket {
-                Some(socket) => return socket.serve(&watching).await,
+                Some(socket) => return answer_all(socket, &watching).await,
                 // In a rolling update the one before answers there until it ends.
                 None => tokio::time::sleep(AGAIN).await,
             }
@@ -79,6 +86,35 @@ pub(crate) async fn serve(ports: Ports, watching: Watching) {
     tokio::join!(on_network, on_socket);
 }
 
-fn work() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(ANSWERS))
+/// What connections come to.
+trait Listener {
+    type Connection: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    type Peer: Copy + PartialEq;
+
+    /// The next one, whose it is, and what is said to him.
+    async fn next(&self) -> io::Result<(Self::Connection, Self::Peer, Audience)>;
+}
+
+/// Answers whoever comes, until it is dropped.
+async fn answer_all(listener: impl Listener, watching: &Watching) {
+    let work = Arc::new(Semaphore::new(ANSWERS));
+    accept(listener, |connection, audience| {
+        answer(connection, watching.clone(), audience, Arc::clone(&work))
+    })
+    .await;
+}
+
+async fn accept<L: Listener, F>(listener: L, answer: impl Fn(L::Connection, Audience) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut places = Places::new();
+    loop {
+        let Ok((connection, peer, audience)) = listener.next().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        let answered = tokio::spawn(answer(connection, audience));
+        places.take(peer, answered.abort_handle());
+    }
 }

@@ -1,19 +1,12 @@
 //! The socket on which root, and the user that the host runs as, may know who has what.
 
-use super::places::Places;
-use super::work;
-use crate::watching::Watching;
-use crate::watching::http::{Audience, answer};
+use super::Listener;
+use crate::watching::http::Audience;
 use std::fs::{DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
-
-/// How long to wait after a connection could not be accepted.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// The socket. Its file goes with it, if it still is its own.
 pub(super) struct Socket {
@@ -59,25 +52,21 @@ impl Socket {
             id: identity(path),
         })
     }
+}
 
-    /// Answers those who may ask, until it is dropped.
-    pub(super) async fn serve(self, watching: &Watching) {
-        let own = rustix::process::geteuid().as_raw();
-        let (work, mut places) = (work(), Places::new());
-        loop {
-            let Ok((connection, _)) = self.listener.accept().await else {
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            };
-            let peer = connection.peer_cred().ok().map(|peer| peer.uid());
-            let audience = if may_ask(peer, own) {
-                Audience::Local
-            } else {
-                Audience::Stranger
-            };
-            let answered = tokio::spawn(answer(connection, watching.clone(), audience, Arc::clone(&work)));
-            places.take(peer, answered.abort_handle());
-        }
+impl Listener for Socket {
+    type Connection = UnixStream;
+    type Peer = Option<u32>;
+
+    async fn next(&self) -> io::Result<(UnixStream, Option<u32>, Audience)> {
+        let (connection, _) = self.listener.accept().await?;
+        let peer = connection.peer_cred().ok().map(|peer| peer.uid());
+        let audience = if may_ask(peer, rustix::process::geteuid().as_raw()) {
+            Audience::Local
+        } else {
+            Audience::Stranger
+        };
+        Ok((connection, peer, audience))
     }
 }
 

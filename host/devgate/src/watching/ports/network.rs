@@ -1,18 +1,12 @@
 //! The port for probes and metrics.
 
-use super::places::Places;
-use super::work;
+use super::Listener;
 use crate::exit;
-use crate::watching::Watching;
-use crate::watching::http::{Audience, answer};
+use crate::watching::http::Audience;
 use rustix::io::Errno;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use tokio::net::{TcpListener, TcpStream};
-
-/// How long to wait after a connection could not be accepted, as when there are no descriptors left.
-const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(address).await;
@@ -34,34 +28,25 @@ pub(super) async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     Ok(listener)
 }
 
-pub(super) async fn serve(listener: TcpListener, watching: &Watching) {
-    let audience = match listener.local_addr() {
-        Ok(address) if address.ip().is_loopback() => Audience::Loopback,
-        _ => Audience::Network,
-    };
-    let work = work();
-    accept(listener, |connection| {
-        answer(connection, watching.clone(), audience, Arc::clone(&work))
-    })
-    .await;
-}
+impl Listener for TcpListener {
+    type Connection = TcpStream;
+    type Peer = IpAddr;
 
-/// Accepts whoever comes, until it is dropped.
-async fn accept<F: Future<Output = ()> + Send + 'static>(listener: TcpListener, answer: impl Fn(TcpStream) -> F) {
-    let mut places = Places::new();
-    loop {
-        let Ok((connection, peer)) = listener.accept().await else {
-            tokio::time::sleep(PAUSE).await;
-            continue;
+    async fn next(&self) -> io::Result<(TcpStream, IpAddr, Audience)> {
+        let (connection, peer) = self.accept().await?;
+        let audience = match self.local_addr() {
+            Ok(address) if address.ip().is_loopback() => Audience::Loopback,
+            _ => Audience::Network,
         };
-        let answered = tokio::spawn(answer(connection));
-        places.take(peer.ip().to_canonical(), answered.abort_handle());
+        Ok((connection, peer.ip().to_canonical(), audience))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::accept;
     use super::*;
+    use std::time::Duration;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
@@ -69,7 +54,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         // Waits for as long as it takes: only somebody else's coming ends it.
-        let echo = |mut connection: TcpStream| async move {
+        let echo = |mut connection: TcpStream, _| async move {
             if let Ok(byte) = connection.read_u8().await {
                 let _ = connection.write_u8(byte).await;
             }
