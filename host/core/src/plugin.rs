@@ -1,6 +1,5 @@
 //! One plugin's life: load, enumerate, find healthy, offer, look again.
 
-mod against;
 mod attempt;
 mod bounds;
 mod load;
@@ -14,8 +13,7 @@ mod telling;
 mod told;
 mod watch;
 
-pub(crate) use against::Against;
-pub(crate) use swap::{Command, try_out};
+pub(crate) use swap::{Against, Command, try_out};
 
 use crate::backoff::Backoff;
 use crate::call::Moment;
@@ -103,17 +101,13 @@ impl Plugin {
         calls.means.is_at(place);
         let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
         let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
-        shared.watch.add(&core);
         shared.registry.meet(&core);
         shared.ledger.knows(place, Arc::clone(&calls.grants));
-        let (wake, captures) = (Arc::clone(&core.wake), Arc::clone(&calls.means.captures));
-        let interest = Interest::new(&calls.grants.policy, &Inventory::default(), wake, captures);
-        shared.watcher.register(place, interest);
         let policy = &calls.grants.policy;
         shared.labels.expects(&policy.name, &policy.labels, &core.board);
         let mut sweep = JoinSet::new();
         sweep.spawn(tenancy::sweep(Arc::clone(&core), shared.around.holders.clone()));
-        Self {
+        let plugin = Self {
             core,
             calls,
             shared,
@@ -130,7 +124,16 @@ impl Plugin {
             forgotten: 0,
             asked: Vec::new(),
             _sweep: sweep,
-        }
+        };
+        plugin.watch_node();
+        plugin
+    }
+
+    /// Is woken from now on by what happens to what there is now.
+    fn watch_node(&self) {
+        let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
+        let interest = Interest::new(self.policy(), self.units.inventory(), wake, captures);
+        self.shared.watcher.register(self.core.place, interest);
     }
 
     fn policy(&self) -> &Arc<PluginPolicy> {
@@ -247,7 +250,7 @@ impl Plugin {
 
     #[tracing::instrument(name = "core.enumerate", level = "trace", skip_all)]
     async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {
-        self.matched().await?;
+        load::matched_now(&self.calls).await?;
         let component = Arc::clone(component);
         let before = self.units.inventory().clone();
         let turn = self.calls.means.blob.turn().await?;
@@ -316,9 +319,7 @@ impl Plugin {
             self.units.replace(new);
             self.order = Order::default();
             self.relabel = true;
-            let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
-            let interest = Interest::new(self.policy(), self.units.inventory(), wake, captures);
-            self.shared.watcher.register(self.core.place, interest);
+            self.watch_node();
             self.complete();
             self.compare_with_memory();
         }

@@ -93,7 +93,6 @@ impl Plugins {
                 threads,
                 ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
                 registry,
-                watch: Watch::default(),
                 born: Instant::now(),
             },
             running: BTreeMap::new(),
@@ -216,7 +215,7 @@ impl Plugins {
     /// What is known about every plugin, for whoever asks.
     #[must_use]
     pub fn watch(&self) -> Watch {
-        self.shared.watch.clone()
+        Watch(Arc::clone(&self.shared.registry.plugins))
     }
 
     /// Who has which device, as far as somebody knows.

@@ -3,12 +3,15 @@
 use crate::claims::Place;
 use crate::offer::{Offer, Offers};
 use crate::resource::{Core, Resource};
-use devgate_types::{Mutex, ResourceName};
+use devgate_types::{Mutex, PluginName, ResourceName};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use tokio::sync::watch;
 
 type Known = BTreeMap<(Place, ResourceName), Arc<Resource>>;
+
+/// Plugins, none of which is kept alive by it.
+pub(crate) type Cores = Arc<Mutex<Vec<Weak<Core>>>>;
 
 /// Where plugins put their resources and front ends find them. Cheap to clone.
 #[derive(Clone, Default)]
@@ -16,7 +19,7 @@ pub(crate) struct Registry {
     known: Arc<Mutex<Known>>,
     offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
     /// All plugins, those among them that leave and still look after what somebody has.
-    plugins: Arc<Mutex<Vec<Weak<Core>>>>,
+    pub(crate) plugins: Cores,
 }
 
 impl Registry {
@@ -59,7 +62,17 @@ impl Registry {
         plugins.push(Arc::downgrade(core));
     }
 
-    /// The plugins that are there.
+    /// The policy's order of plugins, from now on; one that is not in it any more is last.
+    pub(crate) fn arrange(&self, order: &[PluginName]) {
+        let rank = |plugin: &Weak<Core>| {
+            let core = plugin.upgrade()?;
+            order.iter().position(|name| name == core.plugin())
+        };
+        let mut plugins = self.plugins.lock();
+        plugins.sort_by_cached_key(|plugin| rank(plugin).unwrap_or(usize::MAX));
+    }
+
+    /// The plugins that are there, in the policy's order.
     pub(crate) fn plugins(&self) -> Vec<Arc<Core>> {
         let plugins = self.plugins.lock();
         plugins.iter().filter_map(Weak::upgrade).collect()

@@ -28,6 +28,7 @@ use crate::watcher::{Asked, Wake};
 use devgate_policy::Prepare;
 use devgate_types::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -56,6 +57,8 @@ pub(crate) struct Core {
     pub(crate) board: Arc<Board>,
     /// What it offers.
     pub(crate) shown: Shown,
+    /// Whether the plugin was told to leave, and only looks after what somebody has.
+    pub(crate) leaves: AtomicBool,
 }
 
 impl Core {
@@ -71,6 +74,7 @@ impl Core {
             calls: RwLock::new(calls),
             wake: Arc::default(),
             shown: Shown::default(),
+            leaves: AtomicBool::new(false),
         }
     }
 
@@ -232,39 +236,25 @@ impl Resource {
         match self.core.ledger.hold(self.core.place, claims) {
             Ok(ids) => Ok(Hold { core: &self.core, ids }),
             Err(NotHeld::Lost(reason)) => Err(self.refused(&reason)),
-            Err(NotHeld::Changed) => {
-                let (plugin, name) = (self.core.name(), &self.name);
-                let message = format!("plugin {plugin}: resource {name}: the devices have just changed; try again");
-                Err(AllocateError::Busy(message))
-            }
+            Err(NotHeld::Changed) => Err(AllocateError::Busy(
+                self.says("the devices have just changed; try again"),
+            )),
         }
     }
 
     /// The units that these ids stand for, each once and sorted, without the replicas' numbers.
     fn unit_ids(&self, ids: &[String]) -> Result<Vec<UnitId>, AllocateError> {
-        let unknown = |id: &str| {
-            let id = escape(id, 80);
-            AllocateError::Unknown(format!(
-                "plugin {}: resource {}: there is no device {id}",
-                self.core.name(),
-                self.name
-            ))
-        };
         let replicas = self.core.calls().grants.policy.replicas;
         let unit = |id: &String| {
-            let (base, _) = split_replica(id, replicas).ok_or_else(|| unknown(id))?;
-            UnitId::try_new(base).map_err(|_| unknown(id))
+            let (base, _) = split_replica(id, replicas).ok_or_else(|| self.unknown(id))?;
+            UnitId::try_new(base).map_err(|_| self.unknown(id))
         };
         let units = ids.iter().map(unit).collect::<Result<BTreeSet<_>, _>>()?;
         Ok(units.into_iter().collect())
     }
 
-    fn look_up(&self, snapshot: &Snapshot, ids: &[UnitId]) -> Result<Vec<Arc<UnitRecord>>, AllocateError> {
-        self.look_up_but(snapshot, ids, |_| false)
-    }
-
-    /// The same, whatever is wrong with those that are `ignored`.
-    fn look_up_but(
+    /// The units with these ids, whatever is wrong with those of which that is `ignored`.
+    fn look_up(
         &self,
         snapshot: &Snapshot,
         ids: &[UnitId],
@@ -273,12 +263,7 @@ impl Resource {
         let mut units = Vec::with_capacity(ids.len());
         for id in ids {
             let Some((_, unit, causes)) = snapshot.find(id.as_str()) else {
-                let message = format!(
-                    "plugin {}: resource {}: there is no device {id}",
-                    self.core.name(),
-                    self.name
-                );
-                return Err(AllocateError::Unknown(message));
+                return Err(self.unknown(id.as_str()));
             };
             if let Some(reason) = causes.reason().filter(|_| !ignored(id)) {
                 return Err(self.refused(&format!("device {id} is unhealthy: {reason}")));
@@ -355,8 +340,17 @@ impl Resource {
         Ok(built)
     }
 
+    /// A message about it.
+    fn says(&self, what: &str) -> String {
+        format!("plugin {}: resource {}: {what}", self.core.name(), self.name)
+    }
+
+    fn unknown(&self, id: &str) -> AllocateError {
+        AllocateError::Unknown(self.says(&format!("there is no device {}", escape(id, 80))))
+    }
+
     fn refused(&self, reason: &str) -> AllocateError {
-        AllocateError::Refused(format!("plugin {}: resource {}: {reason}", self.core.name(), self.name))
+        AllocateError::Refused(self.says(reason))
     }
 
     fn failed(&self, error: &CallError) -> AllocateError {

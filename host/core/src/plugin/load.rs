@@ -37,7 +37,7 @@ impl Plugin {
         let wake = Arc::clone(&self.core.wake);
         'again: loop {
             let looked = Instant::now();
-            let matched = self.matched().await;
+            let matched = matched_now(&self.calls).await;
             if self.is_idle(&matched) {
                 self.core.board.is(State::Idle);
                 if !was_idle {
@@ -94,18 +94,14 @@ impl Plugin {
                 // It comes, slowly.
                 continue;
             }
-            let (stamp, loaded) = match loaded {
-                Ok((stamp, loaded)) => (Some(stamp), Ok(loaded)),
-                Err(error) => (None, Err(error)),
-            };
-            let failure = match loaded {
-                Ok(Ok(component)) => {
+            let (stamp, failure) = match loaded {
+                Ok((_, Ok(component))) => {
                     let component = self.calls.loaded(component);
                     tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
                     return Ok(component);
                 }
-                Ok(Err(failure)) => failure,
-                Err(error) => LoadFailure::Host(format!("plugin {name}: load {error}")),
+                Ok((stamp, Err(failure))) => (Some(stamp), failure),
+                Err(error) => (None, LoadFailure::Host(format!("plugin {name}: load {error}"))),
             };
             let (family, text) = match &failure {
                 LoadFailure::Refused(text) => ("refused", text),
@@ -179,11 +175,6 @@ impl Plugin {
             }
             self.publish();
         }
-    }
-
-    /// How many devices are granted here now; limits grow with them.
-    pub(super) async fn matched(&self) -> Result<usize, CallError> {
-        matched_now(&self.calls).await
     }
 
     /// Whether there are selectors and none matches anything: then the component is not even compiled. Not knowing is no

@@ -1,6 +1,5 @@
 //! What plugins run on, and what all of a host share.
 
-use super::Watch;
 use crate::ailments::Ailments;
 use crate::allocations::Memory;
 use crate::calls::Threads;
@@ -33,7 +32,6 @@ pub(crate) struct Shared {
     pub(crate) around: Surroundings,
     pub(crate) ledger: Ledger,
     pub(crate) registry: Registry,
-    pub(crate) watch: Watch,
     pub(crate) ailments: Ailments,
     pub(crate) watcher: Watcher,
     pub(crate) labels: Desk,

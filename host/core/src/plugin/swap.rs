@@ -2,24 +2,36 @@
 //! put in its place, without a gap in what the front ends are told.
 
 use super::load::matched_now;
-use super::{Against, Order, Plugin};
+use super::{Order, Plugin};
 use crate::call::Moment;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
+use crate::loader::LoadFailure;
 use crate::look::verdicts;
 use crate::survey::Surveyed;
 use crate::units::Rejection;
 use crate::units::UnitRecord;
-use crate::watcher::Interest;
 use devgate_types::{CallError, ResourceName, UnitId, Verdict};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How long a resource that goes away is offered with an empty list first, so that the kubelet counts none of it: a stream that
 /// only ends leaves the last count for minutes. Far more than the half second between two lists.
 const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What speaks against another policy, or another component, of one plugin; complete text.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Against(pub(crate) String);
+
+impl From<LoadFailure> for Against {
+    fn from(failure: LoadFailure) -> Self {
+        Self(failure.to_string())
+    }
+}
 
 /// What a running plugin is told.
 pub(crate) enum Command {
@@ -187,9 +199,7 @@ impl Plugin {
             }
         }
         self.compare_with_memory();
-        let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
-        let interest = Interest::new(self.policy(), self.units.inventory(), wake, captures);
-        self.shared.watcher.register(self.core.place, interest);
+        self.watch_node();
         self.publish();
         tracing::info!(plugin = name, "plugin {name}: reloaded");
     }
@@ -230,7 +240,7 @@ impl Plugin {
         let name = self.core.name().to_owned();
         let mut ledger = self.core.ledger.subscribe(self.core.place);
         self.shared.watcher.forget(self.core.place);
-        self.shared.watch.forget(&self.core);
+        self.core.leaves.store(true, Ordering::Relaxed);
         self.shared.labels.forgets(&self.policy().name);
         for resource in self.resources.values() {
             resource.withdraw();

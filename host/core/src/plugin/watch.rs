@@ -1,43 +1,22 @@
 //! Looks at all plugins, whatever they are doing.
 
+use crate::registry::Cores;
 use crate::resource::Core;
 use crate::status::{CauseStatus, ComponentStatus, DeviceStatus, PluginStatus, ResourceStatus, State, When};
 use crate::unit_table::{Published, Snapshot};
 use crate::units::{Cause, UnitRecord};
 use devgate_policy::ComponentSource;
-use devgate_types::{Digest, Mutex, PluginName, ResourceName, UnitId, escape};
+use devgate_types::{Digest, ResourceName, UnitId, escape};
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// Looks at all plugins of a host. Cheap to clone; keeps no plugin alive.
-#[derive(Clone, Default)]
-pub struct Watch(Arc<Mutex<Vec<Weak<Core>>>>);
+#[derive(Clone)]
+pub struct Watch(pub(crate) Cores);
 
 impl Watch {
-    /// One more plugin, behind the others.
-    pub(crate) fn add(&self, core: &Arc<Core>) {
-        let mut plugins = self.0.lock();
-        plugins.retain(|plugin| plugin.strong_count() > 0);
-        plugins.push(Arc::downgrade(core));
-    }
-
-    /// One plugin less: nobody waits for it any more.
-    pub(crate) fn forget(&self, core: &Arc<Core>) {
-        let mut plugins = self.0.lock();
-        plugins.retain(|plugin| !std::ptr::eq(plugin.as_ptr(), Arc::as_ptr(core)));
-    }
-
-    /// The policy's order of plugins, from now on; one that is not in it and not forgotten yet is last.
-    pub(crate) fn arrange(&self, order: &[PluginName]) {
-        let rank = |plugin: &Weak<Core>| {
-            let core = plugin.upgrade()?;
-            order.iter().position(|name| name.as_str() == core.name())
-        };
-        let mut plugins = self.0.lock();
-        plugins.sort_by_cached_key(|plugin| rank(plugin).unwrap_or(usize::MAX));
-    }
-
     /// What is known about every plugin now, in the policy's order.
     #[must_use]
     pub fn status(&self) -> Vec<PluginStatus> {
@@ -53,9 +32,11 @@ impl Watch {
         self.cores().iter().filter_map(late).collect()
     }
 
+    /// Those that were not told to leave: nobody waits for the others.
     fn cores(&self) -> Vec<Arc<Core>> {
         let plugins = self.0.lock();
-        plugins.iter().filter_map(Weak::upgrade).collect()
+        let there = plugins.iter().filter_map(Weak::upgrade);
+        there.filter(|core| !core.leaves.load(Ordering::Relaxed)).collect()
     }
 }
 

@@ -331,6 +331,6 @@ impl Plugins {
                 self.begin(*place, trial.calls);
             }
         }
-        self.shared.watch.arrange(&self.order);
+        self.shared.registry.arrange(&self.order);
     }
 }

@@ -6,7 +6,7 @@
 
 use super::attempt::{Attempt, Part};
 use super::telling::Telling;
-use crate::allocations::{AllocationId, Consumer, State, StoredReply};
+use crate::allocations::{AllocationId, Consumer, Mode, State, StoredReply};
 use crate::claims::Place;
 use crate::keyed_lock::Held;
 use crate::offer::{AllocateError, Reply};
@@ -27,8 +27,7 @@ pub(crate) async fn allocate(
 ) -> Result<Vec<Given>, AllocateError> {
     let ids = parts.iter().map(|part| part.resource.unit_ids(part.ids));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    let by_plugin = by_plugin(parts, &ids);
-    let _turns = turns(&by_plugin).await;
+    let _turns = turns(parts, &ids).await;
     let mut attempts = Vec::with_capacity(parts.len());
     for (part, ids) in parts.iter().zip(&ids) {
         attempts.push(Attempt::begin(who, part, ids).await?);
@@ -137,14 +136,9 @@ fn store(attempts: &[Attempt<'_>], replies: &[Arc<Reply>]) -> Result<Vec<Option<
         if !attempt.part.is_kept {
             return Ok(None);
         }
-        let stored = StoredReply::of(reply);
-        let too_large = || {
-            attempt
-                .part
-                .resource
-                .refused("what its component answers is too large to be kept")
-        };
-        stored.ok_or_else(too_large).map(Some)
+        let resource = attempt.part.resource;
+        let too_large = || resource.refused("what its component answers is too large to be kept");
+        StoredReply::of(reply).ok_or_else(too_large).map(Some)
     };
     attempts.iter().zip(replies).map(store).collect()
 }
@@ -197,13 +191,9 @@ async fn record(
 }
 
 fn not_recorded(attempts: &[Attempt<'_>], problem: &dyn std::fmt::Display) -> AllocateError {
-    let first = attempts.first().map(|attempt| attempt.part.resource);
-    let whose = first.map_or_else(String::new, |resource| {
-        format!("plugin {}: resource {}: ", resource.core.name(), resource.name)
-    });
-    AllocateError::Host(format!(
-        "{whose}what is handed out cannot be recorded: {problem}; look at the state directory (--state-dir)"
-    ))
+    let why = format!("what is handed out cannot be recorded: {problem}; look at the state directory (--state-dir)");
+    let first = attempts.first().map(|attempt| attempt.part.resource.says(&why));
+    AllocateError::Host(first.unwrap_or(why))
 }
 
 /// One call may not take the same twice.
@@ -225,32 +215,18 @@ fn refuse_twice(attempts: &[Attempt<'_>]) -> Result<(), AllocateError> {
     Ok(())
 }
 
-type ByPlugin = BTreeMap<Place, (Arc<super::Core>, Vec<UnitId>)>;
-
-fn by_plugin(parts: &[Part<'_>], ids: &[Vec<UnitId>]) -> ByPlugin {
-    let mut all = BTreeMap::<Place, (Arc<super::Core>, BTreeSet<UnitId>)>::new();
-    for (part, ids) in parts
-        .iter()
-        .zip(ids)
-        .filter(|(part, _)| part.mode == crate::allocations::Mode::Hold)
-    {
+/// The turns of all units, plugin by plugin in one order: nobody waits for somebody who waits for him.
+async fn turns(parts: &[Part<'_>], ids: &[Vec<UnitId>]) -> Vec<Held<UnitId>> {
+    let mut by_plugin = BTreeMap::<Place, (&super::Core, BTreeSet<UnitId>)>::new();
+    for (part, ids) in parts.iter().zip(ids).filter(|(part, _)| part.mode == Mode::Hold) {
         let core = &part.resource.core;
-        let of = all
-            .entry(core.place)
-            .or_insert_with(|| (Arc::clone(core), BTreeSet::new()));
+        let of = by_plugin.entry(core.place).or_insert_with(|| (core, BTreeSet::new()));
         of.1.extend(ids.iter().cloned());
     }
-    let sorted = all.into_iter();
-    sorted
-        .map(|(place, (core, ids))| (place, (core, ids.into_iter().collect())))
-        .collect()
-}
-
-/// The turns of all units, plugin by plugin in one order: nobody waits for somebody who waits for him.
-async fn turns(by_plugin: &ByPlugin) -> Vec<Held<UnitId>> {
     let mut turns = Vec::with_capacity(by_plugin.len());
-    for (core, ids) in by_plugin.values() {
-        turns.push(core.tenancy.turns.lock(ids).await);
+    for (core, ids) in by_plugin.into_values() {
+        let ids: Vec<_> = ids.into_iter().collect();
+        turns.push(core.tenancy.turns.lock(&ids).await);
     }
     turns
 }

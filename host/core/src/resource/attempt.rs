@@ -47,7 +47,7 @@ impl<'a> Attempt<'a> {
     pub(super) async fn begin(who: &Consumer, part: &'a Part<'a>, ids: &[UnitId]) -> Result<Self, AllocateError> {
         let resource = part.resource;
         let (calls, snapshot) = (resource.core.calls(), resource.snapshot());
-        let units = resource.look_up(&snapshot, ids)?;
+        let units = resource.look_up(&snapshot, ids, |_| false)?;
         let replicas = calls.grants.policy.replicas;
         let mut attempt = Self {
             take: part

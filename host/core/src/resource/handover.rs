@@ -45,7 +45,7 @@ impl Resource {
         let _turn = tenancy.turns.lock(&ids).await;
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
         // What failed here before is no reason not to try again.
-        let units = self.look_up_but(&snapshot, &ids, |id| tenancy.failed_to_start(id))?;
+        let units = self.look_up(&snapshot, &ids, |id| tenancy.failed_to_start(id))?;
         if let Some(id) = ids.iter().find(|id| !tenancy.has(id)) {
             return Err(self.refused(&format!("device {id} was not allocated to any container")));
         }

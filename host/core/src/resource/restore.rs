@@ -30,7 +30,7 @@ impl Resource {
         let _turn = self.core.tenancy.turns.lock(&ids).await;
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
         // Whether they work is not the question: they are its own.
-        let units = self.look_up_but(&snapshot, &ids, |_| true)?;
+        let units = self.look_up(&snapshot, &ids, |_| true)?;
         let (policy, memory) = (&calls.grants.policy, &self.core.memory);
         for unit in units.iter().filter(|_| holds) {
             if !memory.is_as_handed_out(&self.name, &snapshot.pool, unit, policy) {

@@ -50,12 +50,7 @@ impl Resource {
         match written.map_err(|error| self.failed(&error))? {
             Ok(()) => Ok(()),
             Err(Problem::Refused(why)) => Err(self.refused(&why)),
-            Err(Problem::Host(why)) => {
-                let (plugin, name) = (self.core.name(), &self.name);
-                Err(AllocateError::Host(format!(
-                    "plugin {plugin}: resource {name}: device-info: {why}"
-                )))
-            }
+            Err(Problem::Host(why)) => Err(AllocateError::Host(self.says(&format!("device-info: {why}")))),
         }
     }
 
