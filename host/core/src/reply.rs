@@ -64,16 +64,13 @@ pub(crate) fn build(
     let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
     let nodes = paths::nodes(pool, units)?;
     let mounts = paths::mounts(&asked.mounts, &nodes)?;
-    let mut cdi = cdi::Names::of(&rules, &records)?;
-    for name in &edits.cdi {
-        cdi.add(name)?;
-    }
+    let cdi = cdi::names(&rules, &records, &edits.cdi)?;
     Ok(Reply {
         env: values::env(&rules, &records, &edits.env)?,
         nodes,
         mounts,
         annotations: values::annotations(&rules, &records, &edits.annotations)?,
-        cdi: cdi.into_set(),
+        cdi,
     })
 }
 
@@ -99,10 +96,7 @@ pub(crate) fn again(
     };
     values::env(&rules, &records, &said(&told.env))?;
     values::annotations(&rules, &records, &said(&told.annotations))?;
-    let mut cdi = cdi::Names::of(&rules, &records)?;
-    for name in &told.cdi {
-        cdi.add(name)?;
-    }
+    cdi::names(&rules, &records, &told.cdi)?;
     for mount in &told.mounts {
         let granted = grants.policy.containers.mounts.values().find(|grant| {
             let same = (&grant.source, &grant.target) == (&mount.host_path, &mount.container_path);

@@ -68,7 +68,12 @@ pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdi
 
 /// The mounts that the component chose, where the policy says that they appear.
 pub(super) fn mounts(asked: &[Arc<MountGrant>], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, Refused> {
-    let mut mounts: Vec<_> = asked.iter().map(MountEdit::from).collect();
+    let edit = |mount: &Arc<MountGrant>| MountEdit {
+        container_path: mount.target.clone(),
+        host_path: mount.source.clone(),
+        read_only: !mount.writable,
+    };
+    let mut mounts: Vec<_> = asked.iter().map(edit).collect();
     mounts.sort();
     mounts.dedup();
     for mount in &mounts {
@@ -82,14 +87,4 @@ pub(super) fn mounts(asked: &[Arc<MountGrant>], nodes: &[NodeEdit]) -> Result<Ve
         }
     }
     Ok(mounts)
-}
-
-impl From<&Arc<MountGrant>> for MountEdit {
-    fn from(mount: &Arc<MountGrant>) -> Self {
-        Self {
-            container_path: mount.target.clone(),
-            host_path: mount.source.clone(),
-            read_only: !mount.writable,
-        }
-    }
 }
