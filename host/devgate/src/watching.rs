@@ -50,7 +50,7 @@ pub(crate) struct Serving {
 }
 
 /// A host at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Of the host.
     pub(crate) version: String,
@@ -170,19 +170,7 @@ impl Report {
             started,
             now: When::now(),
             policy: InForce::new(started),
-            closed: None,
-            waits: None,
-            late: Vec::new(),
-            unsaved: Vec::new(),
-            cdi_unwritten: Vec::new(),
-            no_kubelet: false,
-            pods_unseen_s: None,
-            conditions: Vec::new(),
-            summary: String::new(),
-            holders_known: false,
-            plugins: Vec::new(),
-            kubelet: Vec::new(),
-            registry: Counts::default(),
+            ..Self::default()
         }
     }
 

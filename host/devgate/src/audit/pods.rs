@@ -95,7 +95,7 @@ impl Known {
         let mut new = Vec::new();
         for (hold, plugin) in seen {
             match self.0.get_mut(&hold) {
-                Some(held) => *held = Held::seen(plugin, look.process),
+                Some(held) => (held.plugin, held.process, held.ended) = (plugin, look.process, false),
                 None => new.push((plugin, hold)),
             }
         }
@@ -108,11 +108,11 @@ impl Known {
     /// Notes that a change has been told, which a look at this process showed.
     fn told(&mut self, change: Change, process: u64) {
         for hold in change.holds {
-            if change.event == HELD_BY {
-                self.0.insert(hold, Held::seen(change.plugin.clone(), process));
-            } else {
-                self.0.remove(&hold);
-            }
+            let (plugin, ended) = (change.plugin.clone(), false);
+            match change.event {
+                HELD_BY => self.0.insert(hold, Held { plugin, process, ended }),
+                _ => self.0.remove(&hold),
+            };
         }
     }
 }
@@ -134,17 +134,13 @@ fn holds(plugins: Vec<PluginStatus>, look: &Holders) -> BTreeMap<Hold, String> {
 
 /// One change for all that one container got or let go of one resource.
 fn together(event: &'static str, mut holds: Vec<(String, Hold)>) -> Vec<Change> {
-    fn whose((plugin, hold): &(String, Hold)) -> [&str; 5] {
-        let HolderStatus {
-            namespace,
-            pod,
-            container,
-            ..
-        } = &hold.holder;
-        [plugin, &hold.resource, namespace, pod, container]
-    }
+    let whose = |(plugin, hold): &(String, Hold)| {
+        let holder = &hold.holder;
+        let pod = [&holder.namespace, &holder.pod, &holder.container].map(String::clone);
+        (plugin.clone(), hold.resource.clone(), pod)
+    };
     // The ids of each stay in their order.
-    holds.sort_by(|a, b| whose(a).cmp(&whose(b)));
+    holds.sort_by_cached_key(whose);
     let same = holds.chunk_by(|a, b| whose(a) == whose(b));
     let change = |same: &[(String, Hold)]| {
         let plugin = same.first()?.0.clone();
@@ -152,16 +148,6 @@ fn together(event: &'static str, mut holds: Vec<(String, Hold)>) -> Vec<Change> 
         Some(Change { event, plugin, holds })
     };
     same.filter_map(change).collect()
-}
-
-impl Held {
-    fn seen(plugin: String, process: u64) -> Self {
-        Self {
-            plugin,
-            process,
-            ended: false,
-        }
-    }
 }
 
 impl Hold {
@@ -187,12 +173,7 @@ impl Hold {
 impl Change {
     fn line(&self) -> Option<Line> {
         let Hold { resource, holder } = self.holds.first()?;
-        let HolderStatus {
-            namespace,
-            pod,
-            container,
-            ..
-        } = holder;
+        let (namespace, pod, container) = (&holder.namespace, &holder.pod, &holder.container);
         let ids: Vec<_> = self.holds.iter().map(|hold| hold.holder.id.as_str()).collect();
         let (plugin, ids) = (&self.plugin, escape(&ids.join(","), MOST_IDS));
         let does = if self.event == HELD_BY { "has" } else { "has no longer" };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// The policy that is in force, as whoever asks is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct InForce {
     /// Since when it is.
     pub(crate) since: When,
@@ -23,8 +23,7 @@ impl InForce {
     pub(crate) fn new(since: When) -> Self {
         Self {
             since,
-            refused: None,
-            fewer: Vec::new(),
+            ..Self::default()
         }
     }
 
