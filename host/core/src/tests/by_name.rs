@@ -104,7 +104,11 @@ async fn a_device_whose_node_has_moved_is_what_it_was_to_who_looks_it_up() {
     0000:00:01.0 {1}
     0000:00:02.0 {} its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md
     ");
-    assert_eq!(devices.held(&Consumer::Pods), [first.clone()], "as it was told");
+    assert_eq!(
+        devices.held(&Consumer::Pods),
+        std::slice::from_ref(&first),
+        "as it was told"
+    );
     let now = devices.restore(&Consumer::Pods, first.id).await.unwrap().unwrap();
     let path = &first.reply.nodes[0].host_path;
     assert!(&now.reply.nodes[0].host_path != path && now.reply.nodes.len() == first.reply.nodes.len());
