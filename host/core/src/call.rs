@@ -12,11 +12,11 @@ use crate::grants::{Grants, least};
 use crate::means::Means;
 use crate::units::GrantedNode;
 use control::Lent;
-use devgate_node::{DeviceNode, DevicePath, ReadError};
+use devgate_node::{DeviceNode, DevicePath, ReadError, Subsystem};
 use devgate_policy::{MountGrant, attribute_rule};
 use devgate_types::component::{Answer, Answered, Capabilities, Denied};
 use devgate_types::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, NodeHandle, escape};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,8 +35,9 @@ pub(crate) struct CallHost {
     lent: Lent,
     /// Cancelled when nobody waits for the call any more: it must not act on the node then.
     given_up: CancellationToken,
-    /// What handles stand for: the place of each here.
-    devices: IndexSet<DevicePath>,
+    /// What handles stand for: the place of each here. Of devices what they are part of, once they have said so: a place in the tree is
+    /// never of another subsystem.
+    devices: IndexMap<DevicePath, Option<Subsystem>>,
     nodes: IndexMap<DeviceNode, GrantedNode>,
     mounts: IndexMap<String, Arc<MountGrant>>,
     /// The iommu groups of the node, read once for all units of an answer.
@@ -54,7 +55,7 @@ impl CallHost {
             moment: Moment::Choose,
             lent: Lent::default(),
             given_up: CancellationToken::new(),
-            devices: IndexSet::new(),
+            devices: IndexMap::new(),
             nodes: IndexMap::new(),
             mounts: IndexMap::new(),
             iommu_groups: OnceCell::new(),
@@ -85,7 +86,16 @@ impl CallHost {
 
     /// The handle of a device in this call.
     pub(crate) fn hold_device(&mut self, device: DevicePath) -> DeviceHandle {
-        DeviceHandle(number(self.devices.insert_full(device).0))
+        self.hold_known(device, None)
+    }
+
+    /// The same, and what the device is part of, if it has said so.
+    pub(crate) fn hold_known(&mut self, device: DevicePath, known: Option<Subsystem>) -> DeviceHandle {
+        let held = self.devices.entry(device);
+        let handle = DeviceHandle(number(held.index()));
+        let held = held.or_default();
+        *held = known.or_else(|| held.take());
+        handle
     }
 
     /// The handle of a node in this call.
@@ -100,7 +110,7 @@ impl CallHost {
 
     /// The device that a handle stands for, if this call holds it.
     pub(crate) fn held_device(&self, handle: DeviceHandle) -> Option<&DevicePath> {
-        self.devices.get_index(usize::try_from(handle.0).ok()?)
+        Some(self.devices.get_index(usize::try_from(handle.0).ok()?)?.0)
     }
 
     /// The node that a handle stands for, if this call holds it.
@@ -116,7 +126,11 @@ impl CallHost {
 
     /// The places that a device's node reaches besides its own; none where the device went, as its nodes are not given then.
     pub(crate) fn pieces(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
-        match self.grants.node.pieces(device) {
+        let pieces = match self.devices.get(device).and_then(Option::as_ref) {
+            Some(known) => self.grants.node.pieces_of(device, &known.name),
+            None => self.grants.node.pieces(device),
+        };
+        match pieces {
             Err(ReadError::Gone) => Ok(Vec::new()),
             pieces => pieces,
         }

@@ -417,7 +417,7 @@ fn share_more(plugins: &mut [Entry], place: Place) {
 /// each what is left. Returns the places of those for whom the outcome is another now.
 fn settle(plugins: &mut [Entry]) -> Vec<Place> {
     let mut lost: Vec<HashMap<UnitId, Lost>> = vec![HashMap::new(); plugins.len()];
-    let mut taken = Taken::default();
+    let mut taken = Taken::with_room_for(plugins.iter().map(|entry| entry.held.len() + entry.claims.len()).sum());
     for entry in plugins.iter() {
         for claim in entry.held.values() {
             taken.take(Owner {

@@ -159,11 +159,17 @@ impl Grants {
         widest(&self.covering(device))
     }
 
-    /// All granted devices of a subsystem, sorted by location.
-    pub(crate) fn devices(&self, subsystem: &str) -> Result<Vec<DevicePath>, ReadError> {
-        let mut devices = self.node.devices(subsystem)?;
-        devices.retain(|device| self.usage(device).is_some());
-        Ok(devices)
+    /// All granted devices of a subsystem, sorted by location, with what each says that it is part of.
+    pub(crate) fn devices(&self, subsystem: &str) -> Result<Vec<(DevicePath, Option<Subsystem>)>, ReadError> {
+        let mut granted = Vec::new();
+        for device in self.node.devices(subsystem)? {
+            let facts = Facts::new(&self.node, &device);
+            if self.reach_of(&facts).is_some() {
+                let known = facts.subsystem.into_inner().and_then(Result::ok).flatten();
+                granted.push((device, known));
+            }
+        }
+        Ok(granted)
     }
 
     /// The devices beneath `device`, at any depth, as far as descent goes.
@@ -186,18 +192,27 @@ impl Grants {
     }
 
     /// The nodes of a device and of those beneath it that the policy offers; with each that it offers and the host
-    /// withholds, and why.
-    pub(crate) fn nodes(&self, device: &DevicePath) -> Result<(Vec<GrantedNode>, Vec<Withheld>), ReadError> {
+    /// withholds, and why. `known` is what the device is part of, where it has said so.
+    pub(crate) fn nodes(
+        &self,
+        device: &DevicePath,
+        known: Option<&Subsystem>,
+    ) -> Result<(Vec<GrantedNode>, Vec<Withheld>), ReadError> {
         let (mut granted, mut withheld) = (Vec::new(), Vec::new());
-        for owner in std::iter::once(device.clone()).chain(self.beneath(device)?) {
-            let facts = Facts::new(&self.node, &owner);
+        let known = std::iter::once(known.cloned()).chain(std::iter::repeat(None));
+        for (owner, known) in std::iter::once(device.clone()).chain(self.beneath(device)?).zip(known) {
+            let mut facts = Facts::new(&self.node, &owner);
+            if known.is_some() {
+                facts.subsystem = Ok(known).into();
+            }
             let group = self.offered_group(&owner).map(|group| {
                 let (group, grant) = group?;
                 let device = group.device.as_ref().map(|device| Facts::new(&self.node, device));
                 Some(self.grant(group.node, grant, device.as_ref()))
             });
             let own = self.offer_for(&facts).map(|grant| -> Result<_, ReadError> {
-                let node = self.node.own_node(&owner)?;
+                let is_block = || Ok(facts.asked().clone()?.is_some_and(|found| found.name == "block"));
+                let node = self.node.own_node_of(&owner, is_block)?;
                 Ok(node.map(|node| self.grant(node, grant, Some(&facts))))
             });
             for node in std::iter::once(group).chain(own) {
@@ -347,7 +362,7 @@ impl Grants {
                 let Some(usage) = widest(&self.matching(&Facts::new(&self.node, &device))) else {
                     continue;
                 };
-                let (nodes, withheld) = self.nodes(&device)?;
+                let (nodes, withheld) = self.nodes(&device, None)?;
                 found.push(Match {
                     device,
                     subsystem: subsystem.to_owned(),

@@ -77,8 +77,9 @@ impl Inventory {
         // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
         let mut pools: Vec<_> = self.pools.iter().collect();
         pools.sort_by_key(|(resource, _)| policy.resource_rank(resource));
+        let nothing = memory.is_empty();
         let claim = |resource, pool, unit: &Arc<UnitRecord>| Claim {
-            remembered: memory.is_as_handed_out(resource, pool, unit, policy),
+            remembered: !nothing && memory.is_as_handed_out(resource, pool, unit, policy),
             ..unit.claim(pool, policy)
         };
         pools

@@ -25,7 +25,19 @@ impl Node {
     /// [`ReadError::NotFound`] where the kernel names a node that is not there, [`ReadError::NodeDiffers`] or
     /// [`ReadError::NotANode`] where something else is in its place, [`ReadError::Gone`] where the device went.
     pub fn own_node(&self, device: &DevicePath) -> Result<Option<DeviceNode>, ReadError> {
-        let Some(expected) = self.number_of(device)? else {
+        self.own_node_of(device, || self.is_of(device, "block"))
+    }
+
+    /// The same for who knows whether the device is one of blocks.
+    ///
+    /// # Errors
+    /// As [`Self::own_node`].
+    pub fn own_node_of(
+        &self,
+        device: &DevicePath,
+        is_block: impl FnOnce() -> Result<bool, ReadError>,
+    ) -> Result<Option<DeviceNode>, ReadError> {
+        let Some(expected) = self.number_by(device, is_block)? else {
             return Ok(None);
         };
         // The kernel writes "/" for the "!" of its own names; a recording may give the name only.
@@ -54,10 +66,18 @@ impl Node {
     /// # Errors
     /// Where the kernel's own word for it cannot be read or understood.
     pub fn number_of(&self, device: &DevicePath) -> Result<Option<NodeNumber>, ReadError> {
+        self.number_by(device, || self.is_of(device, "block"))
+    }
+
+    fn number_by(
+        &self,
+        device: &DevicePath,
+        is_block: impl FnOnce() -> Result<bool, ReadError>,
+    ) -> Result<Option<NodeNumber>, ReadError> {
         let Some(bytes) = found(self.attribute(device, "dev", 32))? else {
             return Ok(None);
         };
-        let kind = match self.is_of(device, "block")? {
+        let kind = match is_block()? {
             true => NodeKind::Block,
             false => NodeKind::Character,
         };

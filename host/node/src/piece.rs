@@ -89,13 +89,21 @@ impl Node {
     /// # Errors
     /// [`ReadError::Gone`] where the device went; others where the tree cannot be read.
     pub fn pieces(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
-        let Some(class) = self.subsystem(device)?.map(|subsystem| subsystem.name) else {
-            return Ok(Vec::new());
-        };
+        match self.subsystem(device)? {
+            Some(subsystem) => self.pieces_of(device, &subsystem.name),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The same for who knows the device's subsystem.
+    ///
+    /// # Errors
+    /// As [`Self::pieces`].
+    pub fn pieces_of(&self, device: &DevicePath, class: &str) -> Result<Vec<DevicePath>, ReadError> {
         let rules = TABLE.iter().filter(|(name, _)| *name == class);
         let mut pieces = Vec::new();
         for (_, rule) in rules {
-            pieces.extend(self.by(*rule, device, &class)?);
+            pieces.extend(self.by(*rule, device, class)?);
         }
         pieces.sort_unstable();
         pieces.dedup();

@@ -26,7 +26,10 @@ impl Capabilities for CallHost {
     fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
         let found = self.grants.devices(subsystem);
         let found = found.map_err(|e| failure(&format!("subsystem \"{}\"", escape(subsystem, 80)), &e))?;
-        Ok(found.into_iter().map(|device| self.hold_device(device)).collect())
+        Ok(found
+            .into_iter()
+            .map(|(device, of)| self.hold_known(device, of))
+            .collect())
     }
 
     fn device_by_name(&mut self, subsystem: &str, name: &str) -> Answered<DeviceHandle> {
@@ -124,7 +127,9 @@ impl Capabilities for CallHost {
     }
 
     fn nodes(&mut self, device: DeviceHandle) -> Answered<Vec<NodeHandle>> {
-        let (granted, _) = self.ask_device(device, "nodes", |grants, device| grants.nodes(device))?;
+        let (granted, _) = self.ask_device(device, "nodes", |grants, device| {
+            grants.nodes(device, self.devices.get(device).and_then(Option::as_ref))
+        })?;
         Ok(granted.into_iter().map(|node| self.hold_node(node)).collect())
     }
 

@@ -37,7 +37,7 @@ impl Grants {
         let usage = self.usage(device);
         let from = self.reach(device).map(|(from, _)| from).filter(|from| from != device);
         let (nodes, withheld) = match usage {
-            Some(Use::Offer) => self.nodes(device)?,
+            Some(Use::Offer) => self.nodes(device, None)?,
             Some(Use::Read) | None => (Vec::new(), Vec::new()),
         };
         Ok(Sight {
