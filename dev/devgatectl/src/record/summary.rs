@@ -6,7 +6,7 @@ use devgate_core::Grants;
 use devgate_fake_node::{Recording, Unwritten};
 use devgate_node::Node;
 use devgate_policy::Policy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -38,17 +38,15 @@ impl Summary {
 
     /// What was replaced, by kinds.
     pub(super) fn redacted(&mut self, redactor: &Redactor) {
-        let counts = redactor.counts();
-        let one =
-            |(kind, values, places): &(&str, usize, usize)| format!("{kind}: {values} in {}", count(*places, "place"));
-        let all: Vec<_> = counts.iter().map(one).collect();
+        let one = |(kind, numbers): (&&str, &BTreeSet<usize>)| format!("{kind}: {}", numbers.len());
+        let all: Vec<_> = redactor.replaced.iter().map(one).collect();
         let all = if all.is_empty() {
             "nothing".to_owned()
         } else {
             all.join(", ")
         };
         let _ = writeln!(self.text, "redacted {all}");
-        self.left.extend(redactor.left().iter().cloned());
+        self.left.extend(redactor.left.iter().cloned());
     }
 
     /// Whether the policy means the same on the copy.
