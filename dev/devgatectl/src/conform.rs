@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Everything happens in this process, in a fixed order and without chance: the same component on the same node has the same
-//! score, figures of time aside.
+//! score.
 
 mod answers;
 mod empty;
@@ -42,7 +42,7 @@ use devgate_fake_node::{Opened, RecordedNode};
 use devgate_policy::PluginPolicy;
 use devgate_sandbox::Engine;
 use devgate_types::escape;
-use harness::{Function, Harness};
+use harness::Harness;
 use scorecard::{Grade, Group, Scorecard};
 use serde::Serialize;
 
@@ -57,27 +57,10 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct PluginReport {
     plugin: String,
-    component: loads::Facts,
     groups: Vec<Group>,
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// `None` if the component does not answer.
-    figures: Option<Figures>,
-}
-
-/// What the component costs here; not part of the score.
-#[derive(Debug, Serialize)]
-struct Figures {
-    units: usize,
-    /// The middle of many calls, each in a fresh instance, in microseconds.
-    enumerate_us: u128,
-    /// Of one unit; `None` if none can be allocated.
-    allocate_us: Option<u128>,
-    /// The most linear memory of any call, in bytes.
-    memory: u64,
-    /// Calls to the host of one `enumerate`.
-    host_calls: u32,
 }
 
 /// Does a group's checks. Returns why those that it did not do could not be done, where that is not for lack of units.
@@ -150,7 +133,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
 
 /// Refuses what names neither a group nor a check.
 fn known(only: &str) -> anyhow::Result<()> {
-    if !Scorecard::new(Some(only), String::new()).groups.is_empty() {
+    if !Scorecard::new(Some(only)).groups.is_empty() {
         return Ok(());
     }
     let groups: Vec<_> = scorecard::groups().iter().map(|group| group.name).collect();
@@ -170,8 +153,8 @@ impl PluginReport {
         components: &Components,
         loader: &SandboxLoader,
     ) -> anyhow::Result<Self> {
-        let mut card = Scorecard::new(args.only.as_deref(), again(args, plugin));
-        let component = loads::run(components, plugin, &mut card);
+        let mut card = Scorecard::new(args.only.as_deref());
+        loads::run(components, plugin, &mut card);
         let loaded = loader.load(plugin);
         let refused = loaded.as_ref().err().map(ToString::to_string);
         let starts = scorecard::Outcome::of("compiled, linked and instantiated", refused);
@@ -203,47 +186,10 @@ impl PluginReport {
         let count = |grade| card.groups.iter().map(|group| group.count(grade)).sum();
         Ok(Self {
             plugin: plugin.name.to_string(),
-            component,
             passed: count(Grade::Passed),
             failed: count(Grade::Failed),
             skipped: count(Grade::Skipped),
-            figures: harness.ok().map(|harness| Figures::of(&harness)).transpose()?.flatten(),
             groups: card.groups,
         })
-    }
-}
-
-/// The command that was given, without what says how to show it.
-fn again(args: &ConformArgs, plugin: &PluginPolicy) -> String {
-    let shown = |path: &std::path::Path| escape(&path.to_string_lossy(), 1024);
-    let mut command = "devgatectl conform".to_owned();
-    for policy in &args.place.policy {
-        command += &format!(" --policy {}", shown(policy));
-    }
-    if let Some(components) = args.place.components() {
-        command += &format!(" --components {}", shown(&components));
-    }
-    command += &format!(" --node-root {} --plugin {}", shown(&args.place.node_root), plugin.name);
-    command
-}
-
-impl Figures {
-    fn of(harness: &Harness) -> anyhow::Result<Option<Self>> {
-        let waited = |function| -> anyhow::Result<_> {
-            let call = harness.calls.iter().find(|(call, ..)| call.function == function);
-            let waited = call.map(|(call, ..)| limits::waited(harness, *call)).transpose()?;
-            Ok(waited.flatten().map(|time| time.as_micros()))
-        };
-        let Some(enumerate_us) = waited(Function::Enumerate)? else {
-            return Ok(None);
-        };
-        let costs = || harness.calls.iter().filter_map(|(_, _, seen)| seen.cost);
-        Ok(Some(Self {
-            units: harness.units().count(),
-            enumerate_us,
-            allocate_us: waited(Function::Allocate)?,
-            memory: costs().map(|cost| cost.memory.0).max().unwrap_or_default(),
-            host_calls: costs().next().map(|cost| cost.host_calls).unwrap_or_default(),
-        }))
     }
 }

@@ -88,7 +88,7 @@ const FAULTS: [(&str, &str); 64] = [
     ("lifecycle.twice", "prepares-once"),
     ("lifecycle.release-first", "releases-what-it-prepared"),
     ("lifecycle.together", "one-at-a-time"),
-    ("lifecycle.gone", "breaks-on-gone-to-release"),
+    ("empty.after", "breaks-on-gone-to-release"),
     ("errors.text", "says-nothing"),
     ("errors.reasons", "gives-no-reason"),
 ];

@@ -1,7 +1,7 @@
 //! A node without the hardware: that of most machines of a fleet, and of every machine once its driver is unloaded.
 
 use super::fault_injector::Script;
-use super::harness::{Call, Function, Given, Harness, broke, listed_units, named, unplug};
+use super::harness::{Call, Called, Harness, broke, listed_units, named, unplug};
 use super::scorecard::{Outcome, Scorecard};
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::Node;
@@ -28,18 +28,25 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         })?;
         Ok(Outcome::of(format!("{removed} devices taken away"), failures))
     })?;
-    if harness.units().next().is_some() {
-        card.check("empty.after", || {
-            let bench = harness.bench_on(&node)?;
-            let failures = harness.calls.iter().skip(1).filter_map(|(call, ..)| {
-                let (called, _) = harness.call(&bench, *call, Script::default());
-                broke(&called).map(|how| format!("{call} {how}"))
-            });
-            let tried = format!("{} calls about units that are gone", harness.calls.len() - 1);
-            Ok(Outcome::of(tried, failures))
-        })?;
+    let calls = calls_of_gone(harness)?;
+    let failures = calls
+        .iter()
+        .filter_map(|(call, called)| Some(format!("{call} {}", broke(called)?)));
+    if !calls.is_empty() {
+        let tried = format!("{} calls about units that are gone", calls.len());
+        card.record("empty.after", Outcome::of(tried, failures));
     }
     Ok(None)
+}
+
+/// All calls about units, where everything has been taken away.
+pub(super) fn calls_of_gone(harness: &Harness) -> anyhow::Result<Vec<(Call, Called)>> {
+    let node = harness.node.copy();
+    let removed = remove_all(harness, &node);
+    let bench = harness.bench_on(&node)?;
+    let calls = harness.calls.iter().skip(1).filter(|_| removed > 0);
+    let calls = calls.map(|(call, ..)| (*call, harness.call(&bench, *call, Script::default()).0));
+    Ok(calls.collect())
 }
 
 /// Takes away every device that a selector matches, and every node of a unit that is made of none; how many there were.
@@ -56,14 +63,11 @@ fn remove_all(harness: &Harness, node: &RecordedNode) -> usize {
 
 /// The units that should not be listed on a node, by their ids.
 fn still_listed(harness: &Harness, node: &Node, unwanted: impl Fn(&str) -> bool) -> anyhow::Result<Vec<String>> {
-    let enumerate = Call::of(Function::Enumerate, 0, 0);
-    let (called, _) = harness.call(&harness.bench_on(node)?, enumerate, Script::default());
-    Ok(match called {
+    Ok(match harness.bench_on(node)?.enumerate() {
         Err(error) => vec![format!("enumerate {error}")],
-        Ok(Given::Listed(listed)) => {
+        Ok(listed) => {
             let units = listed_units(&listed).filter(|unit| unwanted(unit.id.as_str()));
             units.map(|unit| format!("enumerate lists {}", named(unit))).collect()
         }
-        Ok(_) => Vec::new(),
     })
 }

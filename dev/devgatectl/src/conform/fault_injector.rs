@@ -4,7 +4,7 @@
 mod host;
 
 use super::query::{Fake, Query};
-use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
+use devgate_types::component::{Answer, Capabilities, Component, Profile};
 use devgate_types::{CallError, Edits, Limits, Pool, Unit, Verdict};
 use host::FaultyHost;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,8 +61,6 @@ impl Script {
 pub(super) struct Seen {
     /// In the order asked, repetitions included.
     pub(super) asked: Vec<Asked>,
-    /// What the call took; nothing where it failed.
-    pub(super) cost: Option<Cost>,
     /// Bytes that were read from the node.
     pub(super) read: u64,
 }
@@ -75,22 +73,14 @@ pub(super) struct Asked {
     pub(super) content: Option<Vec<u8>>,
 }
 
-/// A text for people that a component gave.
+/// A text for people that a component gave: an error's message, or a verdict's reason.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) call: &'static str,
-    pub(super) kind: WordKind,
+    pub(super) is_reason: bool,
     pub(super) text: String,
     /// Whether an answer of its host was a fake.
     pub(super) of_garbage: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WordKind {
-    /// An error's message.
-    Error,
-    /// A verdict's reason.
-    Reason,
 }
 
 #[derive(Default)]
@@ -101,10 +91,10 @@ struct State {
 }
 
 impl State {
-    fn hear(&mut self, call: &'static str, kind: WordKind, text: &str) {
+    fn hear(&mut self, call: &'static str, is_reason: bool, text: &str) {
         let word = Word {
             call,
-            kind,
+            is_reason,
             text: text.to_owned(),
             of_garbage: self.script.answer.is_some(),
         };
@@ -152,11 +142,8 @@ impl FaultInjector {
     fn end<T>(&self, call: &'static str, result: Result<Answer<T>, CallError>) -> Result<Answer<T>, CallError> {
         let mut state = lock(&self.state);
         match &result {
-            Ok(answer) => {
-                state.seen.cost = Some(answer.cost);
-                state.seen.read = answer.host.bytes_read();
-            }
-            Err(CallError::Failed(failure)) => state.hear(call, WordKind::Error, &failure.message),
+            Ok(answer) => state.seen.read = answer.host.bytes_read(),
+            Err(CallError::Failed(failure)) => state.hear(call, false, &failure.message),
             Err(_) => {}
         }
         result
@@ -192,7 +179,7 @@ impl Component for FaultInjector {
         let result = self.end("health", self.inner.health(host, resource, units));
         for verdict in result.iter().flat_map(|answer| &answer.value) {
             if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {
-                lock(&self.state).hear("health", WordKind::Reason, reason);
+                lock(&self.state).hear("health", true, reason);
             }
         }
         result

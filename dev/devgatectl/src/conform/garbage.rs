@@ -57,21 +57,15 @@ fn each(harness: &Harness, kinds: &[Kind], ways: &[&str], what: &str) -> anyhow:
             }
         }
     }
-    let names = dependencies
-        .iter()
-        .take(MOST_QUERIES)
-        .map(|dependency| dependency.query.to_string());
-    let names: BTreeSet<_> = names.collect();
+    let tried = dependencies.iter().take(MOST_QUERIES);
+    let names: BTreeSet<_> = tried.map(|dependency| dependency.query.to_string()).collect();
     let more = match dependencies.len().saturating_sub(MOST_QUERIES) {
         0 => String::new(),
         more => format!(" (and {more} more, not tried)"),
     };
-    let shown: Vec<_> = names.iter().take(3).cloned().collect();
-    let (changed, shown) = (names.len(), shown.join(", "));
-    Ok(Outcome::of(
-        format!("{tries} calls, with {changed} of them changed{more}: {shown}, …"),
-        failures,
-    ))
+    let (changed, shown) = (names.len(), names.into_iter().take(3).collect::<Vec<_>>().join(", "));
+    let tried = format!("{tries} calls, with {changed} of them changed{more}: {shown}, …");
+    Ok(Outcome::of(tried, failures))
 }
 
 /// The calls that make a query, about a unit that it has to do with.
@@ -98,10 +92,8 @@ fn wrong(harness: &Harness, dependency: &Dependency, call: Call, called: &Called
         return Some(format!("{call} {how}"));
     }
     let query = &dependency.query;
-    let others = harness.units().filter(|(_, unit)| !harness.is_related(query, unit));
-    let others: Vec<_> = others.collect();
-    // What has to do with no unit, or with all of them, may say something about all of them; so may a subsystem or a path.
-    if PLACES.contains(&query.kind) || others.is_empty() || others.len() == harness.units().count() {
+    let others = harness.unrelated(query);
+    if PLACES.contains(&query.kind) || others.is_empty() {
         return None;
     }
     match called {
@@ -110,15 +102,10 @@ fn wrong(harness: &Harness, dependency: &Dependency, call: Call, called: &Called
             Some(format!("{call} {error}, and so takes {others} other units away"))
         }
         Ok(Given::Listed(listed)) => {
-            let (_, lost) = others.iter().find(|(pool, unit)| {
-                let same = listed.pools.iter().find(|other| other.resource == pool.resource);
-                same.is_none_or(|same| !same.units.iter().any(|other| other.id == unit.id))
-            })?;
-            let rejected = listed
-                .rejected
-                .iter()
-                .find(|other| other.what.contains(lost.id.as_str()));
-            let why = rejected.map(|why| format!(" ({})", why.why)).unwrap_or_default();
+            let lost = harness.lost(query, listed)?;
+            let mut rejected = listed.rejected.iter();
+            let why = rejected.find(|other| other.what.contains(lost.id.as_str()));
+            let why = why.map(|why| format!(" ({})", why.why)).unwrap_or_default();
             Some(format!("enumerate does not list {} any more{why}", named(lost)))
         }
         Ok(Given::Verdicts(verdicts)) => {

@@ -191,16 +191,33 @@ impl Harness {
         })
     }
 
-    /// The first unit of a pool that is not related to a query and has another verdict than it had.
+    /// The units that a query has nothing to do with. What has to do with none may say something about all of them.
+    pub(super) fn unrelated(&self, query: &Query) -> Vec<&ListedUnit> {
+        let others = self
+            .units()
+            .map(|(_, unit)| unit)
+            .filter(|unit| !self.is_related(query, unit));
+        let others: Vec<_> = others.collect();
+        if others.len() == self.units().count() {
+            Vec::new()
+        } else {
+            others
+        }
+    }
+
+    /// The first of these that is not listed any more.
+    pub(super) fn lost(&self, query: &Query, listed: &Listed) -> Option<&ListedUnit> {
+        let is_lost = |unit: &&ListedUnit| !listed_units(listed).any(|other| other.id == unit.id);
+        self.unrelated(query).into_iter().find(is_lost)
+    }
+
+    /// The first of these in a pool that has another verdict than it had.
     pub(super) fn misjudged(&self, query: &Query, pool: usize, verdicts: &[Verdict]) -> Option<String> {
         let units = &self.listed.pools.get(pool)?.units;
-        let mut judged = units.iter().zip(self.verdicts.get(pool)?).zip(verdicts);
-        let other = judged.find(|((unit, before), now)| before != now && !self.is_related(query, unit))?;
-        Some(format!(
-            "{}, which has nothing to do with it, is {:?}",
-            named(other.0.0),
-            other.1
-        ))
+        let others = self.unrelated(query);
+        let mut judged = units.iter().zip(self.verdicts.get(pool)?.iter().zip(verdicts));
+        let (unit, (_, now)) = judged.find(|(unit, (before, now))| before != now && others.contains(unit))?;
+        Some(format!("{}, which has nothing to do with it, is {now:?}", named(unit)))
     }
 
     /// A copy of the node without a unit; `None` if the unit is made of nothing.
@@ -263,13 +280,7 @@ impl Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.function {
-            Function::Enumerate => "enumerate",
-            Function::Health => "health",
-            Function::Allocate => "allocate",
-            Function::Prepare => "prepare",
-            Function::Release => "release",
-        })
+        f.write_str(&format!("{:?}", self.function).to_lowercase())
     }
 }
 

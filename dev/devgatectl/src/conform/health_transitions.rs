@@ -1,11 +1,11 @@
 //! What decides about health: found by trying, then made bad and good again.
 
 use super::fault_injector::Script;
-use super::harness::{Call, Function, Given, Harness, listed_units, named};
+use super::harness::{Call, Function, Given, Harness, named};
 use super::query::{Fake, Kind, Query};
 use super::scorecard::{Outcome, Scorecard};
 use super::values;
-use devgate_core::bench::{Bench, ListedUnit};
+use devgate_core::bench::Bench;
 use devgate_types::{Verdict, escape};
 use std::collections::BTreeSet;
 
@@ -42,11 +42,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         let when = format!("while {query} was {fake}");
         let bench = harness.bench()?;
         if let Some(verdicts) = judge(harness, &bench, decides.pool, decides.bad()) {
-            let other = harness.units().any(|(_, unit)| harness.is_related(query, unit));
-            // What has to do with no unit may have to do with all of them.
-            let other = other
-                .then(|| harness.misjudged(query, decides.pool, &verdicts))
-                .flatten();
+            let other = harness.misjudged(query, decides.pool, &verdicts);
             follows.extend(other.map(|what| format!("{what}, {when}")));
         }
         let again = judge(harness, &bench, decides.pool, Script::default());
@@ -123,13 +119,7 @@ fn missing(harness: &Harness, decides: &Decides) -> anyhow::Result<Option<String
         Ok(_) => return Ok(None),
         Err(error) => return Ok(Some(format!("enumerate {error}"))),
     };
-    let others = harness
-        .units()
-        .filter(|(_, unit)| !harness.is_related(&decides.query, unit));
-    let others: Vec<_> = others.map(|(_, unit)| unit).collect();
-    // What has to do with no unit may take all of them away.
-    let may_go = others.len() == harness.units().count();
-    let is_lost = |unit: &&&ListedUnit| !listed_units(&listed).any(|other| other.id == unit.id);
-    let lost = others.iter().find(is_lost).filter(|_| !may_go);
-    Ok(lost.map(|unit| format!("{} is not listed", named(unit))))
+    Ok(harness
+        .lost(&decides.query, &listed)
+        .map(|unit| format!("{} is not listed", named(unit))))
 }

@@ -4,10 +4,7 @@ use super::fault_injector::Script;
 use super::harness::{Call, Harness, broke};
 use super::scorecard::{Outcome, Scorecard};
 use devgate_types::Limits;
-use std::time::Duration;
 
-/// How often a call is made to know how long it takes.
-const TIMES: usize = 15;
 /// What is looked for beyond what is needed: a component that uses less than this part of a limit needs no figure.
 const MOST_FACTOR: u32 = 256;
 
@@ -55,13 +52,4 @@ fn headroom(harness: &Harness, divide: Divide) -> anyhow::Result<Outcome> {
         None => "no call".to_owned(),
     };
     Ok(Outcome::of(tried, failures))
-}
-
-/// How long a call takes in a fresh instance, the middle of several; `None` if it fails.
-pub(super) fn waited(harness: &Harness, call: Call) -> anyhow::Result<Option<Duration>> {
-    let bench = harness.bench()?;
-    let costs = (0..TIMES).filter_map(|_| harness.call(&bench, call, Script::default()).1.cost);
-    let mut times: Vec<_> = costs.map(|cost| cost.time).collect();
-    times.sort();
-    Ok(times.get(times.len() / 2).copied())
 }

@@ -81,27 +81,20 @@ fn shape(name: &str) -> String {
 
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = escape(&self.path, 120);
         let what = match self.kind {
-            Kind::Attribute => format!("attribute {path}"),
-            Kind::Entries => format!("the directory \"{path}\""),
-            Kind::Link => format!("link {path}"),
-            Kind::Nodes => "the nodes".to_owned(),
-            Kind::Children => format!("the children of subsystem {path}"),
-            Kind::Parent => "the parent".to_owned(),
-            Kind::Driver => "the driver".to_owned(),
-            Kind::Numa => "the NUMA node".to_owned(),
-            Kind::Devices => format!("the devices of {path}"),
-            Kind::Device => format!("device {path}"),
-            Kind::HostPath => format!("host path {path}"),
-            Kind::File => format!("file {path}"),
-            Kind::FileEntries => format!("directory {path}"),
-            Kind::Log => "the kernel's log".to_owned(),
-            Kind::State => format!("state ({path})"),
-            Kind::Write => format!("writing {path}"),
-            Kind::Word => path,
+            Kind::Attribute => "attribute ",
+            Kind::Link => "link ",
+            Kind::Children => "children of subsystem ",
+            Kind::Devices => "devices of ",
+            Kind::Device => "device ",
+            Kind::HostPath => "host path ",
+            Kind::File => "file ",
+            Kind::Entries | Kind::FileEntries => "directory ",
+            Kind::State => "state: ",
+            Kind::Write => "writing ",
+            Kind::Nodes | Kind::Parent | Kind::Driver | Kind::Numa | Kind::Log | Kind::Word => "",
         };
-        f.write_str(&what)?;
+        write!(f, "{what}{}", escape(&self.path, 120))?;
         if !self.location.is_empty() {
             write!(f, " of {}", escape(self.device(), 80))?;
         }

@@ -1,29 +1,28 @@
 //! A thousand devices: those of the recording, and copies of one of them.
 
 use super::fault_injector::{Script, Seen};
-use super::harness::{Call, Function, Given, Harness, broke, listed_units, named};
+use super::harness::{Call, Called, Function, Given, Harness, broke, named};
 use super::scorecard::{Outcome, Scorecard};
 use super::synthetic_devices::Template;
-use devgate_core::bench::{Listed, ListedPool};
+use devgate_core::bench::ListedPool;
 use devgate_fake_node::{Change, RecordedNode};
-use devgate_types::{Limits, Verdict};
+use devgate_types::Verdict;
 use std::time::Duration;
 
 /// How many copies are made, and how many to compare with.
 const MANY: usize = 1_000;
 const SOME: usize = 100;
 /// How much more than ten times as much ten times as many may take.
-const SLACK: u64 = 2;
+const SLACK: usize = 2;
 /// A debug build of this program, a busy machine: what is measured is the component.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A node with copies, and what the component did there.
 struct Crowd {
     node: RecordedNode,
-    listed: Result<Listed, String>,
-    enumerate: Seen,
-    health: Result<Vec<Verdict>, String>,
-    judged: Seen,
+    pools: Vec<ListedPool>,
+    enumerate: (Called, Seen),
+    health: (Called, Seen),
 }
 
 pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Option<String>> {
@@ -31,34 +30,34 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         let why = "no unit has nodes or hardware of the device tree that could be copied";
         return Ok(Some(why.to_owned()));
     };
-    let (many, some) = (
+    let crowds = (
         crowd(harness, &template, pool, MANY)?,
         crowd(harness, &template, pool, SOME)?,
     );
-    let (Some(many), Some(some)) = (many, some) else {
+    let (Some(many), Some(some)) = crowds else {
         return Ok(Some(format!(
             "{of} cannot be copied: its parts have names of their own"
         )));
     };
-    let found = many.listed.iter().flat_map(listed_units).count();
-    let found = found.saturating_sub(harness.units().count());
+    let units: usize = many.pools.iter().map(|pool| pool.units.len()).sum();
+    let found = units.saturating_sub(harness.units().count());
     let tried = format!("{found} more units with {MANY} copies of {of}");
-    let failures = match &many.listed {
+    let failures = match &many.enumerate.0 {
         Err(why) => vec![format!("enumerate {why}")],
-        Ok(listed) => listed.rejected.iter().map(ToString::to_string).collect(),
+        Ok(Given::Listed(listed)) => listed.rejected.iter().map(ToString::to_string).collect(),
+        Ok(_) => Vec::new(),
     };
     if found < MANY && failures.is_empty() {
         let why = format!("{tried}: the component finds more in a device than its part of the device tree");
         return Ok(Some(why));
     }
     card.record("scale.lists", Outcome::of(tried, failures));
-    let Ok(listed) = &many.listed else {
+    if many.pools.is_empty() {
         return Ok(Some("it does not list them".to_owned()));
-    };
-    let units = many.health.as_ref().map_or(0, Vec::len);
-    let why = many.health.as_ref().err().map(|why| format!("health {why}"));
-    card.record("scale.health", Outcome::of(format!("{units} verdicts"), why));
-    card.check("scale.allocate", || allocate(harness, &many.node, listed, pool))?;
+    }
+    let why = many.health.0.as_ref().err().map(|why| format!("health {why}"));
+    card.record("scale.health", Outcome::of(format!("{units} units"), why));
+    card.check("scale.allocate", || allocate(harness, &many, pool))?;
     card.record("scale.linear", linear(&many, &some));
     Ok(None)
 }
@@ -87,36 +86,27 @@ fn crowd(harness: &Harness, template: &Template, pool: usize, copies: usize) -> 
         return Ok(None);
     }
     let bench = harness.bench_on(&node)?;
-    let call = |pools: &[ListedPool], call| {
-        let mut limits: Limits = bench.limits().clone();
-        (limits.cpu, limits.deadline) = (PATIENCE, PATIENCE);
-        let (called, seen) = harness.call_about(&bench, pools, call, Script::limited(limits));
-        (called.map_err(|error| error.to_string()), seen)
-    };
-    let (listed, enumerate) = call(&[], Call::of(Function::Enumerate, 0, 0));
-    let listed = listed.and_then(|given| match given {
-        Given::Listed(listed) => Ok(listed),
-        _ => Err("gave no list".to_owned()),
-    });
-    let pools: &[ListedPool] = listed.as_ref().map_or(&[], |listed| &listed.pools);
-    let (health, judged) = call(pools, Call::of(Function::Health, pool, 0));
-    let health = health.map(|given| match given {
-        Given::Verdicts(verdicts) => verdicts,
+    let mut limits = bench.limits().clone();
+    (limits.cpu, limits.deadline) = (PATIENCE, PATIENCE);
+    let call = |pools: &[ListedPool], call| harness.call_about(&bench, pools, call, Script::limited(limits.clone()));
+    let enumerate = call(&[], Call::of(Function::Enumerate, 0, 0));
+    let pools = match &enumerate.0 {
+        Ok(Given::Listed(listed)) => listed.pools.clone(),
         _ => Vec::new(),
-    });
+    };
+    let health = call(&pools, Call::of(Function::Health, pool, 0));
     Ok(Some(Crowd {
         node,
-        listed,
+        pools,
         enumerate,
         health,
-        judged,
     }))
 }
 
-fn allocate(harness: &Harness, node: &RecordedNode, listed: &Listed, pool: usize) -> anyhow::Result<Outcome> {
-    let bench = harness.bench_on(node)?;
+fn allocate(harness: &Harness, many: &Crowd, pool: usize) -> anyhow::Result<Outcome> {
+    let bench = harness.bench_on(&many.node)?;
     let call = Call::of(Function::Allocate, pool, 0);
-    let (called, seen) = harness.call_about(&bench, &listed.pools, call, Script::default());
+    let (called, seen) = harness.call_about(&bench, &many.pools, call, Script::default());
     let calls = harness.calls.iter();
     let before = calls.filter(|(call, ..)| call.function == Function::Allocate && call.pool == pool);
     let Some(before) = before.map(|(_, _, seen)| seen.asked.len()).max() else {
@@ -130,25 +120,23 @@ fn allocate(harness: &Harness, node: &RecordedNode, listed: &Listed, pool: usize
 }
 
 fn linear(many: &Crowd, some: &Crowd) -> Outcome {
-    let (mut tried, mut failures) = (Vec::new(), Vec::new());
-    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let factor = number(MANY / SOME) * SLACK;
-    for (call, many, some) in [
-        ("enumerate", &many.enumerate, &some.enumerate),
-        ("health", &many.judged, &some.judged),
-    ] {
-        for (what, many, some) in [
-            ("questions", number(many.asked.len()), number(some.asked.len())),
-            ("bytes", many.read, some.read),
-        ] {
-            tried.push(format!("{call}: {some} and {many} {what}"));
-            // Few of anything prove nothing.
-            if many > some.max(20) * factor {
-                failures.push(format!(
-                    "{call} takes {some} {what} for {SOME} more devices and {many} for {MANY}"
-                ));
-            }
-        }
-    }
-    Outcome::of(tried.join(", "), failures)
+    let counts = |crowd: &Crowd| {
+        [&crowd.enumerate.1, &crowd.health.1]
+            .map(|seen| (seen.asked.len(), usize::try_from(seen.read).unwrap_or(usize::MAX)))
+    };
+    let ([enumerate, health], [enumerate_some, health_some]) = (counts(many), counts(some));
+    let rows = [
+        ("questions of enumerate", enumerate_some.0, enumerate.0),
+        ("bytes of enumerate", enumerate_some.1, enumerate.1),
+        ("questions of health", health_some.0, health.0),
+        ("bytes of health", health_some.1, health.1),
+    ];
+    let shown = |(what, some, many): &(&str, usize, usize)| {
+        format!("{what}: {some} for {SOME} more devices and {many} for {MANY}")
+    };
+    // Few of anything prove nothing.
+    let worse = rows
+        .iter()
+        .filter(|(_, some, many)| *many > (*some).max(20) * MANY / SOME * SLACK);
+    Outcome::of(rows.each_ref().map(shown).join(", "), worse.map(shown))
 }

@@ -24,7 +24,7 @@ pub(super) struct Check {
     pub(super) more: usize,
     /// What to do about a failure; `None` if it did not fail.
     pub(super) remedy: Option<&'static str>,
-    /// The command that tries it again alone; `None` if it did not fail.
+    /// The option that tries it again alone; `None` if it did not fail.
     pub(super) again: Option<String>,
 }
 
@@ -74,19 +74,18 @@ impl Outcome {
 /// The battery, or the part of it that is asked for.
 pub(super) struct Scorecard {
     pub(super) groups: Vec<Group>,
-    again: String,
 }
 
 impl Scorecard {
-    /// An empty one. `only` is a check's id or a group's name; `again` is the command that runs the battery.
-    pub(super) fn new(only: Option<&str>, again: String) -> Self {
+    /// An empty one. `only` is a check's id or a group's name.
+    pub(super) fn new(only: Option<&str>) -> Self {
         let mut groups = groups();
         for group in &mut groups {
             let wanted = |check: &Check| only.is_none_or(|only| only == group.name || only == check.id);
             group.checks.retain(wanted);
         }
         groups.retain(|group| !group.checks.is_empty());
-        Self { groups, again }
+        Self { groups }
     }
 
     /// Runs a check, if it is wanted.
@@ -114,7 +113,7 @@ impl Scorecard {
         failures.truncate(SHOWN);
         check.failures = failures;
         check.remedy = check.remedy.filter(|_| grade == Grade::Failed);
-        check.again = (grade == Grade::Failed).then(|| format!("{} --only {id}", self.again));
+        check.again = (grade == Grade::Failed).then(|| format!("--only {id}"));
     }
 
     /// Skips what has not been tried of a group.

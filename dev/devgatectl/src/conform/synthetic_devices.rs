@@ -1,45 +1,59 @@
 //! Many devices made of one: the paragraphs of a recorded node that describe it, again and again under other names.
 
+use regex::{Captures, Regex};
 use std::collections::BTreeMap;
 
 /// The first number of what is made: beyond what any recording has.
 const FIRST: usize = 100_000;
+/// Attributes whose values must differ, however short they are.
+const UNIQUE: [&str; 6] = ["serial", "uuid", "guid", "unique_id", "address", "wwid"];
 
 /// A device of a recording with what is beneath it, to be made many of.
 pub(super) struct Template {
-    /// Its paragraphs, its own first.
+    /// The lines outside the device tree that name it, and its paragraphs, its own first.
     paragraphs: Vec<String>,
-    /// Lines outside the device tree that name it.
-    outside: Vec<String>,
     /// The kernel's names of it and of what is beneath it, those above before those beneath.
     names: Vec<String>,
+    /// One of these, standing by itself.
+    name: Regex,
+    word: Regex,
+    pci: Regex,
 }
 
 impl Template {
     /// The device at a location; `None` if the text does not describe it.
     pub(super) fn of(recording: &str, location: &str) -> Option<Self> {
         let top = format!("/devices/{location}");
-        let name = location.rsplit('/').next()?;
         let path = |paragraph: &str| {
-            let mut lines = paragraph.lines();
-            lines.find_map(|line| line.strip_prefix("P: ").map(str::to_owned))
+            paragraph
+                .lines()
+                .find_map(|line| line.strip_prefix("P: ").map(str::to_owned))
         };
         let is_its = |paragraph: &&str| {
-            let path = path(paragraph).unwrap_or_default();
-            let rest = path.strip_prefix(&top);
+            let rest = path(paragraph).and_then(|path| path.strip_prefix(&top).map(str::to_owned));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let (mut paragraphs, others): (Vec<_>, Vec<_>) = recording.split("\n\n").partition(is_its);
-        paragraphs.sort_by_key(|paragraph| path(paragraph));
-        let names = paragraphs.iter().filter_map(|paragraph| path(paragraph));
-        let names: Vec<_> = names
-            .filter_map(|path| path.rsplit('/').next().map(str::to_owned))
-            .collect();
-        let outside = others.iter().flat_map(|paragraph| paragraph.lines());
-        let outside = outside.filter(|line| line.starts_with("F: ") && names_it(line, name));
-        (!names.is_empty()).then(|| Self {
-            paragraphs: paragraphs.into_iter().map(str::to_owned).collect(),
-            outside: outside.map(str::to_owned).collect(),
+        let (mut its, others): (Vec<_>, Vec<_>) = recording.split("\n\n").partition(is_its);
+        its.sort_by_key(|paragraph| path(paragraph));
+        let last = |path: String| path.rsplit('/').next().map(str::to_owned);
+        let names: Vec<_> = its.iter().filter_map(|paragraph| last(path(paragraph)?)).collect();
+        let own = names.first()?;
+        let names_it = |line: &&str| {
+            let path = line.strip_prefix("F: ").and_then(|line| line.split('=').next());
+            path.is_some_and(|path| path.split('/').any(|part| part == own))
+        };
+        let outside: Vec<_> = others.iter().flat_map(|text| text.lines()).filter(names_it).collect();
+        // Where two begin alike, the longer one is meant.
+        let mut alternatives: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
+        alternatives.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        Some(Self {
+            paragraphs: [outside.join("\n")]
+                .into_iter()
+                .chain(its.into_iter().map(str::to_owned))
+                .collect(),
+            name: Regex::new(&format!(r"\b(?:{})\b", alternatives.join("|"))).ok()?,
+            word: Regex::new("[0-9A-Za-z:._-]+").ok()?,
+            pci: Regex::new(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$").ok()?,
             names,
         })
     }
@@ -49,18 +63,15 @@ impl Template {
         let mut text = String::new();
         for n in 0..count {
             let renamed = self.renamed(n);
-            for line in &self.outside {
-                text += &unique(&rename(line, &renamed), n);
-                text.push('\n');
-            }
             for (part, paragraph) in self.paragraphs.iter().enumerate() {
                 // 20 bits, as many as the kernel has.
-                let minor = FIRST + n * self.paragraphs.len() + part;
+                let minor = FIRST + n * self.names.len() + part - usize::from(part > 0);
                 for line in paragraph.lines().filter(|line| !line.starts_with('#')) {
-                    text += &line_of(line, &renamed, n, minor);
+                    text += &self.line(line, &renamed, n, minor);
                     text.push('\n');
                 }
-                text.push('\n');
+                // Files belong to no paragraph.
+                text += if part > 0 { "\n" } else { "" };
             }
         }
         text
@@ -76,118 +87,70 @@ impl Template {
                 let goes_on = !rest.is_empty() && !rest.starts_with(|c: char| c.is_ascii_digit());
                 goes_on.then(|| format!("{new}{rest}"))
             });
-            let new = after.unwrap_or_else(|| numbered(name, n, part, self.names.len()));
-            renamed.insert(name, new);
+            renamed.insert(name, after.unwrap_or_else(|| self.numbered(name, n, part)));
         }
         renamed
     }
-}
 
-/// A name of the same kind.
-fn numbered(name: &str, n: usize, part: usize, parts: usize) -> String {
-    if is_pci(name) {
-        return format!("{:04x}:{:02x}:{:02x}.0", 0x4000 + n / 8_192, (n / 32) % 256, n % 32);
-    }
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    if stem.len() == name.len() {
-        // No number of its own.
-        return format!("{name}{}", FIRST + n * parts + part);
-    }
-    format!("{stem}{}", 1_000 + n * parts + part)
-}
-
-fn is_pci(name: &str) -> bool {
-    let shape: Vec<_> = name.split([':', '.']).map(str::len).collect();
-    shape == [4, 2, 2, 1] && name.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.'))
-}
-
-fn names_it(line: &str, name: &str) -> bool {
-    let path = line.split_once('=').map_or(line, |(path, _)| path);
-    path.split('/').any(|part| part == name)
-}
-
-fn line_of(line: &str, renamed: &BTreeMap<&str, String>, n: usize, minor: usize) -> String {
-    if line.starts_with("E: MINOR=") {
-        return format!("E: MINOR={minor}");
-    }
-    if let Some(number) = line.strip_prefix("A: dev=") {
-        let major = number.split(':').next().unwrap_or_default();
-        return format!("A: dev={major}:{minor}\\n");
-    }
-    if let Some((link, group)) = line.split_once("iommu_groups/") {
-        return format!("{link}iommu_groups/{}{group}", FIRST + n);
-    }
-    let line = rename(line, renamed);
-    match line.starts_with("A: ") || line.starts_with("F: ") {
-        true => unique(&line, n),
-        false => line,
-    }
-}
-
-/// Every name that stands by itself as its new one.
-fn rename(line: &str, renamed: &BTreeMap<&str, String>) -> String {
-    let mut text = String::with_capacity(line.len());
-    let mut rest = line;
-    let mut before: Option<char> = None;
-    while let Some(c) = rest.chars().next() {
-        let found = renamed.iter().rev().find_map(|(name, new)| {
-            let after = rest.strip_prefix(name)?;
-            let alone = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
-            (alone(before) && alone(after.chars().next())).then_some((after, new, name))
-        });
-        match found {
-            Some((after, new, name)) => {
-                text += new;
-                before = name.chars().last();
-                rest = after;
+    /// A name of the same kind.
+    fn numbered(&self, name: &str, n: usize, part: usize) -> String {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = n * self.names.len() + part;
+        match () {
+            () if self.pci.is_match(name) => {
+                format!("{:04x}:{:02x}:{:02x}.0", 0x4000 + n / 8_192, (n / 32) % 256, n % 32)
             }
-            None => {
-                text.push(c);
-                before = Some(c);
-                rest = rest.get(c.len_utf8()..).unwrap_or_default();
-            }
+            // No number of its own.
+            () if stem == name => format!("{name}{}", FIRST + number),
+            () => format!("{stem}{}", 1_000 + number),
         }
     }
-    text
-}
 
-/// Serial numbers, UUIDs and addresses must differ: the last six digits of what has at least twelve hexadecimal ones, or of what
-/// is called a serial number.
-fn unique(line: &str, n: usize) -> String {
-    let Some((name, value)) = line.split_once('=') else {
-        return line.to_owned();
-    };
-    let called_so = ["serial", "uuid", "guid", "unique_id", "address", "wwid"]
-        .iter()
-        .any(|word| name.contains(word));
-    let mut text = format!("{name}=");
-    for word in value.split_inclusive([' ', '\n', '\t']) {
-        text += &unique_word(word, n, called_so);
+    fn line(&self, line: &str, renamed: &BTreeMap<&str, String>, n: usize, minor: usize) -> String {
+        if line.starts_with("E: MINOR=") {
+            return format!("E: MINOR={minor}");
+        }
+        if let Some(number) = line.strip_prefix("A: dev=") {
+            let major = number.split(':').next().unwrap_or_default();
+            return format!("A: dev={major}:{minor}\\n");
+        }
+        if let Some((link, group)) = line.split_once("iommu_groups/") {
+            return format!("{link}iommu_groups/{}{group}", FIRST + n);
+        }
+        let renamed = |found: &Captures<'_>| renamed.get(found.get_match().as_str()).cloned().unwrap_or_default();
+        let line = self.name.replace_all(line, renamed).into_owned();
+        match line.split_once('=') {
+            Some((name, value)) if line.starts_with("A: ") || line.starts_with("F: ") => {
+                let is_unique = UNIQUE.iter().any(|word| name.contains(word));
+                let other = |found: &Captures<'_>| unique(found.get_match().as_str(), n, is_unique);
+                format!("{name}={}", self.word.replace_all(value, other))
+            }
+            _ => line,
+        }
     }
-    text
 }
 
-fn unique_word(word: &str, n: usize, called_so: bool) -> String {
-    // The escaped end of a line is none of it.
-    let (word, end) = word.find('\\').map_or((word, ""), |at| word.split_at(at));
+/// Serial numbers, UUIDs and addresses must differ: the last six digits of what has at least twelve hexadecimal ones, or four where
+/// it is called so.
+fn unique(word: &str, n: usize, is_unique: bool) -> String {
     let digits = word.chars().filter(char::is_ascii_hexdigit).count();
-    let plain = word
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '.' | '_'));
-    let most = word.chars().filter(|c| c.is_ascii_alphanumeric()).count();
-    let is_number = plain && digits >= 12 && digits + 4 >= most;
-    let is_serial = called_so && plain && digits >= 4;
-    if !(is_number || is_serial) {
-        return format!("{word}{end}");
+    let letters = word.chars().filter(char::is_ascii_alphanumeric).count();
+    let is_number = digits >= 12 && digits + 4 >= letters;
+    let must_differ = is_number || (is_unique && digits >= 4);
+    if !must_differ {
+        return word.to_owned();
     }
     let with = format!("{n:06x}");
     let mut with = with.chars().rev();
-    let mut changed: Vec<char> = word.chars().collect();
-    for c in changed.iter_mut().rev().filter(|c| c.is_ascii_hexdigit()) {
-        let Some(digit) = with.next() else { break };
-        *c = digit;
-    }
-    changed.into_iter().chain(end.chars()).collect()
+    let other = |c: char| {
+        if c.is_ascii_hexdigit() {
+            with.next().unwrap_or(c)
+        } else {
+            c
+        }
+    };
+    let changed: Vec<_> = word.chars().rev().map(other).collect();
+    changed.into_iter().rev().collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::scorecard::{Check, Grade, Group};
 use super::{PluginReport, Report};
 use devgate::output::columns;
-use devgate_types::ByteSize;
 use std::fmt::Write;
 
 pub(super) fn of(report: &Report) -> String {
@@ -24,7 +23,6 @@ fn scorecard(card: &PluginReport, node: &str) -> String {
         text.push('\n');
         text += &columns(2, &rows);
     }
-    figures(&mut text, card);
     let skipped = match card.skipped {
         0 => String::new(),
         n => format!(" ({n} skipped)"),
@@ -75,46 +73,5 @@ fn failure(text: &mut String, check: &Check) {
     }
     row("to do", check.remedy.unwrap_or_default());
     row("again", check.again.as_deref().unwrap_or_default());
-    *text += &columns(2, &rows);
-}
-
-fn figures(text: &mut String, card: &PluginReport) {
-    let component = &card.component;
-    let mut rows = Vec::new();
-    let mut row = |name: &str, value: String| rows.push([name.to_owned(), value]);
-    row(
-        "component",
-        format!("{}, {} bytes", component.file, component.size.unwrap_or_default()),
-    );
-    row("imports", component.imports.join(", "));
-    row("exports", component.exports.join(", "));
-    if component.wasi {
-        row(
-            "WASI",
-            "imported; a component without it is called on the host's own threads".to_owned(),
-        );
-    }
-    if !component.unused.is_empty() {
-        row(
-            "unused",
-            format!("granted and never imported: {}", component.unused.join(", ")),
-        );
-    }
-    if let Some(figures) = &card.figures {
-        let units = figures.units;
-        let unit = if units == 1 { "unit" } else { "units" };
-        row(
-            "enumerate",
-            format!(
-                "{} µs for {units} {unit}, {} calls to the host",
-                figures.enumerate_us, figures.host_calls
-            ),
-        );
-        if let Some(allocate) = figures.allocate_us {
-            row("allocate", format!("{allocate} µs for one unit"));
-        }
-        row("memory", format!("{} at most", ByteSize(figures.memory)));
-    }
-    text.push('\n');
     *text += &columns(2, &rows);
 }

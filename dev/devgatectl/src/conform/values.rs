@@ -45,18 +45,25 @@ pub(super) fn fakes(way: &str, known: Option<&str>) -> Vec<Fake> {
             let not_utf8 = vec![b'o', b'k', 0xff, 0xfe, 0xc3];
             [vec![0; 64], all, not_utf8, vec![0xff; 64]].map(Fake::Bytes).to_vec()
         }
-        "long" => {
-            let fakes = texts(way, known).into_iter().map(text);
+        _ => {
             let larger = Fake::failure(FailureKind::Limit, "", "is larger than 4096 bytes");
-            fakes.chain([larger]).collect()
+            let known = known.or((way == "control").then_some("on"));
+            let changed = known.map(|known| changed(way, known)).unwrap_or_default();
+            let fakes = fixed(way).into_iter().chain(changed).map(text);
+            fakes.chain((way == "long").then_some(larger)).collect()
         }
-        _ => texts(way, known).into_iter().map(text).collect(),
     }
 }
 
-fn texts(way: &str, known: Option<&str>) -> Vec<String> {
+/// What nothing need be known for.
+fn fixed(way: &str) -> Vec<String> {
     let fixed: &[&str] = match way {
         "empty" => &["", "\n", "   \t\n"],
+        "long" => {
+            return [("x", 4_096), ("9", 4_096), ("a\n", 2_048), ("1 ", 2_048)]
+                .map(|(text, n)| text.repeat(n))
+                .to_vec();
+        }
         "huge" => &[
             HUGE,
             "0x100000000000000000000000000000000",
@@ -65,44 +72,38 @@ fn texts(way: &str, known: Option<&str>) -> Vec<String> {
         ],
         "negative" => &["-1", "0", "0x", "NaN", "1.5"],
         "control" => &["\u{1b}[31mred\u{7}\u{8}\r\n\u{1b}]0;title\u{7}"],
-        "multibyte" => &["漢字:漢字=漢字 漢字/漢字", "🦀"],
+        // Letters of more than one byte, so that whoever cuts by bytes cuts one in two.
+        "multibyte" => &[
+            "漢字:漢字=漢字 漢字/漢字",
+            "🦀",
+            "éééééééééééééééééééééééééééééééééééééééé",
+        ],
         // As a reader sees it that is too fast, or after a driver's format has changed.
         "cut" => &["?", "N/A"],
         "separators" => &[":", "=", ",,,,", "0-", "-0", "//", "..", "{\"["],
         _ => &[],
     };
-    let mut texts: Vec<_> = fixed.iter().map(|&text| text.to_owned()).collect();
-    match way {
-        "long" => {
-            texts.extend([("x", 4_096), ("9", 4_096), ("a\n", 2_048), ("1 ", 2_048)].map(|(text, n)| text.repeat(n)))
-        }
-        // Letters of more than one byte, so that whoever cuts by bytes cuts one in two.
-        "multibyte" => texts.push("é".repeat(40)),
-        _ => {}
-    }
-    let known = known.or((way == "control").then_some("on"));
-    texts.extend(known.map(|known| changed(way, known)).unwrap_or_default());
-    texts
+    fixed.iter().map(|&text| text.to_owned()).collect()
 }
 
 /// A known text, changed in one way.
 fn changed(way: &str, known: &str) -> Vec<String> {
-    let count = known.chars().count();
     let is_plain = |c: &char| c.is_ascii_alphanumeric();
-    match way {
-        "huge" => vec![with_numbers(known, HUGE), with_numbers(known, "99999")],
-        "negative" => ["-1", "0", ""].map(|number| with_numbers(known, number)).to_vec(),
-        "control" => vec![
+    let first = |length| known.chars().take(length).collect();
+    match (way, known.chars().count()) {
+        ("huge", _) => vec![with_numbers(known, HUGE), with_numbers(known, "99999")],
+        ("negative", _) => ["-1", "0", ""].map(|number| with_numbers(known, number)).to_vec(),
+        ("control", _) => vec![
             format!("{known}\n{known}\r\n\t{known}"),
             format!("\n\n{known}"),
             format!("{known}\u{202e}\u{feff}"),
         ],
-        "separators" => vec![
+        ("separators", _) => vec![
             known.chars().filter(|c| !is_plain(c)).collect(),
             known.chars().filter(is_plain).collect(),
         ],
-        "long" if count > 0 => vec![format!("{known}\n").repeat((4_096 / (known.len() + 1)).max(1))],
-        "multibyte" if count > 0 => {
+        ("long", 1..) => vec![format!("{known}\n").repeat((4_096 / (known.len() + 1)).max(1))],
+        ("multibyte", 1..) => {
             let second = known.chars().enumerate().map(|(n, c)| if n == 1 { '漢' } else { c });
             let letters = known.chars().map(|c| if is_plain(&c) { 'é' } else { c });
             vec![
@@ -112,19 +113,14 @@ fn changed(way: &str, known: &str) -> Vec<String> {
                 second.collect(),
             ]
         }
-        "cut" if count > 1 => {
-            let first = |length| known.chars().take(length).collect();
-            let rest: Vec<_> = known.lines().skip(1).collect();
-            let reversed = known.chars().rev().collect();
-            vec![
-                first(1),
-                first(count / 2),
-                first(count - 1),
-                rest.join("\n"),
-                format!("{known} {known}"),
-                reversed,
-            ]
-        }
+        ("cut", count @ 2..) => vec![
+            first(1),
+            first(count / 2),
+            first(count - 1),
+            known.lines().skip(1).collect::<Vec<_>>().join("\n"),
+            format!("{known} {known}"),
+            known.chars().rev().collect(),
+        ],
         _ => Vec::new(),
     }
 }
@@ -134,9 +130,8 @@ fn names() -> Vec<Fake> {
     let strange = ["é".repeat(100), "漢".into(), "a b\tc".into(), "\u{1b}[2J".into()];
     let long = ["x".repeat(255), "-1".into(), HUGE.into(), ".".into(), "a:b".into()];
     let many = (0..1_000).map(|n| format!("entry{n}"));
-    [Vec::new(), strange.to_vec(), long.to_vec(), many.collect()]
-        .map(Fake::Names)
-        .to_vec()
+    let all = [Vec::new(), strange.to_vec(), long.to_vec(), many.collect()];
+    all.map(Fake::Names).to_vec()
 }
 
 fn text(text: String) -> Fake {

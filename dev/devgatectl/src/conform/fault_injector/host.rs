@@ -2,7 +2,7 @@
 
 use super::{Asked, State, lock};
 use crate::conform::query::{Fake, Kind, Query};
-use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Limits, MountHandle, NodeHandle};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -13,79 +13,42 @@ pub(super) struct FaultyHost {
     state: Arc<Mutex<State>>,
 }
 
-/// The part of a file that is read: from where, and how many bytes.
-type Range = (u64, u32);
-const WHOLE: Range = (0, u32::MAX);
+/// What a fake becomes where the host answers like this; `None` if it has another form, and the host answers.
+type Faked<T> = Option<Answered<T>>;
 
-/// What a host answers with, and how a fake becomes such an answer.
-trait Fakeable: Sized {
-    /// `None` if the fake is of another form, and the host answers.
-    fn of(fake: Fake, _query: &Query, _range: Range) -> Option<Answered<Self>> {
-        match fake {
-            Fake::Failure(failure) => Some(Err(Denied::Failure(failure))),
-            _ => None,
-        }
-    }
-
-    /// The content of a file; `None` if the answer has none.
-    fn content(&self) -> Option<Vec<u8>> {
-        None
+fn fails<T>(fake: Fake, _query: &Query) -> Faked<T> {
+    match fake {
+        Fake::Failure(failure) => Some(Err(failure.into())),
+        _ => None,
     }
 }
 
-impl Fakeable for String {
-    fn of(fake: Fake, query: &Query, _range: Range) -> Option<Answered<Self>> {
-        Some(fake.text(query))
-    }
-
-    fn content(&self) -> Option<Vec<u8>> {
-        Some(self.clone().into_bytes())
+fn empty<T: Default>(fake: Fake, query: &Query) -> Faked<T> {
+    if fake == Fake::Nothing {
+        Some(Ok(T::default()))
+    } else {
+        fails(fake, query)
     }
 }
 
-impl Fakeable for Vec<u8> {
-    fn of(fake: Fake, _query: &Query, (offset, length): Range) -> Option<Answered<Self>> {
-        Some(fake.range(offset, length))
-    }
-
-    fn content(&self) -> Option<Vec<u8>> {
-        Some(self.clone())
+fn names(fake: Fake, query: &Query) -> Faked<Vec<String>> {
+    match fake {
+        Fake::Names(names) => Some(Ok(names)),
+        fake => fails(fake, query),
     }
 }
 
 /// What cannot fail: any fake takes it away.
-impl<T> Fakeable for Option<T> {
-    fn of(_fake: Fake, _query: &Query, _range: Range) -> Option<Answered<Self>> {
-        Some(Ok(None))
-    }
+fn absent<T>(_fake: Fake, _query: &Query) -> Faked<Option<T>> {
+    Some(Ok(None))
 }
 
-/// Answers of other types are faked by a failure, and by these besides.
-macro_rules! fakeable {
-    ($($type:ty $(: $fake:pat => $value:expr)?;)*) => {$(
-        impl Fakeable for $type {
-            $(fn of(fake: Fake, _query: &Query, _range: Range) -> Option<Answered<Self>> {
-                match fake {
-                    Fake::Failure(failure) => Some(Err(Denied::Failure(failure))),
-                    $fake => Some(Ok($value)),
-                    _ => None,
-                }
-            })?
-        }
-    )*};
+fn text(fake: Fake, query: &Query) -> Faked<String> {
+    Some(fake.text(query))
 }
 
-fakeable! {
-    Vec<String>: Fake::Names(names) => names;
-    Vec<DeviceHandle>: Fake::Nothing => Vec::new();
-    Vec<NodeHandle>: Fake::Nothing => Vec::new();
-    LogBatch: Fake::Nothing => LogBatch::default();
-    DeviceHandle;
-    NodeHandle;
-    MountHandle;
-    NodeInfo;
-    (String, bool);
-    ();
+fn part(offset: u64, length: u32) -> impl FnOnce(Fake, &Query) -> Faked<Vec<u8>> {
+    move |fake, _query| Some(fake.range(offset, length))
 }
 
 impl FaultyHost {
@@ -99,12 +62,10 @@ impl FaultyHost {
     }
 
     /// Records a query, and answers it with the script's fake or as the host does.
-    fn answer<T: Fakeable>(
+    fn answer<T: 'static>(
         &mut self,
-        kind: Kind,
-        device: Option<DeviceHandle>,
-        path: &str,
-        range: Range,
+        (kind, device, path): (Kind, Option<DeviceHandle>, &str),
+        faked: impl FnOnce(Fake, &Query) -> Faked<T>,
         host: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> Answered<T> {
         let location = device.and_then(|device| self.inner.device_location(device).ok());
@@ -121,55 +82,56 @@ impl FaultyHost {
             }
             state.script.answer.as_ref().and_then(|answer| answer(&query))
         };
-        let answer = match fake.and_then(|fake| T::of(fake, &query, range)) {
-            Some(answer) => answer,
-            None => host(self.inner.as_mut()),
-        };
-        let content = answer.as_ref().ok().and_then(T::content);
+        let answer = fake.and_then(|fake| faked(fake, &query));
+        let answer = answer.unwrap_or_else(|| host(self.inner.as_mut()));
+        let content = answer.as_ref().ok().and_then(|value| {
+            let value: &dyn Any = value;
+            let text = value.downcast_ref().map(|text: &String| text.clone().into_bytes());
+            text.or_else(|| value.downcast_ref().cloned())
+        });
         lock(&self.state).seen.asked.push(Asked { query, content });
         answer
     }
 }
 
-/// Each question to a host: the kind of query that it is, the device and the path that it is about.
+/// Each question to a host: the kind of query that it is, the device and the path that it is about, and how it is faked.
 macro_rules! queries {
-    ($($name:ident($($arg:ident: $type:ty),*) -> $answer:ty = $kind:ident, $device:expr, $path:expr $(, $range:expr)?;)*) => {$(
+    ($($name:ident($($arg:ident: $type:ty),*) -> $answer:ty = $kind:ident, $device:expr, $path:expr, $faked:expr;)*) => {$(
         fn $name(&mut self, $($arg: $type),*) -> Answered<$answer> {
-            let range = [$($range,)? WHOLE][0];
-            self.answer(Kind::$kind, $device, $path, range, |host| host.$name($($arg),*))
+            self.answer((Kind::$kind, $device, $path), $faked, |host| host.$name($($arg),*))
         }
     )*};
 }
 
 impl Capabilities for FaultyHost {
     queries! {
-        devices(subsystem: &str) -> Vec<DeviceHandle> = Devices, None, subsystem;
-        device_by_name(subsystem: &str, name: &str) -> DeviceHandle = Device, None, &format!("{subsystem}/{name}");
-        device_name(device: DeviceHandle) -> String = Word, Some(device), "name";
-        device_subsystem(device: DeviceHandle) -> String = Word, Some(device), "subsystem";
-        device_driver(device: DeviceHandle) -> Option<String> = Driver, Some(device), "driver";
-        device_location(device: DeviceHandle) -> String = Word, Some(device), "location";
-        device_numa_node(device: DeviceHandle) -> Option<u32> = Numa, Some(device), "numa-node";
-        attribute(device: DeviceHandle, path: &str) -> String = Attribute, Some(device), path;
+        devices(subsystem: &str) -> Vec<DeviceHandle> = Devices, None, subsystem, empty;
+        device_by_name(subsystem: &str, name: &str) -> DeviceHandle = Device, None, &format!("{subsystem}/{name}"), fails;
+        device_name(device: DeviceHandle) -> String = Word, Some(device), "name", text;
+        device_subsystem(device: DeviceHandle) -> String = Word, Some(device), "subsystem", text;
+        device_driver(device: DeviceHandle) -> Option<String> = Driver, Some(device), "driver", absent;
+        device_location(device: DeviceHandle) -> String = Word, Some(device), "location", text;
+        device_numa_node(device: DeviceHandle) -> Option<u32> = Numa, Some(device), "numa-node", absent;
+        attribute(device: DeviceHandle, path: &str) -> String = Attribute, Some(device), path, text;
         attribute_bytes(device: DeviceHandle, path: &str, offset: u64, length: u32) -> Vec<u8>
-            = Attribute, Some(device), path, (offset, length);
-        entries(device: DeviceHandle, path: &str) -> Vec<String> = Entries, Some(device), path;
-        link(device: DeviceHandle, path: &str) -> String = Link, Some(device), path;
-        related(device: DeviceHandle, link: &str) -> DeviceHandle = Link, Some(device), link;
-        parent(device: DeviceHandle) -> Option<DeviceHandle> = Parent, Some(device), "parent";
-        children(device: DeviceHandle, subsystem: &str) -> Vec<DeviceHandle> = Children, Some(device), subsystem;
-        nodes(device: DeviceHandle) -> Vec<NodeHandle> = Nodes, Some(device), "nodes";
-        node_at(path: &str) -> NodeHandle = HostPath, None, path;
-        mount(name: &str) -> MountHandle = HostPath, None, name;
-        node(node: NodeHandle) -> NodeInfo = Word, None, "node";
-        mount_source(mount: MountHandle) -> (String, bool) = Word, None, "mount";
-        file_text(path: &str) -> String = File, None, path;
-        file_read(path: &str, offset: u64, length: u32) -> Vec<u8> = File, None, path, (offset, length);
-        file_entries(path: &str) -> Vec<String> = FileEntries, None, path;
-        kernel_log_since(cursor: &str, most: u32) -> LogBatch = Log, None, "kernel-log";
-        control_write(device: DeviceHandle, path: &str, value: &str) -> () = Write, Some(device), path;
-        state_load() -> Vec<u8> = State, None, "load";
-        state_store(blob: &[u8]) -> () = State, None, "store";
+            = Attribute, Some(device), path, part(offset, length);
+        entries(device: DeviceHandle, path: &str) -> Vec<String> = Entries, Some(device), path, names;
+        link(device: DeviceHandle, path: &str) -> String = Link, Some(device), path, text;
+        related(device: DeviceHandle, link: &str) -> DeviceHandle = Link, Some(device), link, fails;
+        parent(device: DeviceHandle) -> Option<DeviceHandle> = Parent, Some(device), "parent", absent;
+        children(device: DeviceHandle, subsystem: &str) -> Vec<DeviceHandle> = Children, Some(device), subsystem, empty;
+        nodes(device: DeviceHandle) -> Vec<NodeHandle> = Nodes, Some(device), "nodes", empty;
+        node_at(path: &str) -> NodeHandle = HostPath, None, path, fails;
+        mount(name: &str) -> MountHandle = HostPath, None, name, fails;
+        node(node: NodeHandle) -> NodeInfo = Word, None, "node", fails;
+        mount_source(mount: MountHandle) -> (String, bool) = Word, None, "mount", fails;
+        file_text(path: &str) -> String = File, None, path, text;
+        file_read(path: &str, offset: u64, length: u32) -> Vec<u8> = File, None, path, part(offset, length);
+        file_entries(path: &str) -> Vec<String> = FileEntries, None, path, names;
+        kernel_log_since(cursor: &str, most: u32) -> LogBatch = Log, None, "kernel-log", empty;
+        control_write(device: DeviceHandle, path: &str, value: &str) -> () = Write, Some(device), path, fails;
+        state_load() -> Vec<u8> = State, None, "load", part(0, u32::MAX);
+        state_store(blob: &[u8]) -> () = State, None, "store", fails;
     }
 
     fn limits(&self) -> &Limits {
