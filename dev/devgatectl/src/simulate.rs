@@ -21,13 +21,13 @@ use devgate::{exit, output};
 use outcome::Outcome;
 use play::Prepared;
 use std::collections::BTreeSet;
+use std::fs::DirEntry;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Semaphore, oneshot};
-use tokio::task::JoinSet;
+use tokio::sync::Semaphore;
 
 /// Runs the command.
 pub(crate) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
@@ -40,7 +40,7 @@ pub(crate) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let begun = Instant::now();
     let outcomes = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
-        // The hosts are ended and their directories removed when `play` is dropped.
+        // The hosts are ended and their directories removed when the runtime is dropped.
         tokio::select! {
             result = play(args, prepared) => result,
             _ = tokio::signal::ctrl_c() => bail!("interrupted"),
@@ -65,27 +65,21 @@ pub(crate) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
 /// Plays them, so many at a time; shows each in its turn.
 async fn play(args: &SimulateArgs, prepared: Vec<Prepared>) -> anyhow::Result<Vec<Outcome>> {
     let room = Arc::new(Semaphore::new(args.jobs.into()));
-    // Dropped, it ends them all.
-    let mut playing = JoinSet::new();
-    let mut results = Vec::new();
-    for scenario in prepared {
+    let playing = prepared.into_iter().map(|scenario| {
         let (room, keep) = (Arc::clone(&room), args.keep.clone());
-        let (result, receive) = oneshot::channel();
-        playing.spawn(async move {
-            // Never closed.
-            let Ok(_place) = room.acquire().await else { return };
+        tokio::spawn(async move {
+            let _place = room.acquire().await;
             // In a pipeline the results say as much.
             let watched = std::io::stderr().is_terminal();
             let what = || format!("playing {}", scenario.scenario.file.display());
             let _progress = watched.then(|| Progress::begin(what()));
-            // Nobody waits any more where this cannot be sent.
-            let _ = result.send(scenario.play(keep.as_deref()).await);
-        });
-        results.push(receive);
-    }
+            scenario.play(keep.as_deref()).await
+        })
+    });
+    let playing: Vec<_> = playing.collect();
     let mut outcomes = Vec::new();
-    for result in results {
-        let outcome = result.await.context("a scenario could not be played to its end")?;
+    for scenario in playing {
+        let outcome = scenario.await.context("a scenario could not be played to its end")?;
         if args.output == Output::Text {
             output::print(&text::scenario(&outcome, args.verbose))?;
             if args.trace {
@@ -165,16 +159,14 @@ fn find(path: &Path, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
     let before = files.len();
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).map_err(|error| wrong(error.to_string()))? {
-            let entry = entry.map_err(|error| wrong(error.to_string()))?;
-            let file = entry.path();
-            // Links to folders could go in circles.
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push(file);
-            } else if file.extension().is_some_and(|ext| ext == "yaml" || ext == "yml") {
-                files.insert(file);
-            }
-        }
+        let entries = std::fs::read_dir(&folder).and_then(Iterator::collect);
+        let entries: Vec<DirEntry> = entries.map_err(|error| wrong(error.to_string()))?;
+        // Links to folders could go in circles.
+        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let (inner, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_folder);
+        folders.extend(inner.iter().map(DirEntry::path));
+        let is_yaml = |file: &PathBuf| file.extension().is_some_and(|ext| ext == "yaml" || ext == "yml");
+        files.extend(others.iter().map(DirEntry::path).filter(is_yaml));
     }
     if files.len() == before {
         return Err(wrong("the folder has no .yaml or .yml file".to_owned()));

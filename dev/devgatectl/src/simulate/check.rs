@@ -2,6 +2,7 @@
 
 use super::scenario::{Amount, Expect, LogLine, Resource};
 use crate::stage::Line;
+use devgate::output::count;
 use devgate::watching::Report;
 use devgate_fake_kubelet::StandIn;
 use serde::Serialize;
@@ -121,24 +122,17 @@ fn logged(expected: &LogLine, log: &[Line], wrong: &mut Vec<Mismatch>) {
     let mut what = "log".to_owned();
     what.extend(plugin.iter().map(|plugin| format!(" of {plugin}")));
     what.extend(level.iter().map(|level| format!(" at {level}")));
-    let lines = match log.len() {
-        0 => "no line".to_owned(),
-        1 => "one line without it".to_owned(),
-        n => format!("{n} lines without it"),
-    };
+    let found = format!("{} without it", count(log.len(), "line"));
     let wanted = format!("a line with \"{text}\" since something happened last");
-    wrong.push(Mismatch::new(what, wanted, lines));
+    wrong.push(Mismatch::new(what, wanted, found));
 }
 
 fn reason(pattern: &str, text: &str, host: Option<&Report>, wrong: &mut Vec<Mismatch>) {
-    let resources = host
-        .into_iter()
-        .flat_map(|host| &host.plugins)
-        .flat_map(|plugin| &plugin.resources);
-    let devices: Vec<_> = resources
-        .flat_map(|resource| &resource.devices)
-        .filter(|device| matches(pattern, &device.id))
-        .collect();
+    let plugins = host.into_iter().flat_map(|host| &host.plugins);
+    let devices = plugins
+        .flat_map(|plugin| &plugin.resources)
+        .flat_map(|resource| &resource.devices);
+    let devices: Vec<_> = devices.filter(|device| matches(pattern, &device.id)).collect();
     let reasons: BTreeSet<_> = devices.iter().filter_map(|device| device.unhealthy.as_ref()).collect();
     if reasons.iter().any(|reason| reason.contains(text)) {
         return;
@@ -175,12 +169,9 @@ impl fmt::Display for Amount {
 
 /// Whether each pattern matches one or more, and each of what is there matches a pattern.
 fn covers(patterns: &[String], there: &BTreeSet<String>) -> bool {
-    patterns
-        .iter()
-        .all(|pattern| there.iter().any(|id| matches(pattern, id)))
-        && there
-            .iter()
-            .all(|id| patterns.iter().any(|pattern| matches(pattern, id)))
+    let is_there = |pattern: &String| there.iter().any(|id| matches(pattern, id));
+    let is_known = |id: &String| patterns.iter().any(|pattern| matches(pattern, id));
+    patterns.iter().all(is_there) && there.iter().all(is_known)
 }
 
 /// How many, and which.

@@ -62,12 +62,9 @@ impl Failure {
 
     /// All of it in one line.
     pub(super) fn line(&self) -> String {
-        let head = self
-            .message
-            .as_ref()
-            .and_then(|head| head.lines().next().map(str::to_owned));
+        let head = self.message.iter().filter_map(|head| head.lines().next());
         let wrong = self.wrong.iter().map(ToString::to_string);
-        head.into_iter().chain(wrong).collect::<Vec<_>>().join("; ")
+        head.map(str::to_owned).chain(wrong).collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -5,16 +5,16 @@ use super::hardware::Hardware;
 use super::keep;
 use super::outcome::{Failure, Outcome, Played, seconds};
 use super::patch::patched;
-use super::scenario::{Expect, Reload, Scenario, Step, Verb};
+use super::scenario::{Expect, Scenario, Step, Verb};
 use crate::stage::{LOOK, Line, Setup, Stage};
 use anyhow::{Context, anyhow, bail};
 use devgate::exit;
 use devgate::status::ask;
-use devgate::watching::Report;
 use devgate_core::status::State;
 use devgate_fake_kubelet::{Pod, StandIn};
 use devgate_fake_node::Change;
-use devgate_policy::{PolicyFile, yaml};
+use devgate_policy::PolicyFile;
+use devgate_policy::yaml::Node;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -62,10 +62,7 @@ pub(super) fn prepare(
 ) -> anyhow::Result<Prepared> {
     let policy = policy(&scenario.policy, scenario.patch.as_ref())?;
     let beside = scenario.policy.parent().unwrap_or(Path::new(""));
-    let components = components
-        .or(scenario.components.as_deref())
-        .unwrap_or(beside)
-        .to_owned();
+    let components = components.or(scenario.components.as_deref()).unwrap_or(beside);
     let opened = match scenario.node.is_file() {
         true => Hardware::open(&scenario.node).map(|_| ()),
         false => Err(anyhow!("there is no such file; a scenario plays on a recorded node")),
@@ -75,15 +72,15 @@ pub(super) fn prepare(
         exit::with_code(exit::NODE, format!("scenario {file}: node {node}: {error}"))
     })?;
     Ok(Prepared {
-        scenario,
         policy,
-        components,
+        components: components.to_owned(),
         registry,
+        scenario,
     })
 }
 
 /// A policy's text, which is one, with the patch over it.
-fn policy(file: &Path, patch: Option<&yaml::Node>) -> anyhow::Result<String> {
+fn policy(file: &Path, patch: Option<&Node>) -> anyhow::Result<String> {
     let name = file.display().to_string();
     let wrong = |text: String| exit::with_code(exit::POLICY, text);
     let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("policy {name}: {error}")))?;
@@ -143,8 +140,8 @@ impl Prepared {
 impl Play {
     /// Waits until the host answers, no plugin is being loaded any more, and the kubelet has what they offer: no step's time is
     /// used up by the start.
-    async fn loaded(&mut self) -> anyhow::Result<Report> {
-        let (deadline, mut loaded) = (Instant::now() + LOADING, None);
+    async fn loaded(&mut self) -> anyhow::Result<()> {
+        let (begun, mut loaded) = (Instant::now(), None);
         loop {
             if let Ok(report) = ask::ask(&self.stage.status_socket()).await
                 && report.plugins.iter().all(|plugin| plugin.state != State::Loading)
@@ -153,21 +150,29 @@ impl Play {
                 let mut offered = report.plugins.iter().flat_map(|plugin| &plugin.resources);
                 let is_known = |name: &str| self.stage.kubelet.capacity(name).is_some();
                 if offered.all(|resource| is_known(&resource.name)) || since.elapsed() > REGISTERING {
-                    return Ok(report);
+                    return Ok(());
                 }
             }
-            if let Some(status) = self.stage.ended() {
-                bail!(
-                    "the host ended by itself: {status}; its log:\n{}",
-                    self.stage.last_words()
-                );
-            }
-            if Instant::now() > deadline {
-                let log = self.stage.last_words();
-                bail!("a component was not loaded within {LOADING:?}; the host's log:\n{log}");
-            }
+            self.wait_on(begun, LOADING, "load its components")?;
             tokio::time::sleep(LOOK).await;
         }
+    }
+
+    /// Fails where the host has ended, or does not do something in time.
+    fn wait_on(&mut self, begun: Instant, most: Duration, what: &str) -> anyhow::Result<()> {
+        if let Some(status) = self.stage.ended() {
+            bail!(
+                "the host ended by itself: {status}; its log:\n{}",
+                self.stage.last_words()
+            );
+        }
+        if begun.elapsed() > most {
+            bail!(
+                "the host did not {what} within {most:?}; its log:\n{}",
+                self.stage.last_words()
+            );
+        }
+        Ok(())
     }
 
     /// Keeps what is worth a look, and ends the host of a scenario that has passed.
@@ -220,17 +225,28 @@ impl Play {
             Verb::Expect(expect) => return self.expect(expect, step).await,
             Verb::Pod(pod) => return self.pod(pod, step).await,
             Verb::Start(pod) => return self.start(pod, step).await,
-            Verb::Reload(reload) => return self.reload(reload, step).await,
-            Verb::Stop(pod) => self.stop(pod)?,
-            Verb::RestartKubelet => self.stage.kubelet.restart().await.context("restart the kubelet")?,
-            Verb::CrashKubelet => {
-                self.stage.kubelet.crash().await;
+            Verb::Reload { policy, patch, force } => {
+                return match self.reload(policy.as_deref(), patch.as_ref(), *force).await? {
+                    Ok(()) => done("the policy", "it is in force", step),
+                    Err(refusal) => refused("the policy", "to be in force", step, &refusal),
+                };
+            }
+            Verb::Stop(pod) => {
+                self.containers(pod)?;
+                self.stage.kubelet.remove(pod);
+            }
+            Verb::Restart { kubelet: true, crash } => {
+                // What has crashed leaves its socket's file.
+                if !crash {
+                    self.stage.kubelet.stop().await;
+                }
                 self.stage.kubelet.start().await.context("start the kubelet")?;
             }
-            Verb::RestartHost | Verb::CrashHost => {
-                match &step.verb {
-                    Verb::CrashHost => self.stage.kill().await?,
-                    _ => self.stage.end().await?,
+            Verb::Restart { kubelet: false, crash } => {
+                if *crash {
+                    self.stage.kill().await?;
+                } else {
+                    self.stage.end().await?;
                 }
                 self.stage.start()?;
                 self.loaded().await?;
@@ -269,39 +285,32 @@ impl Play {
             .and_then(|()| std::fs::rename(&new, file))
             .context("write the node")?;
         self.text = text;
-        let deadline = Instant::now() + NOTICING;
+        let begun = Instant::now();
         while times(&self.stage) == before {
-            if let Some(status) = self.stage.ended() {
-                bail!("the host ended by itself: {status}");
-            }
-            if Instant::now() > deadline {
-                bail!("the host did not notice within {NOTICING:?} that the node has changed");
-            }
+            self.wait_on(begun, NOTICING, "notice that the node has changed")?;
             tokio::time::sleep(LOOK / 4).await;
         }
         Ok(())
     }
 
-    /// Puts another policy in force, as an admin does who edits it.
-    async fn reload(&mut self, reload: &Reload, step: &Step) -> Result<(), Failure> {
-        match self.put_in_force(reload).await? {
-            Ok(()) => done("the policy", "it is in force", step),
-            Err(refusal) => refused("the policy", "to be in force", step, &refusal),
-        }
-    }
-
-    async fn put_in_force(&mut self, reload: &Reload) -> anyhow::Result<Result<(), String>> {
-        let text = match (&reload.policy, &reload.patch) {
-            (Some(file), patch) => policy(file, patch.as_ref())?,
+    /// Puts another policy in force, as an admin does who edits it; the inner error is why the host refuses it.
+    async fn reload(
+        &mut self,
+        file: Option<&Path>,
+        patch: Option<&Node>,
+        force: bool,
+    ) -> anyhow::Result<Result<(), String>> {
+        let text = match (file, patch) {
+            (Some(file), patch) => policy(file, patch)?,
             (None, Some(patch)) => patched(&self.policy, patch)?,
             (None, None) => self.policy.clone(),
         };
         let file = self.stage.dir().join("policy.yaml");
         std::fs::write(&file, &text).context("write the policy")?;
-        match ask::reload(&self.stage.status_socket(), reload.force).await? {
+        match ask::reload(&self.stage.status_socket(), force).await? {
             ask::Reload::Done(_) => {
                 self.policy = text;
-                self.loaded().await.map(|_| Ok(()))
+                self.loaded().await.map(Ok)
             }
             ask::Reload::Refused(refusal) => {
                 // What is in force is what is written, or the host would try again by itself.
@@ -326,36 +335,30 @@ impl Play {
         }
         // Since when all of it holds.
         let mut since = None;
+        let lasting = step.lasting.unwrap_or_default();
         loop {
             let wrong = self.wrong(expect).await;
-            let of = step.lasting.unwrap_or_default();
-            match since {
-                None if wrong.is_empty() => since = Some(Instant::now()),
-                None if begun.elapsed() > step.within => {
-                    let message = match step.within.is_zero() {
-                        true => None,
-                        false => Some(format!("did not come within {}", seconds(step.within))),
-                    };
-                    return Err(Failure { message, wrong });
+            if wrong.is_empty() {
+                if since.get_or_insert_with(Instant::now).elapsed() >= lasting {
+                    return Ok(());
                 }
-                Some(since) if !wrong.is_empty() => {
-                    let lasted = format!("lasted {} of {}", seconds(since.elapsed()), seconds(of));
-                    return Err(Failure::of(lasted, wrong));
-                }
-                _ => {}
-            }
-            if since.is_some_and(|since| since.elapsed() >= of) {
-                return Ok(());
+            } else if let Some(since) = since {
+                let lasted = format!("lasted {} of {}", seconds(since.elapsed()), seconds(lasting));
+                return Err(Failure::of(lasted, wrong));
+            } else if begun.elapsed() > step.within {
+                let message = format!("did not come within {}", seconds(step.within));
+                let message = (!step.within.is_zero()).then_some(message);
+                return Err(Failure { message, wrong });
             }
             tokio::time::sleep(LOOK).await;
         }
     }
 
     async fn wrong(&self, expect: &Expect) -> Vec<Mismatch> {
-        let host = match expect.asks_the_host() {
-            true => ask::ask(&self.stage.status_socket()).await.ok(),
-            false => None,
-        };
+        let mut host = None;
+        if expect.asks_the_host() {
+            host = ask::ask(&self.stage.status_socket()).await.ok();
+        }
         let log = self.stage.lines();
         let seen = Seen {
             kubelet: &self.stage.kubelet,
@@ -398,8 +401,7 @@ impl Play {
     /// Starts a pod's containers, again if they run.
     async fn start(&mut self, pod: &str, step: &Step) -> Result<(), Failure> {
         let kubelet = &self.stage.kubelet;
-        let containers = kubelet.containers(pod).with_context(|| no_such_pod(pod))?;
-        for container in containers {
+        for container in self.containers(pod)? {
             match kubelet.start_container(pod, &container).await {
                 Ok(options) => self.started.push(Started {
                     pod: pod.to_owned(),
@@ -413,15 +415,10 @@ impl Play {
         done(&format!("pod {pod}"), "it was admitted and started", step)
     }
 
-    fn stop(&mut self, pod: &str) -> anyhow::Result<()> {
-        self.stage.kubelet.containers(pod).with_context(|| no_such_pod(pod))?;
-        self.stage.kubelet.remove(pod);
-        Ok(())
+    fn containers(&self, pod: &str) -> anyhow::Result<Vec<String>> {
+        let containers = self.stage.kubelet.containers(pod);
+        containers.with_context(|| format!("pod {pod}: there is no such pod"))
     }
-}
-
-fn no_such_pod(pod: &str) -> String {
-    format!("pod {pod}: there is no such pod")
 }
 
 /// Something was done: as expected, or it should have been refused.

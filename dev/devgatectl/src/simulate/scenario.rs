@@ -8,7 +8,7 @@ mod step;
 mod tests;
 
 pub(super) use expect::{Amount, Choice, Expect, LogLine, PathExpect, PodExpect, Resource, mount_mode};
-pub(super) use step::{Reload, Step, Verb};
+pub(super) use step::{Step, Verb};
 
 use devgate::exit;
 use devgate_fake_kubelet::KubeletVersion;

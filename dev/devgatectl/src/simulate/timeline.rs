@@ -4,27 +4,22 @@ use super::outcome::Outcome;
 use devgate_fake_kubelet::Event;
 use devgate_types::escape;
 use std::fmt::Write;
-use std::time::Instant;
 
 /// The longest line, in characters.
 const MOST: usize = 400;
 
 /// One line for each moment: seconds since the scenario began, whose moment it is, and what it was.
 pub(super) fn timeline(outcome: &Outcome) -> String {
-    let mut moments: Vec<(Instant, &str, String)> = Vec::new();
-    for step in &outcome.steps {
-        moments.push((step.begun, "step", format!("{}  {}", step.number, step.summary)));
-    }
-    for moment in &outcome.events {
-        moments.push((moment.at, "kubelet", describe(&moment.event)));
-    }
-    for line in outcome
+    let steps = outcome.steps.iter();
+    let steps = steps.map(|step| (step.begun, "step", format!("{}  {}", step.number, step.summary)));
+    let events = outcome.events.iter();
+    let events = events.map(|moment| (moment.at, "kubelet", describe(&moment.event)));
+    let log = outcome
         .log
         .iter()
-        .filter(|line| ["WARN", "ERROR"].contains(&line.level.as_str()))
-    {
-        moments.push((line.at, "host", line.message.clone()));
-    }
+        .filter(|line| ["WARN", "ERROR"].contains(&line.level.as_str()));
+    let log = log.map(|line| (line.at, "host", line.message.clone()));
+    let mut moments: Vec<_> = steps.chain(events).chain(log).collect();
     // Of what is at the same time, what causes comes first.
     moments.sort_by_key(|(at, ..)| *at);
     let mut text = String::new();

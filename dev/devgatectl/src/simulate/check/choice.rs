@@ -10,21 +10,19 @@ pub(super) async fn check(expected: &Choice, kubelet: &StandIn, wrong: &mut Vec<
     let Choice {
         resource,
         size,
-        available,
-        must_include,
         prefers,
+        ..
     } = expected;
-    let available: BTreeSet<String> = match available {
+    let available: BTreeSet<String> = match &expected.available {
         Some(ids) => ids.iter().cloned().collect(),
         None => {
             let held = kubelet.allocated(resource);
-            let free = kubelet.devices(resource).into_iter();
-            free.filter(|(id, (healthy, _))| *healthy && !held.contains(id))
-                .map(|(id, _)| id)
-                .collect()
+            let devices = kubelet.devices(resource).into_iter();
+            let free = devices.filter(|(id, (healthy, _))| *healthy && !held.contains(id));
+            free.map(|(id, _)| id).collect()
         }
     };
-    let must_include = must_include.iter().cloned().collect();
+    let must_include = expected.must_include.iter().cloned().collect();
     let found = match kubelet.preferred(resource, &available, &must_include, *size).await {
         Ok(Some(chosen)) => {
             let chosen: BTreeSet<String> = chosen.into_iter().collect();

@@ -31,11 +31,8 @@ pub(super) fn look(expected: &PodExpect, started: &[Started], wrong: &mut Vec<Mi
     for (resource, amount) in &expected.devices {
         let held = started.devices.get(resource).cloned().unwrap_or_default();
         if !amount.holds(&held) {
-            wrong.push(Mismatch::new(
-                format!("{name} {resource}"),
-                amount.to_string(),
-                ids(&held),
-            ));
+            let what = format!("{name} {resource}");
+            wrong.push(Mismatch::new(what, amount.to_string(), ids(&held)));
         }
     }
     let options = &started.options;
@@ -44,7 +41,7 @@ pub(super) fn look(expected: &PodExpect, started: &[Started], wrong: &mut Vec<Mi
     check_paths(
         &format!("{name} nodes"),
         expected.nodes.as_deref(),
-        &nodes.collect::<Vec<_>>(),
+        nodes.collect(),
         wrong,
     );
     let mounts = options.mounts.iter();
@@ -52,7 +49,7 @@ pub(super) fn look(expected: &PodExpect, started: &[Started], wrong: &mut Vec<Mi
     check_paths(
         &format!("{name} mounts"),
         expected.mounts.as_deref(),
-        &mounts.collect::<Vec<_>>(),
+        mounts.collect(),
         wrong,
     );
     check_values(&format!("{name} env"), &expected.env, &options.envs, wrong);
@@ -67,7 +64,12 @@ pub(super) fn look(expected: &PodExpect, started: &[Started], wrong: &mut Vec<Mi
 }
 
 /// Nodes or mounts: path, path on the host, permissions or mode.
-fn check_paths(what: &str, expected: Option<&[PathExpect]>, there: &[(&str, &str, String)], wrong: &mut Vec<Mismatch>) {
+fn check_paths(
+    what: &str,
+    expected: Option<&[PathExpect]>,
+    there: Vec<(&str, &str, String)>,
+    wrong: &mut Vec<Mismatch>,
+) {
     let Some(expected) = expected else { return };
     let fits = |one: &PathExpect, (path, host, mode): &(&str, &str, String)| {
         matches(&one.path, path)
@@ -110,11 +112,8 @@ fn check_values(
         };
         let text = |value: Option<&String>| value.map_or("nothing".to_owned(), |value| format!("\"{value}\""));
         if !holds {
-            wrong.push(Mismatch::new(
-                format!("{what} {key}"),
-                text(pattern.as_ref()),
-                text(found),
-            ));
+            let what = format!("{what} {key}");
+            wrong.push(Mismatch::new(what, text(pattern.as_ref()), text(found)));
         }
     }
 }

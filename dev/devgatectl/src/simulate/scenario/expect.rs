@@ -28,7 +28,7 @@ pub(in crate::simulate) struct Expect {
 }
 
 /// A line of the log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::simulate) struct LogLine {
     /// A part of it.
     pub(in crate::simulate) text: String,
@@ -83,7 +83,7 @@ pub(in crate::simulate) struct PodExpect {
 }
 
 /// A node or mount that a container has.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::simulate) struct PathExpect {
     /// A pattern for the path in the container.
     pub(in crate::simulate) path: String,
@@ -134,8 +134,7 @@ impl Read for LogLine {
             let text = Read::read(item)?;
             return Some(Self {
                 text,
-                plugin: None,
-                level: None,
+                ..Self::default()
             });
         }
         let fields = item.fields("a line of the log", LINE)?;
@@ -224,11 +223,10 @@ impl Read for PodExpect {
 impl Read for PathExpect {
     fn read(item: &Item<'_>) -> Option<Self> {
         if let Value::Text(path) = &item.node.value {
+            let path = path.clone();
             return Some(Self {
-                path: path.clone(),
-                host: None,
-                mode: None,
-                count: None,
+                path,
+                ..Self::default()
             });
         }
         let fields = if item.key == "mounts" {
@@ -239,9 +237,7 @@ impl Read for PathExpect {
         Some(Self {
             path: fields.need("path")?,
             host: fields.get("host"),
-            mode: fields
-                .get("permissions")
-                .or_else(|| fields.get("read-only").map(mount_mode)),
+            mode: fields.get("permissions").or(fields.get("read-only").map(mount_mode)),
             count: fields.get("count"),
         })
     }

@@ -1,37 +1,15 @@
 //! A pod of a scenario.
 
+use super::Amount;
 use super::read::{Item, Read};
 use devgate_fake_kubelet::{Container, Pod};
-use devgate_policy::yaml::Value;
-use std::collections::BTreeMap;
-
-/// How many devices a container asks for, or which.
-enum Request {
-    Count(usize),
-    These(Vec<String>),
-}
-
-impl Read for Request {
-    fn read(item: &Item<'_>) -> Option<Self> {
-        let request = match &item.node.value {
-            Value::List(_) => Self::These(Read::read(item)?),
-            Value::Number(_) => Self::Count(Read::read(item)?),
-            _ => return item.wrong("how many, or a list of ids"),
-        };
-        match &request {
-            Self::Count(0) => item.wrong("one or more"),
-            Self::These(ids) if ids.is_empty() => item.wrong("one or more"),
-            _ => Some(request),
-        }
-    }
-}
 
 impl Read for Pod {
     fn read(item: &Item<'_>) -> Option<Self> {
         let fields = item.fields("a pod", "name requests containers")?;
         let name = fields.need("name");
         let containers = match (fields.item("requests"), fields.item("containers")) {
-            (Some(requests), None) => vec![container("main", Read::read(requests)?)],
+            (Some(requests), None) => vec![container("main", requests)?],
             (None, Some(containers)) => Read::read(containers)?,
             _ => {
                 let message = "a pod has either \"requests\" or \"containers\"";
@@ -50,27 +28,31 @@ impl Read for Container {
     fn read(item: &Item<'_>) -> Option<Self> {
         let fields = item.fields("a container", "name requests init")?;
         let name: String = fields.need("name")?;
+        let container = match fields.item("requests") {
+            Some(requests) => container(&name, requests)?,
+            None => Self::new(&name, &[]),
+        };
         let init = fields.get("init").unwrap_or(false);
-        let requests = fields.get("requests").unwrap_or_default();
-        Some(Self {
-            init,
-            ..container(&name, requests)
-        })
+        Some(Self { init, ..container })
     }
 }
 
-fn container(name: &str, requests: BTreeMap<String, Request>) -> Container {
+fn container(name: &str, requests: &Item<'_>) -> Option<Container> {
     let mut container = Container::new(name, &[]);
-    for (resource, request) in requests {
-        let count = match request {
-            Request::Count(count) => count,
-            Request::These(ids) => {
+    for item in requests.entries("\"requests\"")? {
+        let count = match Amount::read(&item) {
+            Some(Amount::Count(count)) => count,
+            Some(Amount::These(ids)) => {
                 let count = ids.len();
-                container.chosen.insert(resource.clone(), ids.into_iter().collect());
+                container.chosen.insert(item.key.to_owned(), ids.into_iter().collect());
                 count
             }
+            None => continue,
         };
-        container.resources.insert(resource, count);
+        if count == 0 {
+            item.wrong::<()>("one or more");
+        }
+        container.resources.insert(item.key.to_owned(), count);
     }
-    container
+    Some(container)
 }

@@ -93,7 +93,7 @@ impl<'a> Item<'a> {
     }
 
     /// A mapping whose keys may be any.
-    fn entries(&self, what: &str) -> Option<Vec<Self>> {
+    pub(super) fn entries(&self, what: &str) -> Option<Vec<Self>> {
         let Value::Map(entries) = &self.node.value else {
             let message = format!("{what} is a mapping, not {}", self.node.value.kind());
             self.report.error(self.node.at, message);

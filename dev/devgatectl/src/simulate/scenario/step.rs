@@ -52,22 +52,18 @@ pub(in crate::simulate) enum Verb {
     PlugAgain(String),
     /// What a file describes.
     PlugFile(PathBuf),
-    RestartKubelet,
-    RestartHost,
-    CrashKubelet,
-    CrashHost,
-    Reload(Reload),
+    /// The kubelet, or the host, which is killed if it crashes.
+    Restart {
+        kubelet: bool,
+        crash: bool,
+    },
+    /// A policy is to be in force, or the one that is, with a patch over it; by force, whatever pods hold.
+    Reload {
+        policy: Option<PathBuf>,
+        patch: Option<Node>,
+        force: bool,
+    },
     Wait(Duration),
-}
-
-/// What is to be in force.
-#[derive(Debug, Default)]
-pub(in crate::simulate) struct Reload {
-    /// What is in force already, if nothing else is said.
-    pub(in crate::simulate) policy: Option<PathBuf>,
-    pub(in crate::simulate) patch: Option<Node>,
-    /// Whatever pods hold.
-    pub(in crate::simulate) force: bool,
 }
 
 /// Reads the step of a number.
@@ -142,28 +138,23 @@ fn verb(item: &Item<'_>, beside: &dyn Fn(String) -> PathBuf) -> Option<Verb> {
         "stop" => return Some(Verb::Stop(Read::read(item)?)),
         "plug" if !item.is_map() => return Some(Verb::PlugAgain(Read::read(item)?)),
         "restart" | "crash" => {
-            return Some(match (item.key, String::read(item)?.as_str()) {
-                ("restart", "kubelet") => Verb::RestartKubelet,
-                ("restart", "host") => Verb::RestartHost,
-                (_, "kubelet") => Verb::CrashKubelet,
-                (_, "host") => Verb::CrashHost,
+            let kubelet = match String::read(item)?.as_str() {
+                "kubelet" => true,
+                "host" => false,
                 _ => return item.wrong("\"kubelet\" or \"host\""),
-            });
+            };
+            let crash = item.key == "crash";
+            return Some(Verb::Restart { kubelet, crash });
         }
         "reload" if item.is_map() => {
             let fields = fields("policy policy-patch force")?;
-            return Some(Verb::Reload(Reload {
-                policy: fields.get("policy").map(beside),
-                patch: patch(&fields),
-                force: fields.get("force").unwrap_or(false),
-            }));
+            let policy = fields.get("policy").map(beside);
+            let (patch, force) = (patch(&fields), fields.get("force").unwrap_or(false));
+            return Some(Verb::Reload { policy, patch, force });
         }
         "reload" => {
-            let policy = Some(beside(Read::read(item)?));
-            return Some(Verb::Reload(Reload {
-                policy,
-                ..Reload::default()
-            }));
+            let (policy, patch, force) = (Some(beside(Read::read(item)?)), None, false);
+            return Some(Verb::Reload { policy, patch, force });
         }
         "wait" => return Some(Verb::Wait(Read::read(item)?)),
         "set" => {

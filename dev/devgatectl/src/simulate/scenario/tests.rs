@@ -39,7 +39,7 @@ fn a_scenario_is_read_with_paths_beside_it() {
         ("wait: 5ms", Duration::from_secs(3))
     );
     assert!(
-        matches!(&reload.verb, Verb::Reload(reload) if reload.policy.as_deref() == Some(Path::new("scenarios/other.yaml")))
+        matches!(&reload.verb, Verb::Reload { policy, .. } if policy.as_deref() == Some(Path::new("scenarios/other.yaml")))
     );
     assert_eq!(
         (expect.within, expect.lasting),
