@@ -88,7 +88,7 @@ fn written(dir: &Path) -> BTreeSet<String> {
     let mut runner = TestRunner::deterministic();
     let every = (RESOURCES, LEASES, "[!-~]{1,30}", prop::collection::vec(replies(), 1..4));
     let mut names = BTreeSet::new();
-    let mut write = |file: &str, text: &[u8]| fs::write(dir.join(file), text).unwrap();
+    let write = |file: &str, text: &[u8]| fs::write(dir.join(file), text).unwrap();
     for number in 0..400_u64 {
         let (resource, lease, id, replies) = every.new_tree(&mut runner).unwrap().current();
         let Ok(resource) = ResourceName::try_new(&resource) else {
