@@ -75,18 +75,11 @@ impl ByName {
             cdi: reply.cdi.iter().cloned().chain(named.name(&reply)).collect(),
             ..Reply::default()
         };
-        let keeper = Arc::clone(&self.keeper);
-        let written = tokio::task::spawn_blocking(move || keeper.put(&named)).await;
-        let failed = match written {
-            Ok(Ok(())) => return Ok(Arc::new(told)),
-            Ok(Err(why)) => why.to_string(),
-            Err(error) => error.to_string(),
+        let Err(why) = self.keeper.put(named).await else {
+            return Ok(Arc::new(told));
         };
         self.inner.take_back(ids).await;
-        Err(AllocateError::Host(format!(
-            "resource {}: CDI: {failed}",
-            self.resource()
-        )))
+        Err(AllocateError::Host(format!("resource {}: CDI: {why}", self.resource())))
     }
 }
 

@@ -180,7 +180,9 @@ fn read(file: &Path) -> Result<Spec, String> {
     }
     let json = || serde_json::from_str(text).map_err(|error| error.to_string());
     let options = serde_saphyr::options! { legacy_octal_numbers: true };
-    let yaml = || serde_saphyr::from_str_with_options(text, options).map_err(|error| first_line(&error.to_string()));
+    // Without the picture of where it is.
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let yaml = || serde_saphyr::from_str_with_options(text, options).map_err(|error| first_line(error.to_string()));
     // Readers take all for YAML; what is wrong with JSON is better said of JSON.
     let is_json = ends(file, b".json") && text.trim_start().starts_with('{');
     if is_json && text.replace(r"\\", "").contains(r"\/") {
@@ -191,11 +193,6 @@ fn read(file: &Path) -> Result<Spec, String> {
         false => yaml()?,
     };
     spec.check().map(|()| spec)
-}
-
-/// What is wrong and where, without the picture of it.
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

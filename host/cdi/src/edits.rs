@@ -69,7 +69,7 @@ fn device_node(edit: &NodeEdit, node: &Node) -> Result<DeviceNode, NodeUnread> {
     Ok(DeviceNode {
         path: edit.container_path.clone(),
         host_path: (edit.host_path != edit.container_path).then(|| edit.host_path.clone()),
-        kind: Some(kind.to_owned()),
+        r#type: Some(kind.to_owned()),
         major: Some(number.major.into()),
         minor: Some(number.minor.into()),
         file_mode: Some(look.mode & 0o777),
@@ -85,6 +85,6 @@ fn mount(edit: &MountEdit) -> Mount {
         host_path: edit.host_path.clone(),
         container_path: edit.container_path.clone(),
         options: [access, "nosuid", "nodev", "bind"].map(str::to_owned).to_vec(),
-        kind: None,
+        ..Mount::default()
     }
 }

@@ -9,6 +9,7 @@ mod serve;
 pub use serve::{Requests, Served, leave_note};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The versions that are spoken, oldest first; there is no difference.
 pub const VERSIONS: [&str; 2] = ["0.0.1", "0.0.2"];
@@ -42,35 +43,18 @@ pub enum Request {
     },
 }
 
-/// What the host says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// How many work, given away or not: the schedulers of that time subtract by themselves.
-    Amount(usize),
-    /// Nodes of the machine, sorted, and the NUMA nodes of their devices.
-    Added {
-        /// Absolute paths.
-        devices: Vec<String>,
-        /// Sorted.
-        numa: Vec<u32>,
-    },
-    /// It is done.
-    Deleted,
-    /// It is not.
-    Failed(Failure),
-}
+/// What the host says: an object that is printed with the version, or null where nothing is.
+pub type Answer = Result<Value, Failure>;
 
 /// An error of the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} ({number}): {details}")]
 pub struct Failure {
     /// 0 to 99 are the protocol's, the others devgate's.
-    pub number: u32,
-    /// What it is, in the protocol's own words where it has some.
-    pub message: String,
-    /// More of it.
-    pub details: String,
+    pub(crate) number: u32,
+    /// In the protocol's own words where it has some.
+    pub(crate) message: String,
+    pub(crate) details: String,
 }
 
 /// An error that there is: its number, and what it is called.

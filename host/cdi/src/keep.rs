@@ -137,14 +137,17 @@ impl Keeper {
         }
     }
 
-    /// Has a file say what was just told. Blocks.
-    pub(crate) fn put(&self, named: &Named) -> Result<(), Unwritten> {
-        let _writing = self.writing.lock();
-        self.write(named, &named.granted.reply)?;
-        self.known
-            .lock()
-            .insert(named.file(), Known::of(named, self.devices.times_moved()));
-        Ok(())
+    /// Has a file say what was just told.
+    pub(crate) async fn put(self: &Arc<Self>, named: Named) -> Result<(), Unwritten> {
+        let keeper = Arc::clone(self);
+        let put = move || {
+            let _writing = keeper.writing.lock();
+            keeper.write(&named, &named.granted.reply)?;
+            let known = Known::of(&named, keeper.devices.times_moved());
+            keeper.known.lock().insert(named.file(), known);
+            Ok(())
+        };
+        tokio::task::spawn_blocking(put).await?
     }
 
     /// Takes one's file away.
@@ -231,10 +234,10 @@ impl Keeper {
             .get(&named.file())
             .map(|known| (known.problem.clone(), known.unoffered));
         let (problem, unoffered) = before.unwrap_or_default();
-        let failed = match restored {
+        now.problem = match restored {
             Ok(granted) => {
                 now.reply = granted.reply;
-                self.write(named, &now.reply).err()
+                self.write(named, &now.reply).err().map(|why| why.to_string())
             }
             Err(gone) => {
                 let since = unoffered.unwrap_or_else(Instant::now);
@@ -245,10 +248,9 @@ impl Keeper {
                     let removed = self.files.remove(&named.file());
                     removed.unwrap_or_else(|why| tracing::error!(family = "host", "{named}: {why}"));
                 }
-                (!may_stay).then(|| Unwritten::Gone(gone.to_string()))
+                (!may_stay).then(|| gone.to_string())
             }
         };
-        now.problem = failed.map(|why| why.to_string());
         match &now.problem {
             Some(why) if problem.as_ref() != Some(why) => {
                 tracing::error!(family = "host", "{named}: no container gets it: {why}");

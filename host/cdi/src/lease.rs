@@ -109,9 +109,9 @@ pub enum Unwritten {
     /// The disk, or somebody else's file.
     #[error(transparent)]
     File(#[from] FileError),
-    /// What was given is gone.
-    #[error("{0}")]
-    Gone(String),
+    /// It was given up.
+    #[error(transparent)]
+    Task(#[from] tokio::task::JoinError),
 }
 
 impl LeaseRequest {

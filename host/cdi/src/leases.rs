@@ -3,7 +3,7 @@
 
 use crate::give::{NotGiven, Wanted, give};
 use crate::keep::Keeper;
-use crate::lease::{Lease, LeaseError, LeaseRequest, MOST, Unwritten};
+use crate::lease::{Lease, LeaseError, LeaseRequest, MOST};
 use crate::name::LeaseName;
 use crate::named::Named;
 use devgate_core::{Consumer, Devices, Granted, Released};
@@ -48,16 +48,12 @@ impl Leases {
             None => self.give(&who, &resource, request, count).await?,
         };
         let lease = shown(name.as_str(), &granted, None);
-        let file = |why| LeaseError::File(request.name.clone(), why);
-        let Some(named) = Named::new(who.clone(), granted) else {
-            return Ok(lease);
-        };
-        let keeper = Arc::clone(&self.keeper);
-        let written = tokio::task::spawn_blocking(move || keeper.put(&named)).await;
-        if let Err(why) = written.unwrap_or_else(|error| Err(Unwritten::Gone(error.to_string()))) {
+        if let Some(named) = Named::new(who.clone(), granted)
+            && let Err(why) = self.keeper.put(named).await
+        {
             // What could not be written is not there; what of it is noted is tried to be removed with the next look.
             self.devices().release(&who, RELEASE_PATIENCE).await;
-            return Err(file(why));
+            return Err(LeaseError::File(request.name.clone(), why));
         }
         Ok(lease)
     }
@@ -143,20 +139,17 @@ impl Leases {
     pub async fn release(&self, name: &str) -> Result<Option<Vec<String>>, LeaseError> {
         let name = LeaseName::try_new(name)?;
         let _turn = self.keeper.turn.lock().await;
-        Ok(match self.end(name.as_str(), &consumer(name.as_str())).await? {
+        let who = consumer(name.as_str());
+        let held = self.devices().held(&who).into_iter();
+        for named in held.filter_map(|granted| Named::new(who.clone(), granted)) {
+            let removed = self.keeper.take_away(&named);
+            removed.map_err(|why| LeaseError::File(name.as_str().to_owned(), why.into()))?;
+        }
+        Ok(match self.devices().release(&who, RELEASE_PATIENCE).await {
             Released::Nothing | Released::Refused => None,
             Released::Clean => Some(Vec::new()),
             Released::Dirty(dirty) => Some(dirty.iter().map(|(_, id)| id.to_string()).collect()),
         })
-    }
-
-    async fn end(&self, name: &str, who: &Consumer) -> Result<Released, LeaseError> {
-        let held = self.devices().held(who).into_iter();
-        for named in held.filter_map(|granted| Named::new(who.clone(), granted)) {
-            let removed = self.keeper.take_away(&named);
-            removed.map_err(|why| LeaseError::File(name.to_owned(), why.into()))?;
-        }
-        Ok(self.devices().release(who, RELEASE_PATIENCE).await)
     }
 
     /// Has a lease last so long from now on, or until it is released.

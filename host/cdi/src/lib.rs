@@ -26,7 +26,7 @@ mod leases;
 mod name;
 mod named;
 mod probe;
-pub mod spec;
+mod spec;
 
 pub use by_name::by_name;
 pub use edits::{NodeUnread, file_of};

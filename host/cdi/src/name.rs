@@ -1,6 +1,7 @@
 //! What runtimes call a device: its kind, its name, and the file that says what it is.
 
 use crate::PREFIX;
+use crate::spec::is_device_name;
 use devgate_core::AllocationId;
 use devgate_types::{ResourceName, escape};
 use sha2::{Digest, Sha256};
@@ -142,14 +143,8 @@ impl LeaseName {
     /// # Errors
     /// Where a device cannot be called so, or it is longer than 63 bytes.
     pub fn try_new(name: &str) -> Result<Self, InvalidLeaseName> {
-        let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_-.:".contains(&b);
-        let is_end = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
-        let bytes = name.as_bytes();
-        let fits = bytes.len() <= LONGEST_LEASE
-            && bytes.iter().all(|b| is_inner(*b))
-            && !name.starts_with(UNIT)
-            && !name.starts_with(POD);
-        if fits && is_end(bytes.first()) && is_end(bytes.last()) {
+        let is_ours = name.starts_with(UNIT) || name.starts_with(POD);
+        if is_device_name(name) && name.len() <= LONGEST_LEASE && !is_ours {
             return Ok(Self(name.to_owned()));
         }
         Err(InvalidLeaseName(name.to_owned()))

@@ -3,7 +3,8 @@
 use super::{Answer, Failure, Fault, Request, VERSIONS};
 use devgate_types::escape;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use std::io;
 
 /// The most bytes of a configuration.
 pub const MOST_CONFIG: usize = 64 << 10;
@@ -30,40 +31,42 @@ pub struct Call<'a> {
     /// A variable of the environment.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// Standard input to its end, at most a byte more than [`MOST_CONFIG`]. `VERSION` does not read it.
-    pub stdin: &'a dyn Fn() -> std::io::Result<Vec<u8>>,
+    pub stdin: &'a dyn Fn() -> io::Result<Vec<u8>>,
 }
 
 impl Call<'_> {
-    /// Answers the call. `ask` asks the host; `leave` leaves it a note that an id is over, where it does not answer.
+    /// Answers the call. `ask` asks the host; `leave` leaves it a note of this name that an id is over, where it does not answer.
     pub fn answer(
         &self,
         ask: impl FnOnce(&Request) -> Result<Answer, String>,
-        leave: impl FnOnce(&Request) -> std::io::Result<()>,
+        leave: impl FnOnce(&str) -> io::Result<()>,
     ) -> Ended {
         let command = (self.env)("CDI_COMMAND").unwrap_or_default().to_uppercase();
         if command == "VERSION" {
             return Ended {
-                line: Some(line(NEWEST, &json!({"supportedVersions": VERSIONS}))),
+                line: line(NEWEST, json!({"supportedVersions": VERSIONS})),
                 is_success: true,
                 notes: Vec::new(),
             };
         }
-        let stdin = (self.stdin)().map_err(|error| error.to_string());
-        let config = stdin.and_then(|bytes| Config::parse(&bytes));
+        let config = Config::read((self.stdin)());
         let asked = (self.env)("CDI_VERSION");
-        let of_config = config.as_ref().ok().and_then(|config| config.cdi_version.clone());
-        let mut versions = [asked.clone(), of_config].into_iter().flatten();
-        let version = versions.find(|version| VERSIONS.contains(&version.as_str()));
+        let of_config = config.as_ref().ok().map(|config| &config.cdi_version);
+        let mut versions = asked.iter().chain(of_config).map(String::as_str);
+        let version = versions.find(|version| VERSIONS.contains(version)).map(str::to_owned);
         let mut notes = Vec::new();
         let request = self.check(&command, asked.as_deref(), config, &mut notes);
-        let answered = request.and_then(|request| said(&request, ask(&request), leave));
+        let answered = request.and_then(|request| {
+            let answer = ask(&request);
+            answer.unwrap_or_else(|why| Err(unanswered(&request, &why, leave)))
+        });
         let is_success = answered.is_ok() || command == "DEL";
         let object = answered.unwrap_or_else(|failure| {
             notes.push(failure.to_string());
-            Some(failure.object())
+            failure.object()
         });
         Ended {
-            line: object.map(|object| line(version.as_deref().unwrap_or(NEWEST), &object)),
+            line: line(version.as_deref().unwrap_or(NEWEST), object),
             is_success,
             notes,
         }
@@ -74,12 +77,12 @@ impl Call<'_> {
         &self,
         command: &str,
         version: Option<&str>,
-        config: Result<Config, String>,
+        config: Result<Config, Failure>,
         notes: &mut Vec<String>,
     ) -> Result<Request, Failure> {
+        let kind = |config: Result<Config, Failure>| config?.kind(self.program);
         if command == "DEL" {
-            let kind = config.and_then(|config| config.check(self.program).map_err(|failure| failure.to_string()));
-            let kind = kind.inspect_err(|why| notes.push(why.clone())).ok();
+            let kind = kind(config).inspect_err(|why| notes.push(why.to_string())).ok();
             return Ok(Request::Del { kind, id: self.id()? });
         }
         match version {
@@ -89,7 +92,7 @@ impl Call<'_> {
             None if command == "ADD" => return Err(Fault::VERSION.because("CDI_VERSION is not set")),
             _ => {}
         }
-        let kind = config.map_err(|why| Fault::CONFIG.because(why))?.check(self.program)?;
+        let kind = kind(config)?;
         match command {
             "INFO" => Ok(Request::Info { kind }),
             "ADD" => Ok(Request::Add {
@@ -111,10 +114,9 @@ impl Call<'_> {
         if is_good {
             return Ok(id);
         }
+        let id = escape(&id, 80);
         Err(Fault::MALFORMED.because(format!(
-            "CDI_REQUEST_ID \"{}\" must be a letter or digit, then at most {} letters, digits or \"-\"",
-            escape(&id, 80),
-            MOST_ID - 1
+            "CDI_REQUEST_ID \"{id}\" must be a letter or digit, then at most 63 letters, digits or \"-\""
         )))
     }
 
@@ -134,117 +136,96 @@ impl Call<'_> {
         };
         let is_integer = !amount.is_empty() && amount.bytes().all(|b| b.is_ascii_digit());
         let amount = amount.parse().ok().filter(|_| is_integer);
-        amount.ok_or_else(|| {
-            bad(format!(
-                "\"{}\" has no such integer as there can be devices",
-                escape(&request, 80)
-            ))
-        })
+        let request = escape(&request, 80);
+        amount.ok_or_else(|| bad(format!("\"{request}\" has no such integer as there can be devices")))
     }
 
     fn numa(&self, notes: &mut Vec<String>) -> Option<Vec<u32>> {
         let text = (self.env)("CDI_REQUEST_NUMA_LOCALITY")?;
-        let nodes: Result<Vec<u32>, _> = text.split(',').map(|node| node.trim().parse()).collect();
-        Some(nodes.unwrap_or_else(|_| {
-            let shown = escape(&text, 80);
+        let nodes: Result<_, _> = text.split(',').map(|node| node.trim().parse()).collect();
+        if nodes.is_err() {
+            let text = escape(&text, 80);
             notes.push(format!(
-                "CDI_REQUEST_NUMA_LOCALITY \"{shown}\" is no list of numbers, and is ignored"
+                "CDI_REQUEST_NUMA_LOCALITY \"{text}\" is no list of numbers, and is ignored"
             ));
-            Vec::new()
-        }))
+        }
+        Some(nodes.unwrap_or_default())
     }
 }
 
 impl Failure {
     /// By the names of the rules, and by those of the examples.
     fn object(&self) -> Value {
-        let (number, message) = (self.number, self.message.as_str());
-        let mut object = json!({"error": number, "message": message, "code": number, "msg": message});
-        if let Some(all) = object.as_object_mut().filter(|_| !self.details.is_empty()) {
-            all.insert("details".to_owned(), self.details.as_str().into());
+        let (number, message) = (self.number, &self.message);
+        let mut all = json!({"error": number, "message": message, "code": number, "msg": message});
+        if !self.details.is_empty() {
+            all["details"] = json!(self.details);
         }
-        object
+        all
     }
 }
 
-/// What is printed of the host's answer, or why it did not answer.
-fn said(
-    request: &Request,
-    answer: Result<Answer, String>,
-    leave: impl FnOnce(&Request) -> std::io::Result<()>,
-) -> Result<Option<Value>, Failure> {
-    match (answer, request) {
-        (Ok(Answer::Amount(amount)), Request::Info { kind }) => Ok(Some(json!({kind.as_str(): amount}))),
-        (Ok(Answer::Added { devices, numa }), Request::Add { numa: Some(_), .. }) => {
-            Ok(Some(json!({"devices": devices, "numa_locality": numa})))
-        }
-        (Ok(Answer::Added { devices, .. }), Request::Add { .. }) => Ok(Some(json!({"devices": devices}))),
-        (Ok(Answer::Deleted), Request::Del { .. }) => Ok(None),
-        (Ok(Answer::Failed(failure)), _) => Err(failure),
-        (Ok(_), _) => Err(Fault::FAILED.because("the answer is to another question; is the host of another version?")),
-        (Err(why), Request::Del { .. }) => {
-            let left = match leave(request) {
-                Ok(()) => "it takes the devices back when it starts".to_owned(),
-                Err(why) => format!("and no note could be left for it: {why}"),
-            };
-            Err(Fault::NO_HOST.because(format!("{why}; {left}")))
-        }
-        (Err(why), _) => Err(Fault::NO_HOST.because(why)),
-    }
+/// The host did not answer. It is left a note of what is over.
+fn unanswered(request: &Request, why: &str, leave: impl FnOnce(&str) -> io::Result<()>) -> Failure {
+    let left = match request {
+        Request::Del { kind, id } => match leave(&format!("{}={id}", kind.as_deref().unwrap_or_default())) {
+            Ok(()) => "; it takes the devices back when it starts".to_owned(),
+            Err(error) => format!("; and no note could be left for it: {error}"),
+        },
+        _ => String::new(),
+    };
+    Fault::NO_HOST.because(format!("{why}{left}"))
 }
 
-fn line(version: &str, object: &Value) -> String {
-    let mut all = Map::from_iter([("cdiVersion".to_owned(), version.into())]);
-    all.extend(object.as_object().cloned().unwrap_or_default());
-    Value::Object(all).to_string()
+fn line(version: &str, object: Value) -> Option<String> {
+    let Value::Object(mut all) = object else { return None };
+    all.insert("cdiVersion".to_owned(), json!(version));
+    Some(Value::Object(all).to_string())
 }
 
 /// A configuration: what is known of it is there once, and the rest of it is left alone.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Config {
-    cdi_version: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    plugin: Option<String>,
-    name: Option<String>,
+    cdi_version: String,
+    r#type: String,
+    plugin: String,
+    name: String,
 }
 
 impl Config {
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
+    fn read(stdin: io::Result<Vec<u8>>) -> Result<Self, Failure> {
+        let bad = |why: String| Fault::CONFIG.because(why);
+        let bytes = stdin.map_err(|error| bad(error.to_string()))?;
         if bytes.len() > MOST_CONFIG {
-            return Err(format!("it has more than {MOST_CONFIG} bytes"));
+            return Err(bad(format!("it has more than {MOST_CONFIG} bytes")));
         }
         if !bytes.trim_ascii_start().starts_with(b"{") {
-            return Err("it is no JSON object".to_owned());
+            return Err(bad("it is no JSON object".to_owned()));
         }
-        serde_json::from_slice(bytes).map_err(|error| error.to_string())
+        serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))
     }
 
     /// The type that it is for.
-    fn check(self, program: &str) -> Result<String, Failure> {
-        let bad = |why: String| Fault::CONFIG.because(why);
-        let need = |key: &str, value: Option<String>| value.ok_or_else(|| bad(format!("\"{key}\" is not there")));
-        let version = need("cdiVersion", self.cdi_version)?;
+    fn kind(self, program: &str) -> Result<String, Failure> {
+        let bad = |why: String| Err(Fault::CONFIG.because(why));
+        let (version, kind, plugin) = (self.cdi_version, self.r#type, self.plugin);
         if !VERSIONS.contains(&version.as_str()) {
             return Err(Fault::CONFIG_VERSION.because(unsupported("version", &version)));
         }
-        let (kind, plugin) = (need("type", self.kind)?, need("plugin", self.plugin)?);
-        need("name", self.name)?;
+        if self.name.is_empty() {
+            return bad("it has no \"name\"".to_owned());
+        }
         let is_type = kind.len() <= MOST_TYPE
             && kind.starts_with(|first: char| first.is_ascii_alphabetic())
             && kind.bytes().all(|b| b.is_ascii_alphanumeric());
         if !is_type {
-            return Err(bad(format!(
-                "\"type\" is \"{}\", which is no resource-type",
-                escape(&kind, 80)
-            )));
+            let kind = escape(&kind, 80);
+            return bad(format!("\"type\" is \"{kind}\", which is no resource-type"));
         }
         if plugin != program {
             let (plugin, program) = (escape(&plugin, 80), escape(program, 80));
-            return Err(bad(format!(
-                "it is for the program \"{plugin}\", and this is \"{program}\""
-            )));
+            return bad(format!("it is for the program \"{plugin}\", and this is \"{program}\""));
         }
         Ok(kind)
     }

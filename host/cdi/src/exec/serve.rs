@@ -6,6 +6,7 @@ use devgate_core::offer::AllocateError;
 use devgate_core::state::{Style, put};
 use devgate_core::{Consumer, Devices, Granted, Released};
 use devgate_types::{ResourceName, escape};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -16,9 +17,6 @@ use tokio::sync::watch;
 
 /// What a call may wait for.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The most notes that are looked at when the host starts, and the most bytes of one.
-const MOST_NOTES: usize = 100_000;
-const MOST_NOTE: u64 = 4_096;
 /// Where callers leave notes for a host that is away, in its state directory.
 const NOTES: &str = "ended-requests";
 
@@ -46,33 +44,25 @@ pub struct Requests {
 impl Requests {
     /// Takes back what callers have said to be over while no host was there.
     pub async fn catch_up(&self) {
-        let dir = self.state_dir.join(NOTES);
-        let notes = fs::read_dir(&dir).into_iter().flatten().flatten().take(MOST_NOTES);
-        for note in notes.map(|entry| entry.path()) {
-            match read_note(&note) {
-                Ok(request) => drop(self.answer(&request).await),
-                Err(why) => tracing::warn!(
-                    family = "host",
-                    "note {}: {why}; what it says is over stays given",
-                    escape(&note.display().to_string(), 256)
-                ),
+        let notes = fs::read_dir(self.state_dir.join(NOTES)).into_iter().flatten();
+        for note in notes.flatten() {
+            if let Some((kind, id)) = note.file_name().to_str().and_then(|name| name.split_once('=')) {
+                drop(self.del(Some(kind).filter(|kind| !kind.is_empty()), id).await);
             }
-            let _ = fs::remove_file(&note);
+            let _ = fs::remove_file(note.path());
         }
     }
 
     /// Answers a request.
     pub async fn answer(&self, request: &Request) -> Answer {
-        let answered = match request {
-            Request::Info { kind } => self
-                .served(kind)
-                .map(|served| Answer::Amount(self.devices.working(&served.resource))),
-            Request::Add { kind, id, amount, numa } => {
-                self.add(kind, id, *amount, numa.as_deref().unwrap_or_default()).await
+        match request {
+            Request::Info { kind } => {
+                let served = self.served(kind)?;
+                Ok(json!({kind.as_str(): self.devices.working(&served.resource)}))
             }
+            Request::Add { kind, id, amount, numa } => self.add(kind, id, *amount, numa.as_deref()).await,
             Request::Del { kind, id } => self.del(kind.as_deref(), id).await,
-        };
-        answered.unwrap_or_else(Answer::Failed)
+        }
     }
 
     fn served(&self, kind: &str) -> Result<Served, Failure> {
@@ -81,9 +71,10 @@ impl Requests {
         served.ok_or_else(|| Fault::CONFIG.because(none()))
     }
 
-    async fn add(&self, kind: &str, id: &str, amount: u32, numa: &[u32]) -> Result<Answer, Failure> {
+    async fn add(&self, kind: &str, id: &str, amount: u32, numa: Option<&[u32]>) -> Answer {
         let served = self.served(kind)?;
-        let who = consumer(kind, id);
+        let (kind, id) = (kind.to_owned(), id.to_owned());
+        let who = Consumer::Request { kind, id };
         let amount = usize::try_from(amount).unwrap_or(usize::MAX);
         let late = || Fault::LATE.because(format!("nothing came of it within {PATIENCE:?}; nothing is held"));
         let Ok(turn) = tokio::time::timeout(PATIENCE, self.turn.lock()).await else {
@@ -94,10 +85,10 @@ impl Requests {
         let (resource, ids) = match held {
             Some(held) if held.ids.len() != amount || held.resource != served.resource => {
                 let (has, of) = (held.ids.len(), held.resource);
-                return Err(Fault::TAKEN.because(format!("request {id} has {has} devices of {of} already")));
+                return Err(Fault::TAKEN.because(format!("{who}: has {has} devices of {of} already")));
             }
             Some(held) => (held.resource, held.ids),
-            None if amount == 0 => return Ok(added(&[], BTreeSet::new())),
+            None if amount == 0 => return Ok(added(BTreeSet::new(), numa.map(|_| BTreeSet::new()))),
             None => (served.resource.clone(), Vec::new()),
         };
         let wanted = Wanted {
@@ -105,13 +96,13 @@ impl Requests {
             resource: &resource,
             count: amount,
             ids: &ids,
-            numa,
+            numa: numa.unwrap_or_default(),
             ttl: None,
         };
         let given = tokio::time::timeout(PATIENCE, give(&*self.devices, &wanted)).await;
         let given = given.map(|given| given.map_err(|why| not_given(&wanted, why)));
         let granted = given.unwrap_or_else(|_| Err(late()));
-        let answer = granted.and_then(|granted| self.shown(&served, &granted));
+        let answer = granted.and_then(|granted| self.shown(&served, &granted, numa.is_some()));
         if answer.is_err() && !was_held {
             self.devices.release(&who, PATIENCE).await;
         }
@@ -120,7 +111,7 @@ impl Requests {
     }
 
     /// What the caller is told.
-    fn shown(&self, served: &Served, granted: &Granted) -> Result<Answer, Failure> {
+    fn shown(&self, served: &Served, granted: &Granted, with_numa: bool) -> Answer {
         let reply = &granted.reply;
         let has_more = !reply.env.is_empty() || !reply.mounts.is_empty() || !reply.cdi.is_empty();
         if has_more && !served.nodes_only {
@@ -136,11 +127,11 @@ impl Requests {
             let mine = list.devices.iter().filter(|device| granted.ids.contains(&device.id));
             numa.extend(mine.flat_map(|device| device.numa_nodes.iter().copied()));
         }
-        let paths: Vec<_> = reply.nodes.iter().map(|node| node.host_path.clone()).collect();
-        Ok(added(&paths, numa))
+        let paths = reply.nodes.iter().map(|node| node.host_path.clone()).collect();
+        Ok(added(paths, with_numa.then_some(numa)))
     }
 
-    async fn del(&self, kind: Option<&str>, id: &str) -> Result<Answer, Failure> {
+    async fn del(&self, kind: Option<&str>, id: &str) -> Answer {
         let all = self.devices.consumers().into_iter();
         let is_its = |who: &Consumer| matches!(who, Consumer::Request { kind: of, id: its } if its == id && kind.is_none_or(|kind| kind == of));
         let all: Vec<_> = all.filter(is_its).collect();
@@ -155,7 +146,7 @@ impl Requests {
                     )))
                 }
                 Released::Nothing => Err(Fault::UNKNOWN_ID.because("")),
-                Released::Clean | Released::Refused => Ok(Answer::Deleted),
+                Released::Clean | Released::Refused => Ok(Value::Null),
             },
             several => Err(Fault::CONFIG.because(format!(
                 "{} types gave something to request {id}, and the configuration does not say which",
@@ -177,41 +168,19 @@ fn not_given(wanted: &Wanted<'_>, why: NotGiven) -> Failure {
     }
 }
 
-fn consumer(kind: &str, id: &str) -> Consumer {
-    Consumer::Request {
-        kind: kind.to_owned(),
-        id: id.to_owned(),
+/// Nodes of the machine, sorted; the NUMA nodes of their devices where that was asked.
+fn added(paths: BTreeSet<String>, numa: Option<BTreeSet<u32>>) -> Value {
+    let mut all = json!({"devices": paths});
+    if let Some(numa) = numa {
+        all["numa_locality"] = json!(numa);
     }
+    all
 }
 
-fn added(paths: &[String], numa: BTreeSet<u32>) -> Answer {
-    let devices: BTreeSet<_> = paths.iter().cloned().collect();
-    Answer::Added {
-        devices: devices.into_iter().collect(),
-        numa: numa.into_iter().collect(),
-    }
-}
-
-fn read_note(note: &Path) -> io::Result<Request> {
-    let look = fs::symlink_metadata(note)?;
-    if !look.is_file() || look.len() > MOST_NOTE {
-        return Err(io::Error::other("is no note"));
-    }
-    match serde_json::from_slice(&fs::read(note)?)? {
-        request @ Request::Del { .. } => Ok(request),
-        _ => Err(io::Error::other("is no note")),
-    }
-}
-
-/// Leaves a note for a host that is away: one file for each id, which it works off before it serves.
+/// Leaves a note for a host that is away, which it works off before it serves. Its name, `TYPE=ID`, is all that it says.
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn leave_note(state_dir: &Path, request: &Request) -> io::Result<()> {
-    let Request::Del { kind, id } = request else {
-        return Err(io::Error::other("only an end can be noted"));
-    };
-    let name = format!("{}={id}", kind.as_deref().unwrap_or_default());
-    let text = serde_json::to_vec(request)?;
-    put(&state_dir.join(NOTES).join(name), &text, Style::SHOWN)
+pub fn leave_note(state_dir: &Path, note: &str) -> io::Result<()> {
+    put(&state_dir.join(NOTES).join(note), b"", Style::SHOWN)
 }

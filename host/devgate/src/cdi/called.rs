@@ -46,7 +46,7 @@ pub fn called() -> Option<ExitCode> {
             Ok(bytes)
         },
     };
-    let ended = call.answer(ask, |request| leave_note(&state_dir, request));
+    let ended = call.answer(ask, |note| leave_note(&state_dir, note));
     for note in &ended.notes {
         let _ = writeln!(std::io::stderr(), "{program}: {note}");
     }
