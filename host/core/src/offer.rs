@@ -2,6 +2,7 @@
 //! front end's protocol in here.
 
 use devgate_types::{Access, ResourceName};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
@@ -71,41 +72,70 @@ pub struct Device {
     pub numa_nodes: BTreeSet<u32>,
 }
 
-/// What a container gets. Built by the host from what the policy grants; a component only selected from it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What a container gets. Built by the host from what the policy grants; a component only selected from it. As JSON it is what the journal
+/// of allocations has.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Reply {
     /// Environment variables.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Device nodes, sorted by container path, each of which is in here once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeEdit>,
     /// Mounts, sorted by container path, each of which is in here once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountEdit>,
     /// Annotations for the container runtime.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
     /// Fully qualified CDI device names.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub cdi: BTreeSet<String>,
 }
 
 /// One device node in a container.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NodeEdit {
     /// Where it appears, absolute.
+    #[serde(rename = "container")]
     pub container_path: String,
     /// What it is on the host, absolute.
+    #[serde(rename = "host")]
     pub host_path: String,
     /// What the container may do with it.
+    #[serde(with = "access")]
     pub access: Access,
 }
 
 /// One mount in a container.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MountEdit {
     /// Where it appears, absolute.
+    #[serde(rename = "container")]
     pub container_path: String,
     /// What it is on the host, absolute.
+    #[serde(rename = "host")]
     pub host_path: String,
     /// Whether the container may only read it.
     pub read_only: bool,
+}
+
+/// What may be done with a node as text, such as `rw`.
+mod access {
+    use devgate_types::Access;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    pub(super) fn serialize<S: Serializer>(access: &Access, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(access)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Access, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
 }
 
 /// Why devices were not given. The text names plugin, resource or id and is safe to show.

@@ -2,6 +2,7 @@
 
 use super::allocation::AllocationId;
 use super::change::{Change, Release};
+use super::journal::Book;
 use super::look::Listed;
 use super::store::{Read, Store};
 use std::io;
@@ -42,10 +43,7 @@ pub fn forget(dir: &Path, id: u64) -> Result<Listed, NotForgotten> {
     let listed = Listed::of(id, allocation);
     let units = None;
     book.note(&Change::Release(Release { allocation: id, units }));
-    let store = store.ok_or_else(|| io::Error::other("a newer devgate wrote it"))?;
-    let mut writing = store.writer.try_lock().map_err(io::Error::other)?;
-    let batch = book.take(writing.needs_all());
-    writing.write(batch)?;
+    write(store, &mut book, "a newer devgate wrote it")?;
     Ok(listed)
 }
 
@@ -62,8 +60,13 @@ pub fn accept(dir: &Path) -> io::Result<Option<String>> {
         ..
     } = Store::open(dir, false)?;
     let Some(why) = unknown else { return Ok(None) };
-    let store = store.ok_or_else(|| io::Error::other(&*why))?;
-    let mut writing = store.writer.try_lock().map_err(io::Error::other)?;
-    writing.write(book.take(true))?;
+    write(store, &mut book, &why)?;
     Ok(Some(why.to_string()))
+}
+
+/// Writes all of it: nothing is ever written behind what another process wrote. `why_not` is why there is no store, where that is so.
+fn write(store: Option<Store>, book: &mut Book, why_not: &str) -> io::Result<()> {
+    let store = store.ok_or_else(|| io::Error::other(why_not))?;
+    let mut writing = store.writer.try_lock().map_err(io::Error::other)?;
+    writing.write(book.take(true))
 }
