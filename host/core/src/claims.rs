@@ -2,21 +2,18 @@
 //!
 //! The outcome depends on the policy's order and on what pods hold, never on who was first to say something.
 
-mod news;
 mod taken;
 mod writes;
 
-pub(crate) use news::News;
 pub(crate) use taken::{Owner, Taken};
 #[cfg(test)]
 pub(crate) use writes::Writing;
-pub(crate) use writes::{HeldByOther, Intent, NotWritten};
+pub(crate) use writes::{Intent, NotWritten};
 
 use crate::grants::Grants;
 use crate::units::{Lost, Part};
 use devgate_node::DevicePath;
 use devgate_types::{Mutex, NodeNumber, UnitId};
-use news::Told;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
@@ -94,7 +91,6 @@ pub(crate) struct Ledger {
     plugins: Arc<Mutex<Vec<Entry>>>,
     /// Writes to hardware that are under way.
     writes: Writes,
-    told: watch::Sender<Told>,
     /// When the order was made.
     arranged: Arc<Mutex<Instant>>,
 }
@@ -125,6 +121,8 @@ struct Entry {
     fresh: HashSet<UnitId>,
     /// The ids that cannot be given because of another unit.
     lost: HashMap<UnitId, Lost>,
+    /// Told when that may be another.
+    told: watch::Sender<()>,
 }
 
 impl Ledger {
@@ -142,14 +140,15 @@ impl Ledger {
         Self {
             plugins: Arc::new(Mutex::new(plugins)),
             writes: Writes::default(),
-            told: watch::Sender::default(),
             arranged: Arc::new(Mutex::new(Instant::now())),
         }
     }
 
-    /// For a plugin to be told when an outcome of it may have changed.
-    pub(crate) fn subscribe(&self, place: Place) -> News {
-        News::of(place, &self.told)
+    /// For a plugin to be told when an outcome of it may have changed. Only those are whom it concerns: to look again costs a plugin with
+    /// thousands of devices dear.
+    pub(crate) fn subscribe(&self, place: Place) -> watch::Receiver<()> {
+        let told = self.lock().get(place.0).map(|entry| entry.told.clone());
+        told.unwrap_or_default().subscribe()
     }
 
     /// Puts the plugins into another order, new ones among them. One that is left out claims nothing any more; what it holds
@@ -177,8 +176,7 @@ impl Ledger {
             entry.by_id.clear();
         }
         settle(&mut plugins);
-        drop(plugins);
-        self.told.send_modify(Told::everyone);
+        tell(&plugins, |_| true);
     }
 
     /// Replaces what a plugin claims. What it holds stays as it was handed out.
@@ -203,10 +201,8 @@ impl Ledger {
         entry.claims = claims;
         share_more(&mut plugins, place);
         settle(&mut plugins);
-        let others = (0..plugins.len()).map(Place).filter(|other| *other != place);
-        drop(plugins);
         // Who reports goes on from there.
-        self.told.send_modify(|told| told.each(others));
+        tell(&plugins, |other| other != place);
     }
 
     /// How long this order has been in force: nobody waits for ever for those before him.
@@ -355,8 +351,7 @@ impl Ledger {
         } else {
             Vec::new()
         };
-        drop(plugins);
-        self.tell(place, displaced);
+        tell(&plugins, |other| other == place || displaced.contains(&other));
     }
 
     /// Takes back what [`Ledger::hold`] returned.
@@ -364,15 +359,8 @@ impl Ledger {
         let mut plugins = self.lock();
         if plugins.get_mut(place.0).is_some_and(|entry| entry.lets_go(ids)) {
             let displaced = settle(&mut plugins);
-            drop(plugins);
-            self.tell(place, displaced);
+            tell(&plugins, |other| other == place || displaced.contains(&other));
         }
-    }
-
-    /// Tells a plugin and those who were displaced by what it had.
-    fn tell(&self, place: Place, displaced: Vec<Place>) {
-        let others = displaced.into_iter().filter(|other| *other != place);
-        self.told.send_modify(|told| told.each(others.chain([place])));
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
@@ -390,6 +378,12 @@ impl Entry {
         }
         counted
     }
+}
+
+/// Tells plugins that what they may give may not be what it was.
+fn tell(plugins: &[Entry], whom: impl Fn(Place) -> bool) {
+    let whom = plugins.iter().enumerate().filter(|(n, _)| whom(Place(*n)));
+    whom.for_each(|(_, entry)| entry.told.send_replace(()));
 }
 
 /// A pool may list a shared node only later (a driver makes it at its first use): what is held shares it from then on, unless

@@ -21,10 +21,9 @@ use crate::calls::Calls;
 use crate::churn::Churn;
 use crate::claims::Place;
 use crate::inventory::Inventory;
-use crate::resource::{Core, Resource};
+use crate::resource::{Core, Resource, sweep};
 use crate::status::State;
 use crate::survey::Surveyed;
-use crate::tenancy;
 use crate::unit_table::UnitTable;
 use crate::units::{Cause, Rejection, UnitRecord};
 use crate::watcher::{Asked, Interest};
@@ -105,8 +104,8 @@ impl Plugin {
         shared.ledger.knows(place, Arc::clone(&calls.grants));
         let policy = &calls.grants.policy;
         shared.labels.expects(&policy.name, &policy.labels, &core.board);
-        let mut sweep = JoinSet::new();
-        sweep.spawn(tenancy::sweep(Arc::clone(&core), shared.around.holders.clone()));
+        let mut sweeping = JoinSet::new();
+        sweeping.spawn(sweep(Arc::clone(&core), shared.around.holders.clone()));
         let plugin = Self {
             core,
             calls,
@@ -123,7 +122,7 @@ impl Plugin {
             farewell: BTreeMap::new(),
             forgotten: 0,
             asked: Vec::new(),
-            _sweep: sweep,
+            _sweep: sweeping,
         };
         plugin.watch_node();
         plugin

@@ -4,11 +4,14 @@ mod allocate;
 mod attempt;
 mod handover;
 mod restore;
+mod sweep;
 mod telling;
+mod work;
 
 pub(crate) use allocate::allocate;
 pub(crate) use attempt::{Part, take};
 pub(crate) use restore::NotRestored;
+pub(crate) use sweep::sweep;
 
 use crate::allocations::{Consumer, Memory, Mode};
 use crate::breaker::Breaker;

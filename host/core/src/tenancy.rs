@@ -11,12 +11,6 @@
 //! A unit that was handed out stays so until it is known to be free, whatever else happens: the API has no call for the end of
 //! an allocation, and what is taken for free by mistake is taken from under a running pod.
 
-mod sweep;
-mod work;
-
-pub(crate) use sweep::sweep;
-pub(crate) use work::Work;
-
 use crate::allocations::Memory;
 use crate::backoff::Backoff;
 use crate::claims::Place;
@@ -24,10 +18,10 @@ use crate::inventory::Inventory;
 use crate::keyed_lock::KeyedLock;
 use crate::unit_table::Snapshot;
 use crate::units::{PoolRecord, UnitRecord};
-use devgate_types::{ResourceName, UnitId};
+use devgate_types::{Mutex, ResourceName, UnitId};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
@@ -47,7 +41,7 @@ pub(crate) struct Tenancy {
     pub(crate) turns: KeyedLock<UnitId>,
     memory: Memory,
     /// Told when there is another time to do something.
-    news: Notify,
+    pub(crate) news: Notify,
 }
 
 #[derive(Default)]
@@ -62,10 +56,10 @@ struct Tenants {
 /// A unit that was handed out.
 #[derive(Clone)]
 pub(crate) struct Tenant {
-    resource: ResourceName,
+    pub(crate) resource: ResourceName,
     /// The component's own name of the resource.
-    asked: ResourceName,
-    unit: Arc<UnitRecord>,
+    pub(crate) asked: ResourceName,
+    pub(crate) unit: Arc<UnitRecord>,
     /// When it was handed out last; when that became known, if it was before.
     since: Instant,
     /// When something was done to it last, so that who looked at it before notices.
@@ -95,13 +89,6 @@ pub(crate) enum Failed {
     Prepare,
     /// It was not made ready for a container that has it; whoever starts the container tries again.
     Start,
-}
-
-/// A unit that may be free, at one of its versions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub(crate) id: UnitId,
-    version: u64,
 }
 
 /// A unit that consumers have or may have who never say when they are done with it; also one that no plugin lists any more.
@@ -136,7 +123,7 @@ impl Tenancy {
         if self.memory.is_empty() {
             return;
         }
-        let (mut tenants, mut due) = (self.lock(), false);
+        let (mut tenants, mut due) = (self.tenants.lock(), false);
         for (resource, pool) in &inventory.pools {
             for unit in &pool.units {
                 if tenants.all.contains_key(&unit.id) {
@@ -176,7 +163,7 @@ impl Tenancy {
         pods: bool,
         anew: bool,
     ) {
-        let mut tenants = self.lock();
+        let mut tenants = self.tenants.lock();
         for unit in units {
             let new = Tenant::new(resource, pool, unit, self.version());
             let tenant = match tenants.all.get(&unit.id) {
@@ -202,13 +189,13 @@ impl Tenancy {
 
     /// Takes note of units that somebody is seen to have and nobody knew to be handed out: the memory was lost, or the look that took
     /// them for free did not see everybody. Returns them.
-    fn adopt(
+    pub(crate) fn adopt(
         &self,
         resource: &ResourceName,
         snapshot: &Snapshot,
         is_seen: &dyn Fn(&str, &str) -> bool,
     ) -> Vec<Arc<UnitRecord>> {
-        let (mut tenants, mut adopted) = (self.lock(), Vec::new());
+        let (mut tenants, mut adopted) = (self.tenants.lock(), Vec::new());
         for unit in &snapshot.pool.units {
             if tenants.all.contains_key(&unit.id) || !is_seen(resource.as_str(), unit.id.as_str()) {
                 continue;
@@ -231,43 +218,47 @@ impl Tenancy {
 
     /// When to look for who got what was handed out, if nobody has since: a pod that runs for seconds must be seen once, so that its
     /// end is.
-    fn first_look(&self) -> Option<Instant> {
-        let (first, _) = self.lock().unseen?;
+    pub(crate) fn first_look(&self) -> Option<Instant> {
+        let (first, _) = self.tenants.lock().unseen?;
         Some(first + FIRST_LOOK)
     }
 
     /// Somebody looks now for who got what was handed out, but for what this is too early for.
-    fn looks(&self) {
-        let mut tenants = self.lock();
+    pub(crate) fn looks(&self) {
+        let mut tenants = self.tenants.lock();
         let early = tenants.unseen.filter(|(_, last)| last.elapsed() < FIRST_LOOK);
         tenants.unseen = early.map(|(_, last)| (last, last));
     }
 
     /// Whether nobody has anything.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().all.is_empty()
+        self.tenants.lock().all.is_empty()
     }
 
     /// Whether a unit was handed out and has not been released since.
     pub(crate) fn has(&self, id: &UnitId) -> bool {
-        self.lock().all.contains_key(id)
+        self.tenants.lock().all.contains_key(id)
     }
 
     /// Whether a unit was handed out once since it was clean.
     pub(crate) fn is_first(&self, id: &UnitId) -> bool {
-        self.lock().all.get(id).is_some_and(|tenant| tenant.answers == 1)
+        self.tenants
+            .lock()
+            .all
+            .get(id)
+            .is_some_and(|tenant| tenant.answers == 1)
     }
 
     /// The unit as it was handed out, if it was under this resource and has not been released since.
     pub(crate) fn of(&self, resource: &ResourceName, id: &UnitId) -> Option<Tenant> {
-        let tenants = self.lock();
+        let tenants = self.tenants.lock();
         let tenant = tenants.all.get(id).filter(|tenant| tenant.resource == *resource);
         tenant.cloned()
     }
 
     /// Takes note that units have other nodes than when they were handed out, which whoever has them finds.
     pub(crate) fn follow(&self, moved: &HashMap<UnitId, Arc<UnitRecord>>) {
-        let mut tenants = self.lock();
+        let mut tenants = self.tenants.lock();
         for (id, unit) in moved {
             if let Some(tenant) = tenants.all.get_mut(id) {
                 tenant.unit = Arc::clone(unit);
@@ -277,7 +268,7 @@ impl Tenancy {
 
     /// Takes note that pods do not have these any more, but others do.
     pub(crate) fn left_by_pods(&self, ids: &[UnitId]) {
-        let mut tenants = self.lock();
+        let mut tenants = self.tenants.lock();
         for id in ids {
             if let Some(tenant) = tenants.all.get_mut(id) {
                 tenant.pods = false;
@@ -287,7 +278,7 @@ impl Tenancy {
 
     /// Takes note that nobody has these any more.
     pub(crate) fn clean(&self, ids: &[UnitId]) {
-        let mut tenants = self.lock();
+        let mut tenants = self.tenants.lock();
         for id in ids {
             tenants.all.remove(id);
             tenants.troubles.remove(id);
@@ -296,7 +287,7 @@ impl Tenancy {
 
     /// Takes note that something failed; the reason is complete text for people.
     pub(crate) fn fail(&self, ids: &[UnitId], what: Failed, reason: &Arc<str>) {
-        let mut tenants = self.lock();
+        let mut tenants = self.tenants.lock();
         for id in ids {
             let Some(tenant) = tenants.all.get_mut(id) else {
                 continue;
@@ -321,7 +312,7 @@ impl Tenancy {
 
     /// Takes note that these are ready after all. Whether that is news.
     pub(crate) fn succeed(&self, ids: &[UnitId]) -> bool {
-        let (mut tenants, mut news) = (self.lock(), false);
+        let (mut tenants, mut news) = (self.tenants.lock(), false);
         for id in ids {
             news |= tenants.troubles.remove(id).is_some();
         }
@@ -330,21 +321,21 @@ impl Tenancy {
 
     /// Whether the last start of a container with it failed, and nothing else did.
     pub(crate) fn failed_to_start(&self, id: &UnitId) -> bool {
-        let tenants = self.lock();
+        let tenants = self.tenants.lock();
         let trouble = tenants.troubles.get(id);
         trouble.is_some_and(|trouble| trouble.what == Failed::Start)
     }
 
     /// Why units may not be handed out, if something failed.
     pub(crate) fn problems(&self) -> HashMap<UnitId, Arc<str>> {
-        let tenants = self.lock();
+        let tenants = self.tenants.lock();
         let of = |(id, trouble): (&UnitId, &Trouble)| (id.clone(), Arc::clone(&trouble.reason));
         tenants.troubles.iter().map(of).collect()
     }
 
     /// What pods have or may have. With `lifecycle`, what is made of something else by now does not end: nobody knows what to release.
-    fn held(&self, place: Place, lifecycle: bool) -> Vec<Held> {
-        let tenants = self.lock();
+    pub(crate) fn held(&self, place: Place, lifecycle: bool) -> Vec<Held> {
+        let tenants = self.tenants.lock();
         let held = |(id, tenant): (&UnitId, &Tenant)| Held {
             resource: tenant.resource.to_string(),
             id: id.to_string(),
@@ -360,45 +351,39 @@ impl Tenancy {
     }
 
     /// The unit, if nothing was done to it meanwhile.
-    fn still(&self, id: &UnitId, version: u64) -> Option<Tenant> {
-        let tenants = self.lock();
+    pub(crate) fn still(&self, id: &UnitId, version: u64) -> Option<Tenant> {
+        let tenants = self.tenants.lock();
         tenants.all.get(id).filter(|tenant| tenant.version == version).cloned()
     }
 
     /// What failed, belongs to nobody, and may be tried again now; and when the next such time is.
-    fn to_try_again(&self, now: Instant) -> (Vec<Due>, Option<Instant>) {
-        let tenants = self.lock();
-        let (mut due, mut next) = (Vec::new(), None::<Instant>);
-        for (id, trouble) in tenants.troubles.iter().filter(|(_, t)| t.what != Failed::Start) {
-            let Some(tenant) = tenants.all.get(id) else { continue };
-            if trouble.again <= now {
-                due.push(Due {
-                    id: id.clone(),
-                    version: tenant.version,
-                });
-            } else {
-                next = Some(next.map_or(trouble.again, |next| next.min(trouble.again)));
-            }
-        }
-        (due, next)
+    pub(crate) fn to_try_again(&self) -> (Vec<UnitId>, Option<Instant>) {
+        let (tenants, now) = (self.tenants.lock(), Instant::now());
+        let troubles = tenants
+            .troubles
+            .iter()
+            .filter(|(_, trouble)| trouble.what != Failed::Start);
+        let (due, later): (Vec<_>, Vec<_>) = troubles.partition(|(_, trouble)| trouble.again <= now);
+        let next = later.iter().map(|(_, trouble)| trouble.again).min();
+        (due.into_iter().map(|(id, _)| id.clone()).collect(), next)
     }
 
-    /// The unit and what failed, if nothing was done to it meanwhile.
-    fn still_troubled(&self, due: &Due) -> Option<(Tenant, Failed)> {
-        let tenant = self.still(&due.id, due.version)?;
-        let what = self.lock().troubles.get(&due.id)?.what;
-        (what != Failed::Start).then_some((tenant, what))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tenants> {
-        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The unit and what failed, if it is still to be tried again now: under its turn.
+    pub(crate) fn troubled(&self, id: &UnitId) -> Option<(Tenant, Failed)> {
+        let tenants = self.tenants.lock();
+        let trouble = tenants
+            .troubles
+            .get(id)
+            .filter(|trouble| trouble.again <= Instant::now())?;
+        let tenant = tenants.all.get(id).filter(|_| trouble.what != Failed::Start)?;
+        Some((tenant.clone(), trouble.what))
     }
 }
 
 impl Drop for Tenancy {
     /// Who had these knows nothing of them any more: they are looked after as what no plugin lists.
     fn drop(&mut self) {
-        let tenants = std::mem::take(self.tenants.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let tenants = std::mem::take(&mut *self.tenants.lock());
         for (id, tenant) in tenants.all {
             self.memory.disclaim(&tenant.resource, &id);
         }

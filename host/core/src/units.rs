@@ -6,8 +6,8 @@ mod unavailable;
 
 pub(crate) use layout::Layout;
 pub(crate) use parts::{MOST_PART_NODES, MOST_PARTS, Part, Role};
-pub(crate) use unavailable::Lost;
 pub use unavailable::{Cause, Causes};
+pub(crate) use unavailable::{HeldByOther, Lost};
 
 use devgate_node::{DeviceNode, DevicePath};
 use devgate_policy::NodeGrant;

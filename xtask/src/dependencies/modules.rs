@@ -4,25 +4,6 @@ use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Modules that do depend on one above them, and why. It only ever gets shorter.
-const BACK: &[(&str, &str, &str)] = &[
-    (
-        "allocations",
-        "inventory",
-        "what older hosts wrote is held against the units that a plugin lists now",
-    ),
-    (
-        "claims",
-        "allocations",
-        "a write to a control attribute asks who has the unit before anybody else gets it",
-    ),
-    (
-        "tenancy",
-        "resource",
-        "the sweep releases units with the plugin's core, which holds it",
-    ),
-];
-
 /// Each module, and those that it names.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
@@ -41,17 +22,9 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
             read(&path, uses.entry(module).or_default())?;
         }
     }
-    let mut uses = through(&uses, &reexports(&lib));
-    let mut problems = Vec::new();
-    for (from, to, _) in BACK {
-        if !uses.get_mut(*from).is_some_and(|named| named.remove(*to)) {
-            problems.push(format!(
-                "core::{from} does not depend on core::{to} any more; take it off the list in xtask/src/dependencies/modules.rs"
-            ));
-        }
-    }
-    problems.extend(cycle(&uses).map(|cycle| format!("core: modules depend on each other: {}", cycle.join(" → "))));
-    Ok(problems)
+    let cycle = cycle(&through(&uses, &reexports(&lib)));
+    let problem = cycle.map(|cycle| format!("core: modules depend on each other: {}", cycle.join(" → ")));
+    Ok(problem.into_iter().collect())
 }
 
 /// Adds what a file names of its crate, or what all the files of a folder do.

@@ -8,11 +8,12 @@ use super::change::{Amend, Change, Units, with};
 use super::record::HandedOut;
 use super::{Key, Known, Memory, key};
 use crate::holders::{HoldersFeed, Offered, Records};
-use crate::inventory::Inventory;
 use crate::replica::REPLICA;
+use crate::units::PoolRecord;
 use devgate_node::{DevicePath, Node};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, escape};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Why nothing is given where the file was lost for this reason, until the kubelet has told. For people.
@@ -121,12 +122,12 @@ impl Memory {
 
     /// A plugin lists these: where only the kubelet tells of one of them, it is known now what it is made of. `unreleased` where a
     /// component is to release it.
-    pub(crate) fn complete(&self, inventory: &Inventory, policy: &PluginPolicy, unreleased: bool) {
+    pub(crate) fn complete(&self, pools: &BTreeMap<ResourceName, PoolRecord>, policy: &PluginPolicy, unreleased: bool) {
         let (mut known, mut completed) = (self.lock(), false);
         if !known.book.contents().records().any(|(_, then)| then.recorded) {
             return;
         }
-        for (resource, pool) in &inventory.pools {
+        for (resource, pool) in pools {
             for unit in &pool.units {
                 let key = key(resource, unit);
                 let then = known.book.contents().record(&key).filter(|then| then.recorded);

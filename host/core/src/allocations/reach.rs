@@ -1,18 +1,10 @@
 //! What of all that was handed out a write would act on.
 
 use super::Memory;
+use crate::units::HeldByOther;
 use devgate_node::DevicePath;
-use devgate_types::UnitId;
+use devgate_types::{UnitId, escape};
 use std::collections::BTreeSet;
-
-/// Something that was handed out, and that a write would act on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reached {
-    pub(crate) resource: String,
-    pub(crate) id: String,
-    /// Its place in the device tree.
-    pub(crate) place: String,
-}
 
 impl Memory {
     /// The first thing that was handed out and that one of these devices is, contains or is a part of; but for these ids where
@@ -23,7 +15,7 @@ impl Memory {
         devices: &[DevicePath],
         ids: &BTreeSet<UnitId>,
         own: &BTreeSet<DevicePath>,
-    ) -> Option<Reached> {
+    ) -> Option<HeldByOther> {
         let known = self.lock();
         known.book.contents().records().find_map(|((resource, id), unit)| {
             let is_own = |at: &str| own.iter().any(|device| device.location() == at);
@@ -33,10 +25,10 @@ impl Memory {
             let place = unit
                 .places()
                 .find(|at| devices.iter().any(|device| touch(at, device.location())))?;
-            Some(Reached {
-                resource: resource.clone(),
-                id: id.clone(),
-                place: place.to_owned(),
+            Some(HeldByOther {
+                of: format!("resource {}", escape(resource, 80)),
+                id: escape(id, 80),
+                device: escape(place.rsplit('/').next().unwrap_or_default(), 80),
             })
         })
     }

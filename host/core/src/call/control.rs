@@ -1,8 +1,9 @@
 //! Writing an attribute: what the policy names, of what the call is about, and of nothing that somebody else has.
 
 use super::{CallHost, Moment, failure};
-use crate::claims::{HeldByOther, Intent, NotWritten};
+use crate::claims::{Intent, NotWritten};
 use crate::status::RefusalKind;
+use crate::units::HeldByOther;
 use devgate_node::{DevicePath, ReadError};
 use devgate_types::component::{Answered, LogLevel};
 use devgate_types::{Again, DeviceHandle, Failure, FailureKind, UnitId, escape};
@@ -163,10 +164,12 @@ impl CallHost {
         let writing = self.means.ledger.begin_write(Intent {
             place,
             ids: self.lent.ids.clone(),
-            own: &self.lent.backing,
             devices,
             given_up: &self.given_up,
-            memory: &self.means.memory,
+            reached: &|devices| {
+                let Lent { ids, backing } = &self.lent;
+                self.means.memory.reached_by(devices, ids, backing)
+            },
         });
         let _writing = writing.map_err(|not| match not {
             NotWritten::Held(other) => Refused::Held(other),

@@ -39,7 +39,7 @@ fn ledger() -> Ledger {
 }
 
 /// Whether there is news.
-fn is_told(news: &mut News) -> bool {
+fn is_told(news: &mut watch::Receiver<()>) -> bool {
     let mut context = Context::from_waker(Waker::noop());
     pin!(news.changed()).poll(&mut context).is_ready()
 }

@@ -1,9 +1,9 @@
 //! Writing to hardware that others may be touched by: never while one of them is held, and none is handed out meanwhile.
 
 use super::{Ledger, Place};
-use crate::allocations::Memory;
+use crate::units::HeldByOther;
 use devgate_node::DevicePath;
-use devgate_types::{Mutex, UnitId, escape};
+use devgate_types::{Mutex, UnitId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -29,15 +29,14 @@ pub(crate) struct Writing {
 pub(crate) struct Intent<'a> {
     /// Whose.
     pub(crate) place: Place,
-    /// The units that it is about, and what they are made of.
+    /// The units that it is about.
     pub(crate) ids: BTreeSet<UnitId>,
-    pub(crate) own: &'a BTreeSet<DevicePath>,
     /// What it may act on.
     pub(crate) devices: Vec<DevicePath>,
     /// Cancelled when nobody waits for it any more.
     pub(crate) given_up: &'a CancellationToken,
-    /// What was handed out.
-    pub(crate) memory: &'a Memory,
+    /// Whose else's such devices are, though no plugin holds them now.
+    pub(crate) reached: &'a dyn Fn(&[DevicePath]) -> Option<HeldByOther>,
 }
 
 /// Why nothing is written.
@@ -47,16 +46,6 @@ pub(crate) enum NotWritten {
     Held(HeldByOther),
     /// Nobody waits for the call any more: what it is about may be somebody else's by now.
     Late,
-}
-
-/// Somebody else's unit that a write would act on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HeldByOther {
-    /// `plugin x` or, where no plugin has it now, `resource y`.
-    pub(crate) of: String,
-    pub(crate) id: String,
-    /// The name of the part of it that the write would act on.
-    pub(crate) device: String,
 }
 
 impl Area {
@@ -88,10 +77,9 @@ impl Ledger {
         let Intent {
             place,
             ids,
-            own,
             devices,
             given_up,
-            memory,
+            reached,
         } = intent;
         let area = Arc::new(Area { place, ids, devices });
         // Held while the write is noted: what is handed out before counts, what would be after sees the note. Who gives up
@@ -114,13 +102,8 @@ impl Ledger {
                 }
             }
         }
-        if let Some(reached) = memory.reached_by(&area.devices, &area.ids, own) {
-            let device = reached.place.rsplit('/').next().unwrap_or_default();
-            return Err(NotWritten::Held(HeldByOther {
-                of: format!("resource {}", escape(&reached.resource, 80)),
-                id: escape(&reached.id, 80),
-                device: escape(device, 80),
-            }));
+        if let Some(other) = reached(&area.devices) {
+            return Err(NotWritten::Held(other));
         }
         let writes = self.writes.clone();
         writes.0.lock().push(Arc::clone(&area));

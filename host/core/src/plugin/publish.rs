@@ -104,7 +104,7 @@ impl Plugin {
         let lifecycle = self.calls.has_lifecycle();
         self.core
             .memory
-            .complete(self.units.inventory(), self.policy(), lifecycle);
+            .complete(&self.units.inventory().pools, self.policy(), lifecycle);
     }
 
     /// Whether it may be known in a moment what pods have: then nothing has to be offered as unhealthy before.

@@ -1,11 +1,12 @@
 //! One resource's part of an allocation that is under way.
 
+use super::work::Work;
 use super::{Hold, Resource};
 use crate::allocations::{Consumer, Giving, Mode, Slot, StoredReply, Take};
 use crate::calls::Calls;
 use crate::offer::{AllocateError, Reply};
 use crate::replica::split_replica;
-use crate::tenancy::{Failed, Work};
+use crate::tenancy::Failed;
 use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
 use crate::watcher::Asked;

@@ -2,9 +2,10 @@
 
 use super::Resource;
 use super::attempt::ids_of;
+use super::work::Work;
 use crate::calls::Calls;
 use crate::offer::AllocateError;
-use crate::tenancy::{Failed, Work};
+use crate::tenancy::Failed;
 use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
 use crate::watcher::Asked;

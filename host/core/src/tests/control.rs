@@ -290,10 +290,9 @@ fn begin(
     world.ledger.begin_write(Intent {
         place: Place(0),
         ids: ids.clone(),
-        own: &BTreeSet::from([gpu.clone()]),
         devices: world.node.acts_on(&gpu).unwrap(),
         given_up,
-        memory,
+        reached: &|devices| memory.reached_by(devices, ids, &BTreeSet::from([gpu.clone()])),
     })
 }
 

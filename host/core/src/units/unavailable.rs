@@ -99,3 +99,13 @@ pub(crate) struct Lost {
     /// Whether its very id is another unit's, so that it cannot even be listed: the kubelet looks health up by id alone.
     pub(crate) id_taken: bool,
 }
+
+/// Somebody else's unit that a write would act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeldByOther {
+    /// `plugin x` or, where no plugin has it now, `resource y`.
+    pub(crate) of: String,
+    pub(crate) id: String,
+    /// The name of the part of it that the write would act on.
+    pub(crate) device: String,
+}

@@ -1,9 +1,9 @@
 //! What a component does before a unit is given, and after.
 
-use super::{Failed, Tenant};
+use super::{Core, LOOK_PATIENCE, problem_of};
 use crate::call::Moment;
 use crate::calls::Calls;
-use crate::resource::{Core, LOOK_PATIENCE, problem_of};
+use crate::tenancy::{Failed, Tenant};
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use devgate_types::{CallError, HostFault, ResourceName, UnitId};

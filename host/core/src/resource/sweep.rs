@@ -1,9 +1,9 @@
 //! In the background: what no pod has any more is released, what failed is tried again.
 
+use super::Core;
 use crate::allocations::{Consumer, Giving, State};
 use crate::calls::Calls;
 use crate::holders::HoldersFeed;
-use crate::resource::Core;
 use crate::tenancy::Held;
 use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
@@ -27,18 +27,18 @@ const FREED_TOGETHER: usize = 1_024;
 pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
     let mut forgotten = core.memory.forgotten();
     loop {
-        let (due, mut next) = core.tenancy.to_try_again(Instant::now());
-        for due in due {
-            let ids = [due.id.clone()];
-            let Some(_turn) = core.tenancy.turns.try_lock(&ids) else {
+        let (due, mut next) = core.tenancy.to_try_again();
+        for id in due {
+            let ids = std::slice::from_ref(&id);
+            let Some(_turn) = core.tenancy.turns.try_lock(ids) else {
                 let again = Instant::now() + TAKEN;
                 next = Some(next.map_or(again, |next| next.min(again)));
                 continue;
             };
-            if let Some((tenant, failed)) = core.tenancy.still_troubled(&due)
+            if let Some((tenant, failed)) = core.tenancy.troubled(&id)
                 && core.release(&tenant, Some(failed)).await
             {
-                core.free(&tenant.resource, &ids);
+                core.free(&tenant.resource, ids);
             }
         }
         let mut first = core.tenancy.first_look();
