@@ -38,13 +38,10 @@ pub fn file_of(resource: &ResourceName, units: &[(String, Reply)], node: &Node) 
 /// # Errors
 /// Where a node is not there.
 pub(crate) fn spec(kind: &Kind, name: &str, reply: &Reply, node: &Node) -> Result<Option<Spec>, NodeUnread> {
+    let env = reply.env.iter().map(|(name, value)| format!("{name}={value}"));
     let nodes = reply.nodes.iter().map(|edit| device_node(edit, node));
     let edits = Edits {
-        env: reply
-            .env
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect(),
+        env: env.collect(),
         device_nodes: nodes.collect::<Result<_, _>>()?,
         mounts: reply.mounts.iter().map(mount).collect(),
         ..Edits::default()

@@ -1,7 +1,7 @@
 //! The files of this host, among those of others: each is noted as its own before it is there, and nothing else is ever touched.
 
 use crate::PREFIX;
-use crate::name::may_be_pods;
+use crate::name::{may_be_of, may_be_pods};
 use crate::spec::Spec;
 use devgate_core::state::{Dir, Found, StateFile, Style, put};
 use devgate_types::{Mutex, escape};
@@ -145,6 +145,15 @@ pub struct LeftBehind {
     pub path: PathBuf,
     /// Whether a pod may have what it says, and needs it to start a container again.
     pub is_pods: bool,
+}
+
+impl LeftBehind {
+    /// Whether it is of this allocation, or its name does not say of which. `consumer` is as `devgate state list` shows it.
+    #[must_use]
+    pub fn may_be_of(&self, id: u64, consumer: &str) -> bool {
+        let name = self.path.file_name().and_then(|name| name.to_str());
+        name.is_none_or(|name| may_be_of(name, id, consumer))
+    }
 }
 
 /// The files in `dir` that a host which has ended has noted as its own. Nothing is changed.

@@ -26,10 +26,14 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// Why nothing was given.
-pub(crate) enum NotGiven {
-    /// So many of so many could be had, and why not the others: text for people, to go on with.
-    NotEnough(usize, usize, String),
-    Allocate(AllocateError),
+#[derive(Debug, thiserror::Error)]
+pub enum NotGiven {
+    /// There are not so many: of which resource, how many were asked for and could be had, of how many, and why not the others.
+    #[error("resource {0}: {1} asked for, {2} of {3} can be had{4}")]
+    NotEnough(ResourceName, usize, usize, usize, String),
+    /// They could not be had after all.
+    #[error(transparent)]
+    Allocate(#[from] AllocateError),
 }
 
 pub(crate) async fn give(devices: &dyn Devices, wanted: &Wanted<'_>) -> Result<Granted, NotGiven> {
@@ -41,8 +45,9 @@ pub(crate) async fn give(devices: &dyn Devices, wanted: &Wanted<'_>) -> Result<G
             let available = devices.available(resource, who);
             let Some(chosen) = choose(devices, wanted, &available).await else {
                 let unavailable = devices.unavailable(resource, who);
-                let all = available.len() + unavailable.len();
-                return Err(NotGiven::NotEnough(available.len(), all, reasons(&unavailable)));
+                let (free, why) = (available.len(), reasons(&unavailable));
+                let all = free + unavailable.len();
+                return Err(NotGiven::NotEnough(resource.clone(), wanted.count, free, all, why));
             };
             chosen
         } else {
@@ -58,10 +63,10 @@ pub(crate) async fn give(devices: &dyn Devices, wanted: &Wanted<'_>) -> Result<G
         match devices.allocate(who, &[ask], wanted.ttl).await {
             // Another consumer may have got one of them meanwhile.
             Err(AllocateError::Refused(_) | AllocateError::Busy(_)) if is_chosen && tries.next().is_some() => {}
-            Err(error) => return Err(NotGiven::Allocate(error)),
+            Err(error) => return Err(error.into()),
             Ok(granted) => {
-                let nothing = || NotGiven::Allocate(AllocateError::Host(format!("{who}: nothing was given")));
-                return granted.into_iter().next().ok_or_else(nothing);
+                let nothing = || AllocateError::Host(format!("{who}: nothing was given"));
+                return Ok(granted.into_iter().next().ok_or_else(nothing)?);
             }
         }
     }

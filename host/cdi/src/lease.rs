@@ -2,11 +2,10 @@
 
 use crate::edits::NodeUnread;
 use crate::files::FileError;
+use crate::give::NotGiven;
 use crate::name::InvalidLeaseName;
-use devgate_core::offer::AllocateError;
 use devgate_types::{InvalidName, ResourceName};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// The most devices of one lease: a count is a number that a program may have made of anything.
 pub(crate) const MOST: usize = 4_096;
@@ -63,38 +62,17 @@ pub enum LeaseError {
     /// More than there ever can be, or none.
     #[error("lease {0}: {1} devices cannot be leased at once; ask for 1 to {MOST}, at least as many as there are ids")]
     Count(String, usize),
-    /// There are not so many.
-    #[error("resource {resource}: {asked} asked for, {free} of {all} can be had{why}")]
-    NotEnough {
-        /// The resource.
-        resource: ResourceName,
-        /// How many were asked for.
-        asked: usize,
-        /// How many there are.
-        free: usize,
-        /// How many there are that this lease could not have, too.
-        all: usize,
-        /// Why those cannot be had.
-        why: String,
-    },
-    /// The name is taken.
+    /// The name is taken: by which lease, which has these ids of this resource.
     #[error(
-        "lease {name}: has {ids} of resource {resource} already; release it first (devgate cdi release {name}), or take another name"
+        "lease {0}: has {1} of resource {2} already; release it first (devgate cdi release {0}), or take another name"
     )]
-    Taken {
-        /// The lease.
-        name: String,
-        /// The resource that it is of.
-        resource: ResourceName,
-        /// What it has.
-        ids: String,
-    },
+    Taken(String, String, ResourceName),
     /// There is no such lease.
     #[error("lease {0}: there is none of this name; `devgate cdi leases` shows those that there are")]
     None(String),
     /// They were not given.
     #[error(transparent)]
-    Allocate(#[from] AllocateError),
+    NotGiven(#[from] NotGiven),
     /// The file could not be made.
     #[error("lease {0}: {1}; it was given back")]
     File(String, Unwritten),
@@ -112,10 +90,4 @@ pub enum Unwritten {
     /// It was given up.
     #[error(transparent)]
     Task(#[from] tokio::task::JoinError),
-}
-
-impl LeaseRequest {
-    pub(crate) fn ttl(&self) -> Option<Duration> {
-        self.ttl.map(Duration::from_secs)
-    }
 }

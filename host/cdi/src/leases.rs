@@ -1,7 +1,7 @@
 //! Leases: devices of a machine without a kubelet, for who asks for them by a name and says when that is over. None has what a pod, a
 //! claim or another lease has.
 
-use crate::give::{NotGiven, Wanted, give};
+use crate::give::{Wanted, give};
 use crate::keep::Keeper;
 use crate::lease::{Lease, LeaseError, LeaseRequest, MOST};
 use crate::name::LeaseName;
@@ -70,14 +70,11 @@ impl Leases {
             && held.ids.len() == count
             && request.ids.iter().all(|id| held.ids.contains(id));
         if !is_it {
-            return Err(LeaseError::Taken {
-                name: request.name.clone(),
-                resource: held.resource,
-                ids: escape(&held.ids.join(", "), 160).to_string(),
-            });
+            let ids = escape(&held.ids.join(", "), 160);
+            return Err(LeaseError::Taken(request.name.clone(), ids, held.resource));
         }
         let granted = self.ask(who, &held.resource, &held.ids, count, request).await?;
-        if let Some(ttl) = request.ttl() {
+        if let Some(ttl) = request.ttl.map(Duration::from_secs) {
             self.devices().renew(who, Some(ttl));
         }
         Ok(granted)
@@ -116,19 +113,9 @@ impl Leases {
             count,
             ids,
             numa: &[],
-            ttl: request.ttl(),
+            ttl: request.ttl.map(Duration::from_secs),
         };
-        let not_given = |why| match why {
-            NotGiven::Allocate(error) => LeaseError::Allocate(error),
-            NotGiven::NotEnough(free, all, why) => LeaseError::NotEnough {
-                resource: resource.clone(),
-                asked: count,
-                free,
-                all,
-                why,
-            },
-        };
-        give(self.devices(), &wanted).await.map_err(not_given)
+        Ok(give(self.devices(), &wanted).await?)
     }
 
     /// Ends a lease: its file goes first, so that no container gets what may be another's. Whether there was one, and which of its

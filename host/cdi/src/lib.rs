@@ -31,6 +31,7 @@ mod spec;
 pub use by_name::by_name;
 pub use edits::{NodeUnread, file_of};
 pub use files::{FileError, LeftBehind, left_behind};
+pub use give::NotGiven;
 pub use hook::{ReleaseHook, Releases};
 pub use keep::{Keeper, KeeperConfig};
 pub use lease::{Lease, LeaseError, LeaseRequest, Unwritten};

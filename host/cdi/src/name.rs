@@ -2,7 +2,7 @@
 
 use crate::PREFIX;
 use crate::spec::is_device_name;
-use devgate_core::AllocationId;
+use devgate_core::{AllocationId, Consumer};
 use devgate_types::{ResourceName, escape};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -59,26 +59,23 @@ impl Kind {
     /// what it is made of.
     #[must_use]
     pub fn file(&self, name: &str) -> String {
-        let file = format!(
-            "{PREFIX}{}_{}={name}.json",
-            self.vendor.strip_prefix(OURS).unwrap_or_default(),
-            self.class
-        );
-        if file.len() <= LONGEST_FILE {
-            return file;
-        }
-        format!("{PREFIX}{}.json", digest(&file, 64))
+        let domain = self.vendor.strip_prefix(OURS).unwrap_or_default();
+        file_name(PREFIX, &format!("{domain}_{}={name}", self.class))
     }
 
     /// The name of a file with all units of a resource. No lease's file has it.
     #[must_use]
     pub fn generated_file(&self) -> String {
-        let file = format!("units-{}_{}.json", self.vendor, self.class);
-        if file.len() <= LONGEST_FILE {
-            return file;
-        }
-        format!("units-{}.json", digest(&file, 64))
+        file_name("units-", &format!("{}_{}", self.vendor, self.class))
     }
+}
+
+fn file_name(prefix: &str, of: &str) -> String {
+    let file = format!("{prefix}{of}.json");
+    if file.len() <= LONGEST_FILE {
+        return file;
+    }
+    format!("{prefix}{}.json", digest(&file, 64))
 }
 
 impl fmt::Display for Kind {
@@ -123,6 +120,18 @@ pub(crate) fn pod_name(id: AllocationId, resource: &ResourceName, ids: &[String]
 /// Whether a file may be that of a pod's device; one whose name was too long says nothing of that.
 pub(crate) fn may_be_pods(file: &str) -> bool {
     file.split_once('=').is_none_or(|(_, device)| device.starts_with(POD))
+}
+
+/// Whether a file may be of what one who is shown so has.
+pub(crate) fn may_be_of(file: &str, id: u64, consumer: &str) -> bool {
+    let Some((_, device)) = file.split_once('=') else {
+        return true;
+    };
+    let name = device.strip_suffix(".json").unwrap_or(device).to_owned();
+    match device.strip_prefix(POD) {
+        Some(pod) => pod.split_once('-').is_some_and(|(of, _)| of == id.to_string()),
+        None => consumer == Consumer::Lease { name }.to_string(),
+    }
 }
 
 /// What a lease is called by who has it; also the name of its device.

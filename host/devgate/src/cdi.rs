@@ -1,6 +1,7 @@
 //! `devgate cdi`: devices for containers without a kubelet, asked for by name.
 
 mod called;
+mod clean;
 mod generate;
 mod serve;
 
@@ -105,6 +106,11 @@ pub(crate) fn cdi(args: &CdiArgs, open: OpenNode) -> Result<u8> {
         CdiAction::Generate(args) => return generate::generate(args, open),
         CdiAction::Check { dirs, output } => return show(dirs, *output),
         CdiAction::Probe { cdi_dir, remove } => probe(cdi_dir, *remove)?,
+        CdiAction::Clean {
+            cdi_dir,
+            state_dir,
+            dry_run,
+        } => return clean::clean(cdi_dir, state_dir, *dry_run),
     }
     Ok(exit::OK)
 }

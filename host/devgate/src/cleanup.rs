@@ -54,7 +54,7 @@ pub(crate) fn cleanup(args: &CleanupArgs) -> anyhow::Result<u8> {
 }
 
 /// A line of what is shown to people.
-fn row(found: &Leftover) -> [String; 3] {
+pub(crate) fn row(found: &Leftover) -> [String; 3] {
     let fate = match found.fate {
         Fate::Removed => "removed",
         Fate::WouldRemove => "would remove",

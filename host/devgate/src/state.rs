@@ -136,14 +136,15 @@ fn accept(dir: &Path) -> Result<u8> {
     Ok(exit::OK)
 }
 
-fn read(dir: &Path) -> Result<Recorded> {
+/// What was handed out, as far as a state directory says.
+pub(crate) fn read(dir: &Path) -> Result<Recorded> {
     let help = "be root, or name another one with --state-dir";
     Recorded::read(dir)
         .map_err(|why| exit::with_code(exit::NODE, format!("state directory {}: {why}; {help}", dir.display())))
 }
 
 /// Keeps hosts out until it is dropped.
-fn alone(dir: &Path) -> Result<Option<Hold>> {
+pub(crate) fn alone(dir: &Path) -> Result<Option<Hold>> {
     Hold::of_cleanup(dir, false).map_err(|why| {
         let is_used = matches!(why, NotAlone::Used);
         exit::of_state_dir(if is_used { exit::FOUND } else { exit::NODE }, dir, why)

@@ -211,6 +211,48 @@ async fn what_is_asked_wrongly_or_of_no_host_is_said() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where no host runs, what nobody has any more is taken away, and what somebody has stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn clean_takes_away_what_is_nobodys_where_no_host_does() -> anyhow::Result<()> {
+    let mut machine = Machine::start(&["--no-kubelet"]).await?;
+    machine.lease(&["--for", "job1"]).await?;
+    machine.lease(&["--for", "job2"]).await?;
+    fs::write(machine.cdi.join("devgate-vendor.com_gpu=other.json"), "{}")?;
+    let state = machine.host.dir().join("state").display().to_string();
+    let cdi = machine.cdi.display().to_string();
+    let clean = |more: &[&str]| {
+        let options = ["cdi", "clean", "--state-dir", &state, "--cdi-dir", &cdi];
+        look(options.into_iter().chain(more.iter().copied()))
+    };
+    let said = clean(&[])?;
+    assert!(
+        said.code == Some(5) && said.err.contains("a devgate runs with it"),
+        "{said:?}"
+    );
+    machine.host.end(Signal::TERM).await?;
+    let said = clean(&[])?;
+    assert!(
+        said.code == Some(0) && said.out == "2 files of what leases and pods have: left\n",
+        "{said:?}"
+    );
+    let listed = look(["state", "list", "--state-dir", &state, "--output", "json"])?.out;
+    let listed: serde_json::Value = serde_json::from_str(&listed)?;
+    let mut all = listed["allocations"].as_array().into_iter().flatten();
+    let job1 = all.find(|given| given["consumer"] == "lease job1").unwrap()["id"].to_string();
+    let said = look(["state", "forget", &job1, "--even-if-in-use", "--state-dir", &state])?;
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = clean(&["--dry-run"])?;
+    assert!(
+        said.out.contains("would remove  cdi") && !machine.file("job1").is_empty(),
+        "{said:?}"
+    );
+    let said = clean(&[])?;
+    assert!(said.code == Some(0) && said.out.contains("removed  cdi"), "{said:?}");
+    assert!(machine.file("job1").is_empty() && !machine.file("job2").is_empty());
+    assert!(machine.cdi.join("devgate-vendor.com_gpu=other.json").exists());
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn cleanup_takes_files_of_leases_away_and_a_host_that_comes_back_writes_them() -> anyhow::Result<()> {
     let mut machine = Machine::start(&["--no-kubelet"]).await?;

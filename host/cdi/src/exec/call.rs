@@ -156,12 +156,11 @@ impl Call<'_> {
 impl Failure {
     /// By the names of the rules, and by those of the examples.
     fn object(&self) -> Value {
-        let (number, message) = (self.number, &self.message);
-        let mut all = json!({"error": number, "message": message, "code": number, "msg": message});
-        if !self.details.is_empty() {
-            all["details"] = json!(self.details);
+        let (number, message, details) = (self.number, &self.message, &self.details);
+        if details.is_empty() {
+            return json!({"error": number, "message": message, "code": number, "msg": message});
         }
-        all
+        json!({"error": number, "message": message, "code": number, "msg": message, "details": details})
     }
 }
 

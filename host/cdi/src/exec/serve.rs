@@ -100,8 +100,7 @@ impl Requests {
             ttl: None,
         };
         let given = tokio::time::timeout(PATIENCE, give(&*self.devices, &wanted)).await;
-        let given = given.map(|given| given.map_err(|why| not_given(&wanted, why)));
-        let granted = given.unwrap_or_else(|_| Err(late()));
+        let granted = given.map_or_else(|_| Err(late()), |given| given.map_err(not_given));
         let answer = granted.and_then(|granted| self.shown(&served, &granted, numa.is_some()));
         if answer.is_err() && !was_held {
             self.devices.release(&who, PATIENCE).await;
@@ -156,12 +155,9 @@ impl Requests {
     }
 }
 
-fn not_given(wanted: &Wanted<'_>, why: NotGiven) -> Failure {
+fn not_given(why: NotGiven) -> Failure {
     match why {
-        NotGiven::NotEnough(free, _, why) => Fault::NOT_ENOUGH.because(format!(
-            "resource {}: {} asked for, {free} can be had{why}",
-            wanted.resource, wanted.count
-        )),
+        NotGiven::NotEnough(..) => Fault::NOT_ENOUGH.because(why.to_string()),
         NotGiven::Allocate(AllocateError::Refused(why) | AllocateError::Unknown(why)) => Fault::NOT_ENOUGH.because(why),
         NotGiven::Allocate(AllocateError::Busy(why)) => Fault::LATE.because(why),
         NotGiven::Allocate(AllocateError::Guest(why) | AllocateError::Host(why)) => Fault::FAILED.because(why),
@@ -170,11 +166,10 @@ fn not_given(wanted: &Wanted<'_>, why: NotGiven) -> Failure {
 
 /// Nodes of the machine, sorted; the NUMA nodes of their devices where that was asked.
 fn added(paths: BTreeSet<String>, numa: Option<BTreeSet<u32>>) -> Value {
-    let mut all = json!({"devices": paths});
-    if let Some(numa) = numa {
-        all["numa_locality"] = json!(numa);
+    match numa {
+        Some(numa) => json!({"devices": paths, "numa_locality": numa}),
+        None => json!({"devices": paths}),
     }
-    all
 }
 
 /// Leaves a note for a host that is away, which it works off before it serves. Its name, `TYPE=ID`, is all that it says.

@@ -109,6 +109,14 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     files.write(&pods, &spec("1"), Style::PASSING_OWN).unwrap();
     let left = left_behind(&machine.cdi, &machine.state).unwrap();
     assert_eq!(left, [of(&pods, true), of(FILE, false)], "by name");
+    let owners = [(17, "pods"), (1, "pods"), (17, "lease job1")];
+    let of_pod = owners.map(|(id, who)| left[0].may_be_of(id, who));
+    let of_lease = owners.map(|(id, who)| left[1].may_be_of(id, who));
+    assert_eq!((of_pod, of_lease), ([true, false, true], [false, false, true]));
+    assert!(
+        of("devgate-0123.json", true).may_be_of(5, "pods"),
+        "nothing says of whom"
+    );
     files.remove(&pods).unwrap();
     files.remove(FILE).unwrap();
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);

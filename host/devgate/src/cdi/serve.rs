@@ -3,7 +3,7 @@
 use super::{Ended, Release, Renewal};
 use crate::watching::Serving;
 use devgate_cdi::exec::Requests;
-use devgate_cdi::{LeaseError, LeaseRequest, Leases};
+use devgate_cdi::{LeaseError, LeaseRequest, Leases, NotGiven};
 use devgate_core::offer::AllocateError;
 use http_body_util::{BodyExt, Limited};
 use hyper::StatusCode;
@@ -70,7 +70,8 @@ fn json(what: &impl Serialize) -> Answer {
 fn refused(why: LeaseError) -> (StatusCode, String) {
     let code = match &why {
         LeaseError::Name(_) | LeaseError::Resource(_) | LeaseError::Count(..) => StatusCode::BAD_REQUEST,
-        LeaseError::File(..) | LeaseError::Allocate(AllocateError::Host(_) | AllocateError::Guest(_)) => {
+        LeaseError::File(..)
+        | LeaseError::NotGiven(NotGiven::Allocate(AllocateError::Host(_) | AllocateError::Guest(_))) => {
             StatusCode::INTERNAL_SERVER_ERROR
         }
         _ => StatusCode::CONFLICT,

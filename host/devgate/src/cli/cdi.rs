@@ -14,13 +14,14 @@ Examples:
   devgate cdi release job1             when it is done
   devgate cdi generate devgate.dev/fuse --policy policy.yaml --output-dir /etc/cdi
   devgate cdi check                    what is wrong with the files that runtimes read here
+  devgate cdi clean                    after a host has ended: files of what nobody has any more
 
 Exit codes:
   0  done; check: nothing is wrong
   1  something failed at run time
   2  the command line is wrong
   4  no host answers on the socket, or a directory cannot be used
-  5  refused, which is shown: no such device, or another has it; check: something is wrong";
+  5  refused, which is shown: no such device, or another has it; check: something is wrong; clean: a devgate runs here";
 
 /// Options of `devgate cdi`.
 #[derive(Debug, Clone, Args)]
@@ -113,6 +114,21 @@ pub enum CdiAction {
         /// Take it away again
         #[arg(long)]
         remove: bool,
+    },
+    /// Take away devgate's files of what nobody has any more, for where no host runs: one that does takes them away by itself
+    ///
+    /// Such as after `devgate state forget`, or where a host was killed. Files of what is recorded as handed out stay, and those of
+    /// others; `devgate cleanup` takes files of leases away, whoever has them.
+    Clean {
+        /// Where container runtimes read files
+        #[arg(long, value_name = "DIR", default_value = devgate_cdi::DEFAULT_DIR)]
+        cdi_dir: PathBuf,
+        /// Where devgate keeps what was handed out
+        #[arg(long, value_name = "DIR", default_value = "/var/lib/devgate")]
+        state_dir: PathBuf,
+        /// Remove nothing, and show what would be
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 
