@@ -67,7 +67,9 @@ async fn changes(kind: Kind) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
         let logged = line.and_then(|line| second_of_day(&line.timestamp));
         let logged = logged.context("the host did not log the event")?;
         let now = now.duration_since(UNIX_EPOCH)?.as_secs_f64();
-        seen.push((now - logged).rem_euclid(DAY) * 1e3);
+        // Over midnight, too; and the list may be there before the event is logged.
+        let seconds = (now - logged + DAY / 2.0).rem_euclid(DAY) - DAY / 2.0;
+        seen.push(seconds.max(0.0) * 1e3);
         made.push(took.as_secs_f64() * 1e3);
     }
     Ok((seen, made))
