@@ -9,13 +9,14 @@ use crate::named::Named;
 use crate::spec::Spec;
 use devgate_core::offer::Reply;
 use devgate_core::state::Dir;
-use devgate_core::{Consumer, Devices, Gone, Granted};
+use devgate_core::{Consumer, Devices, Gone, Granted, KeyedLock};
 use devgate_node::Node;
 use devgate_types::{Mutex, ResourceName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 
 /// How often it is looked whether a file or the numbers of its nodes are others.
 const LOOK: Duration = Duration::from_secs(1);
@@ -48,8 +49,8 @@ pub struct Keeper {
     known: Mutex<BTreeMap<String, Known>>,
     /// How long a file stays whose resource nothing offers.
     pub(crate) unoffered: Duration,
-    /// One thing at a time is done to leases.
-    pub(crate) turn: tokio::sync::Mutex<()>,
+    /// One thing at a time is done to what one consumer has ([`Named::turn`]).
+    pub(crate) turns: KeyedLock<String>,
     /// What is told is not another while it is written.
     writing: Mutex<()>,
 }
@@ -81,7 +82,7 @@ impl Keeper {
             hook: config.hook,
             known: Mutex::default(),
             unoffered: UNOFFERED,
-            turn: tokio::sync::Mutex::default(),
+            turns: KeyedLock::default(),
             writing: Mutex::default(),
         }
     }
@@ -96,9 +97,18 @@ impl Keeper {
                 "{problem}: who can write there can give any device to any container"
             );
         }
+        // What takes long keeps no other file from being looked after.
+        let mut renewing = JoinSet::new();
         loop {
-            self.look().await;
+            let keeper = Arc::clone(&self);
+            for named in tokio::task::spawn_blocking(move || keeper.stale())
+                .await
+                .unwrap_or_default()
+            {
+                renewing.spawn(Arc::clone(&self).renew_alone(named));
+            }
             tokio::time::sleep(LOOK).await;
+            while renewing.try_join_next().is_some() {}
         }
     }
 
@@ -157,14 +167,9 @@ impl Keeper {
         Ok(())
     }
 
-    /// One look at all of them.
-    async fn look(self: &Arc<Self>) {
-        let _turn = self.turn.lock().await;
-        let keeper = Arc::clone(self);
-        let Ok(stale) = tokio::task::spawn_blocking(move || keeper.stale()).await else {
-            return;
-        };
-        for named in stale {
+    async fn renew_alone(self: Arc<Self>, named: Named) {
+        // What something is done to at the moment is looked at with the next look.
+        if let Some(_turn) = self.turns.try_lock(&[named.turn()]) {
             self.renew(named).await;
         }
     }

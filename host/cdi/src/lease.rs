@@ -73,9 +73,9 @@ pub enum LeaseError {
     /// They were not given.
     #[error(transparent)]
     NotGiven(#[from] NotGiven),
-    /// The file could not be made.
-    #[error("lease {0}: {1}; it was given back")]
-    File(String, Unwritten),
+    /// The file could not be made or removed, and what becomes of the lease.
+    #[error("lease {0}: {1}; {2}")]
+    File(String, Unwritten, &'static str),
 }
 
 /// Why a lease has no file.

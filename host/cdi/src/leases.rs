@@ -37,23 +37,32 @@ impl Leases {
     pub async fn lease(&self, request: &LeaseRequest) -> Result<Lease, LeaseError> {
         let name = LeaseName::try_new(&request.name)?;
         let resource = ResourceName::try_new(&request.resource)?;
+        let mut request = request.clone();
+        request.ids.sort();
+        request.ids.dedup();
         let count = request.count.unwrap_or_else(|| request.ids.len().max(1));
         if !(1..=MOST).contains(&count) || count < request.ids.len() {
-            return Err(LeaseError::Count(request.name.clone(), count));
+            return Err(LeaseError::Count(request.name, count));
         }
-        let _turn = self.keeper.turn.lock().await;
         let who = consumer(name.as_str());
-        let granted = match self.devices().held(&who).into_iter().next() {
-            Some(held) => self.again(&who, held, request, count).await?,
-            None => self.give(&who, &resource, request, count).await?,
+        let _turn = self.keeper.turns.lock(&[who.to_string()]).await;
+        let held = self.devices().held(&who).into_iter().next();
+        let is_new = held.is_none();
+        let granted = match held {
+            Some(held) => self.again(&who, held, &request, count).await?,
+            None => self.give(&who, &resource, &request, count).await?,
         };
         let lease = shown(name.as_str(), &granted, None);
         if let Some(named) = Named::new(who.clone(), granted)
             && let Err(why) = self.keeper.put(named).await
         {
-            // What could not be written is not there; what of it is noted is tried to be removed with the next look.
-            self.devices().release(&who, RELEASE_PATIENCE).await;
-            return Err(LeaseError::File(request.name.clone(), why));
+            let mut then = "it lasts, and the file is written as soon as that can be";
+            if is_new {
+                // What could not be written is not there; what of it is noted is tried to be removed with the next look.
+                self.devices().release(&who, RELEASE_PATIENCE).await;
+                then = "it was given back";
+            }
+            return Err(LeaseError::File(request.name, why, then));
         }
         Ok(lease)
     }
@@ -125,12 +134,12 @@ impl Leases {
     /// Where its file cannot be removed.
     pub async fn release(&self, name: &str) -> Result<Option<Vec<String>>, LeaseError> {
         let name = LeaseName::try_new(name)?;
-        let _turn = self.keeper.turn.lock().await;
         let who = consumer(name.as_str());
+        let _turn = self.keeper.turns.lock(&[who.to_string()]).await;
         let held = self.devices().held(&who).into_iter();
         for named in held.filter_map(|granted| Named::new(who.clone(), granted)) {
             let removed = self.keeper.take_away(&named);
-            removed.map_err(|why| LeaseError::File(name.as_str().to_owned(), why.into()))?;
+            removed.map_err(|why| LeaseError::File(name.as_str().to_owned(), why.into(), "it is not released"))?;
         }
         Ok(match self.devices().release(&who, RELEASE_PATIENCE).await {
             Released::Nothing | Released::Refused => None,

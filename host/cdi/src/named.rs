@@ -49,6 +49,14 @@ impl Named {
         self.kind.file(&self.device)
     }
 
+    /// What is locked while something is done to it: a lease is another file's where it is leased anew.
+    pub(crate) fn turn(&self) -> String {
+        match &self.who {
+            Consumer::Pods => self.file(),
+            who => who.to_string(),
+        }
+    }
+
     /// Who may read the file: runtimes of a kubelet are root's, others may be anybody's.
     pub(crate) fn style(&self) -> Style {
         match self.who {

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 /// The keys that something is being done to. Clones share them.
 #[derive(Clone)]
-pub(crate) struct KeyedLock<K: Eq + Hash>(Arc<Inner<K>>);
+pub struct KeyedLock<K: Eq + Hash>(Arc<Inner<K>>);
 
 struct Inner<K> {
     held: Mutex<HashSet<K>>,
@@ -23,11 +23,11 @@ impl<K: Eq + Hash> Default for KeyedLock<K> {
 }
 
 /// Locked keys; let go when dropped.
-pub(crate) struct Held<K: Eq + Hash>(KeyedLock<K>, Vec<K>);
+pub struct Held<K: Eq + Hash>(KeyedLock<K>, Vec<K>);
 
 impl<K: Eq + Hash + Clone> KeyedLock<K> {
     /// Waits until nobody has any of these.
-    pub(crate) async fn lock(&self, keys: &[K]) -> Held<K> {
+    pub async fn lock(&self, keys: &[K]) -> Held<K> {
         loop {
             let let_go = self.0.let_go.notified();
             if let Some(held) = self.try_lock(keys) {
@@ -38,7 +38,7 @@ impl<K: Eq + Hash + Clone> KeyedLock<K> {
     }
 
     /// `None` if somebody has one of these.
-    pub(crate) fn try_lock(&self, keys: &[K]) -> Option<Held<K>> {
+    pub fn try_lock(&self, keys: &[K]) -> Option<Held<K>> {
         let mut held = self.0.held.lock();
         if keys.iter().any(|key| held.contains(key)) {
             return None;

@@ -67,6 +67,7 @@ pub use failures::{Failures, MustEnd};
 pub use grants::{Grants, Line, Match, MountDenied, NodeDenied, PathMatch, Sight, Withheld};
 pub use hold::{Hold, NotAlone};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
+pub use keyed_lock::KeyedLock;
 pub use loader::{LoadFailure, Loader};
 pub use overdue::MOST_THREADS;
 pub use plugin::{Surroundings, Watch};

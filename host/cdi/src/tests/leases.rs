@@ -257,6 +257,62 @@ async fn cdi06_a_lease_whose_file_cannot_be_written_is_given_back() {
     assert!(world.leases.list().is_empty());
 }
 
+/// Whoever runs it has it still.
+#[tokio::test]
+async fn a_lease_that_stands_is_not_ended_by_a_file_that_cannot_be_written_or_removed() {
+    let world = World::new();
+    world.lease("job1").await.unwrap();
+    let before = world.text("job1");
+    fs::remove_dir_all(world.cdi()).unwrap();
+    fs::write(world.cdi(), "in the way").unwrap();
+    let error = world.lease("job1").await.unwrap_err().to_string();
+    assert!(error.contains("it lasts"), "{error}");
+    assert_eq!(world.leases.list().len(), 1);
+    fs::remove_file(world.cdi()).unwrap();
+    world.until(|| world.text("job1") == before).await;
+    fs::remove_file(world.file("job1")).unwrap();
+    fs::create_dir(world.file("job1")).unwrap();
+    let error = world.leases.release("job1").await.unwrap_err().to_string();
+    assert!(error.ends_with("it is not released"), "{error}");
+    assert_eq!(world.leases.list().len(), 1);
+    fs::remove_dir(world.file("job1")).unwrap();
+    assert_eq!(world.leases.release("job1").await.unwrap(), Some(Vec::new()));
+}
+
+#[tokio::test]
+async fn an_id_that_is_named_twice_is_one() {
+    let world = World::new();
+    let twice = LeaseRequest {
+        ids: vec!["acme1".into(), "acme1".into()],
+        ..request("job1")
+    };
+    let lease = world.leases.lease(&twice).await.unwrap();
+    assert_eq!(lease.ids, ["acme1"]);
+    assert_eq!(world.leases.lease(&twice).await.unwrap(), lease);
+    let more = LeaseRequest {
+        count: Some(2),
+        ..twice
+    };
+    world.leases.release("job1").await.unwrap();
+    assert_eq!(world.leases.lease(&more).await.unwrap().ids.len(), 2);
+}
+
+/// Such as a component that takes its time to make a device ready.
+#[tokio::test]
+async fn what_takes_long_with_one_lease_keeps_no_other_file_away() {
+    let world = World::new();
+    world.lease("job1").await.unwrap();
+    let (before, _slow) = (
+        world.text("job1"),
+        world.keeper.turns.lock(&["lease job2".to_owned()]).await,
+    );
+    fs::remove_file(world.file("job1")).unwrap();
+    world.until(|| world.text("job1") == before).await;
+    let waits = tokio::time::timeout(Duration::from_millis(50), world.lease("job2")).await;
+    assert!(waits.is_err(), "its turn is somebody's");
+    world.lease("job3").await.unwrap();
+}
+
 #[tokio::test]
 async fn cdi17_a_file_that_goes_or_changes_is_back_within_a_second_or_so() {
     let world = World::new();
