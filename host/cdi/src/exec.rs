@@ -57,6 +57,13 @@ pub struct Failure {
     pub(crate) details: String,
 }
 
+/// Whether a request can be called so; it is part of a file's name.
+pub(crate) fn is_id(id: &str) -> bool {
+    id.len() <= 64
+        && id.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
 /// An error that there is: its number, and what it is called.
 #[derive(Clone, Copy)]
 pub(crate) struct Fault(u32, &'static str);

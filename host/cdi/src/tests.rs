@@ -3,6 +3,7 @@
 mod cncf_library;
 mod leases;
 mod pods;
+mod requests;
 
 use crate::edits::spec;
 use crate::name::Kind;
@@ -10,10 +11,10 @@ use devgate_core::offer::{AllocateError, BoxFuture, Device, DeviceList, MountEdi
 use devgate_core::{AllocationId, Ask, Consumer, Devices, Gone, Granted, Released};
 use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
-use devgate_types::{Access, ResourceName};
+use devgate_types::{Access, ResourceName, UnitId};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -114,6 +115,8 @@ pub(crate) struct Fake {
     /// Ids that a pod gets whenever they are asked for.
     pub(crate) raced: Mutex<BTreeSet<String>>,
     pub(crate) taken_back: Arc<Mutex<Vec<String>>>,
+    /// Whether components do not release what is over.
+    pub(crate) dirty: AtomicBool,
 }
 
 struct Acme {
@@ -148,10 +151,15 @@ impl Offer for Acme {
 
 impl Fake {
     pub(crate) fn new(ids: &[&str]) -> Arc<Self> {
-        let device = |id: &&str| Device {
+        Self::on(&ids.iter().map(|id| (*id, None)).collect::<Vec<_>>())
+    }
+
+    /// Devices, and the NUMA node of each.
+    pub(crate) fn on(ids: &[(&str, Option<u32>)]) -> Arc<Self> {
+        let device = |(id, numa): &(&str, Option<u32>)| Device {
             id: (*id).to_owned(),
             unhealthy: None,
-            numa_nodes: BTreeSet::new(),
+            numa_nodes: numa.iter().copied().collect(),
         };
         let devices = ids.iter().map(device).collect();
         let (devices, taken_back) = (watch::Sender::new(Arc::new(DeviceList { devices })), Arc::default());
@@ -167,6 +175,7 @@ impl Fake {
             restored: Mutex::default(),
             raced: Mutex::default(),
             taken_back,
+            dirty: AtomicBool::new(false),
         })
     }
 
@@ -296,9 +305,14 @@ impl Devices for Fake {
 
     fn release<'a>(&'a self, who: &'a Consumer, _bound: Duration) -> BoxFuture<'a, Released> {
         Box::pin(async {
-            let had = !self.held(who).is_empty();
+            let had = self.held(who).into_iter().next();
             self.expire(who);
-            if had { Released::Clean } else { Released::Nothing }
+            let dirty = |id: &String| (None, UnitId::try_new(id).unwrap());
+            match had {
+                None => Released::Nothing,
+                Some(had) if self.dirty.load(Relaxed) => Released::Dirty(had.ids.iter().map(dirty).collect()),
+                Some(_) => Released::Clean,
+            }
         })
     }
 }

@@ -170,6 +170,10 @@ impl PluginPolicy {
         });
         let offers = hardware.iter().any(|selector| selector.usage == Use::Offer);
         refuse_contradictions(&fields, shares_hardware, replicas, containers.device_info && !offers);
+        if prepare == Prepare::Start {
+            let why = "must not be there with \"prepare: start\": no caller says when a container starts";
+            fields.get("exec").into_iter().for_each(|item| item.error(why));
+        }
         Some(Self {
             origin: entry.report.origin(entry.key_at),
             hardware,

@@ -182,6 +182,37 @@ async fn cdi30_cdi31_cdi32_devices_are_given_as_a_whole_and_once() -> anyhow::Re
     Ok(())
 }
 
+/// Neither has what the other has, and each says who does.
+#[tokio::test(flavor = "multi_thread")]
+async fn cdi20_a_lease_and_a_request_exclude_each_other() -> anyhow::Result<()> {
+    let machine = Machine::start().await?;
+    let socket = machine.host.dir().join("status.sock").display().to_string();
+    let lease = |name: &str, count: &str| {
+        let to = ["--count", count, "--for", name, "--status-socket", &socket];
+        look(["cdi", "lease", BENCH].into_iter().chain(to))
+    };
+    let said = lease("job1", "2")?;
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (code, short) = machine.add(2, "one")?;
+    let why = short["details"].as_str().unwrap_or_default();
+    assert!(
+        code == Some(1) && short["error"] == 102 && why.contains("lease job1"),
+        "{short}"
+    );
+    assert_eq!(machine.add(1, "one")?.0, Some(0));
+    let said = lease("job2", "1")?;
+    assert!(
+        said.code == Some(5) && said.err.contains("bench request one"),
+        "{said:?}"
+    );
+    machine.del("one")?;
+    assert_eq!(lease("job2", "1")?.code, Some(0));
+    let version = machine.call_with(&[("CDI_COMMAND", "VERSION")], "")?;
+    let versions = "{\"cdiVersion\":\"0.0.2\",\"supportedVersions\":[\"0.0.1\",\"0.0.2\"]}\n";
+    assert_eq!((version.code, &*version.out), (Some(0), versions));
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn cdi32_two_at_once_have_no_device_together() -> anyhow::Result<()> {
     let machine = Machine::start().await?;
@@ -347,6 +378,10 @@ fn cdi38_a_policy_whose_types_cannot_be_served_is_refused() -> anyhow::Result<()
         (
             plugin("a", &(exec("x", "a") + "    containers: {env: {A: \"1\"}}\n")),
             "nodes-only: true",
+        ),
+        (
+            plugin("a", &(exec("x", "a") + "    prepare: start\n")),
+            "no caller says when a container starts",
         ),
     ] {
         let said = check(&plugins)?;

@@ -1,17 +1,17 @@
 //! The caller's side: environment and configuration in, one line of JSON and an exit status out.
 
-use super::{Answer, Failure, Fault, Request, VERSIONS};
+use super::{Answer, Failure, Fault, Request, VERSIONS, is_id};
 use devgate_types::escape;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::io;
 
 /// The most bytes of a configuration.
 pub const MOST_CONFIG: usize = 64 << 10;
 const NEWEST: &str = "0.0.2";
-/// The most characters of a type, and of an id.
+/// The most characters of a type.
 const MOST_TYPE: usize = 16;
-const MOST_ID: usize = 64;
 
 /// How a call ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -108,10 +108,7 @@ impl Call<'_> {
 
     fn id(&self) -> Result<String, Failure> {
         let id = (self.env)("CDI_REQUEST_ID").unwrap_or_default();
-        let is_good = id.len() <= MOST_ID
-            && id.starts_with(|first: char| first.is_ascii_alphanumeric())
-            && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        if is_good {
+        if is_id(&id) {
             return Ok(id);
         }
         let id = escape(&id, 80);
@@ -190,6 +187,9 @@ struct Config {
     r#type: String,
     plugin: String,
     name: String,
+    /// Opaque; and, as all of these, there once.
+    #[serde(rename = "args")]
+    _args: IgnoredAny,
 }
 
 impl Config {

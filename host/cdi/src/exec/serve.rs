@@ -1,6 +1,6 @@
 //! The host's side: who has a request's devices is its id, until it says that it is done, over restarts too.
 
-use super::{Answer, Failure, Fault, Request};
+use super::{Answer, Failure, Fault, Request, is_id};
 use crate::give::{NotGiven, Wanted, give};
 use devgate_core::offer::AllocateError;
 use devgate_core::state::{Style, put};
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// What a call may wait for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -49,8 +50,12 @@ impl Requests {
             if let Some((kind, id)) = note.file_name().to_str().and_then(|name| name.split_once('=')) {
                 drop(self.del(Some(kind).filter(|kind| !kind.is_empty()), id).await);
             }
-            let _ = fs::remove_file(note.path());
         }
+    }
+
+    /// Where a note is that an id is over. Its name is all that it says.
+    fn note(&self, kind: &str, id: &str) -> PathBuf {
+        self.state_dir.join(NOTES).join(format!("{kind}={id}"))
     }
 
     /// Answers a request.
@@ -59,6 +64,9 @@ impl Requests {
             Request::Info { kind } => {
                 let served = self.served(kind)?;
                 Ok(json!({kind.as_str(): self.devices.working(&served.resource)}))
+            }
+            Request::Add { id, .. } | Request::Del { id, .. } if !is_id(id) => {
+                Err(Fault::MALFORMED.because(format!("id {} cannot be", escape(id, 80))))
             }
             Request::Add { kind, id, amount, numa } => self.add(kind, id, *amount, numa.as_deref()).await,
             Request::Del { kind, id } => self.del(kind.as_deref(), id).await,
@@ -73,13 +81,18 @@ impl Requests {
 
     async fn add(&self, kind: &str, id: &str, amount: u32, numa: Option<&[u32]>) -> Answer {
         let served = self.served(kind)?;
+        let until = Instant::now() + PATIENCE;
+        let late = || Fault::LATE.because(format!("nothing came of it within {PATIENCE:?}; nothing is held"));
+        let Ok(turn) = tokio::time::timeout_at(until, self.turn.lock()).await else {
+            return Err(late());
+        };
+        // Who asks anew under an id has ended it before, though that was not heard.
+        if self.note(kind, id).exists() || self.note("", id).exists() {
+            drop(self.del(Some(kind), id).await);
+        }
         let (kind, id) = (kind.to_owned(), id.to_owned());
         let who = Consumer::Request { kind, id };
         let amount = usize::try_from(amount).unwrap_or(usize::MAX);
-        let late = || Fault::LATE.because(format!("nothing came of it within {PATIENCE:?}; nothing is held"));
-        let Ok(turn) = tokio::time::timeout(PATIENCE, self.turn.lock()).await else {
-            return Err(late());
-        };
         let held = self.devices.held(&who).into_iter().next();
         let was_held = held.is_some();
         let (resource, ids) = match held {
@@ -99,11 +112,11 @@ impl Requests {
             numa: numa.unwrap_or_default(),
             ttl: None,
         };
-        let given = tokio::time::timeout(PATIENCE, give(&*self.devices, &wanted)).await;
+        let given = tokio::time::timeout_at(until, give(&*self.devices, &wanted)).await;
         let granted = given.map_or_else(|_| Err(late()), |given| given.map_err(not_given));
         let answer = granted.and_then(|granted| self.shown(&served, &granted, numa.is_some()));
         if answer.is_err() && !was_held {
-            self.devices.release(&who, PATIENCE).await;
+            self.devices.release(&who, Duration::ZERO).await;
         }
         drop(turn);
         answer
@@ -131,26 +144,40 @@ impl Requests {
     }
 
     async fn del(&self, kind: Option<&str>, id: &str) -> Answer {
-        let all = self.devices.consumers().into_iter();
-        let is_its = |who: &Consumer| matches!(who, Consumer::Request { kind: of, id: its } if its == id && kind.is_none_or(|kind| kind == of));
-        let all: Vec<_> = all.filter(is_its).collect();
-        match all.as_slice() {
+        let its = |who: Consumer| match who {
+            Consumer::Request { kind: of, id: its } if its == id && kind.is_none_or(|kind| kind == of) => Some(of),
+            _ => None,
+        };
+        let kinds: Vec<_> = self.devices.consumers().into_iter().filter_map(its).collect();
+        let answer = match kinds.as_slice() {
             [] => Err(Fault::UNKNOWN_ID.because("")),
-            [who] => match self.devices.release(who, PATIENCE).await {
-                Released::Dirty(dirty) => {
-                    let ids: Vec<_> = dirty.iter().map(|(_, id)| id.as_str()).collect();
-                    let ids = escape(&ids.join(", "), 160);
-                    Err(Fault::NOT_RELEASED.because(format!(
-                        "{ids}: given to nobody until their component has released them"
-                    )))
-                }
-                Released::Nothing => Err(Fault::UNKNOWN_ID.because("")),
-                Released::Clean | Released::Refused => Ok(Value::Null),
-            },
-            several => Err(Fault::CONFIG.because(format!(
-                "{} types gave something to request {id}, and the configuration does not say which",
-                several.len()
-            ))),
+            [of] => self.release(of, id).await,
+            several => {
+                let types = several.join(", ");
+                return Err(Fault::CONFIG.because(format!(
+                    "types {types} gave something to request {id}, and the configuration does not say which is over"
+                )));
+            }
+        };
+        // What a caller said is over is so by now.
+        for of in kinds.iter().map(String::as_str).chain(kind).chain([""]) {
+            let _ = fs::remove_file(self.note(of, id));
+        }
+        answer
+    }
+
+    async fn release(&self, kind: &str, id: &str) -> Answer {
+        let (kind, id) = (kind.to_owned(), id.to_owned());
+        match self.devices.release(&Consumer::Request { kind, id }, PATIENCE).await {
+            Released::Dirty(dirty) => {
+                let ids: Vec<_> = dirty.iter().map(|(_, id)| id.as_str()).collect();
+                let ids = escape(&ids.join(", "), 160);
+                Err(Fault::NOT_RELEASED.because(format!(
+                    "{ids}: given to nobody until their component has released them"
+                )))
+            }
+            Released::Nothing => Err(Fault::UNKNOWN_ID.because("")),
+            Released::Clean | Released::Refused => Ok(Value::Null),
         }
     }
 }
