@@ -2,10 +2,11 @@
 //! exist, and says no more.
 
 use crate::files::is_none_in_yaml;
+use crate::name::OURS;
 use crate::spec::{DeviceNode, Spec};
 use devgate_core::state::Dir;
 use devgate_node::{Node, ReadError};
-use devgate_types::escape;
+use devgate_types::{NodeKind, escape};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,6 +23,8 @@ const WIDELY_READ: &str = "0.5.0";
 pub struct Checked {
     /// How many files there are.
     pub files: usize,
+    /// How many of them have a kind of devgate's.
+    pub ours: usize,
     /// The names by which a container can ask for devices.
     pub devices: Vec<String>,
     /// What is wrong, by file.
@@ -60,6 +63,7 @@ pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
             match read(&file) {
                 Err(why) => checked.find(true, &file, &format!("no device of it can be had: {why}")),
                 Ok(spec) => {
+                    checked.ours += usize::from(spec.kind.starts_with(OURS));
                     checked.look(&file, &spec, node);
                     for device in &spec.devices {
                         let name = format!("{}={}", spec.kind, device.name);
@@ -101,7 +105,8 @@ pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
 }
 
 impl Checked {
-    fn find(&mut self, is_error: bool, path: &Path, what: &str) {
+    /// Notes that something is wrong; `what` is escaped here.
+    pub fn find(&mut self, is_error: bool, path: &Path, what: &str) {
         self.findings.push(Finding {
             is_error,
             path: path.to_owned(),
@@ -137,9 +142,15 @@ fn problem_of_node(edit: &DeviceNode, node: &Node) -> Option<String> {
         Err(_) => return None,
     };
     let (major, minor) = (edit.major?, edit.minor.unwrap_or_default());
+    let is_block = edit
+        .r#type
+        .as_deref()
+        .map_or(now.kind == NodeKind::Block, |kind| kind == "b");
     let is_same = (i64::from(now.major), i64::from(now.minor)) == (major, minor);
-    (!is_same)
-        .then(|| format!("node {path} is {now} today, and {major}:{minor} in it: another device, or one that is gone"))
+    let letter = if is_block { "b" } else { "c" };
+    (!is_same || is_block != (now.kind == NodeKind::Block)).then(|| {
+        format!("node {path} is {now} today, and {letter} {major}:{minor} in it: another device, or one that is gone")
+    })
 }
 
 /// The files of a directory that readers take for theirs, sorted.

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// What the vendor of each kind begins with: a vendor's own kinds (`vendor.com/gpu`) are written by the vendor's own tools.
-const OURS: &str = "devgate.";
+pub(crate) const OURS: &str = "devgate.";
 /// What a class begins with that could not stay as it was.
 const ALTERED: &str = "r-";
 /// How much of it stays: with what comes before and after, a class has at most 63 characters.

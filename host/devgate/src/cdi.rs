@@ -3,6 +3,7 @@
 mod called;
 mod clean;
 mod generate;
+mod podman;
 mod serve;
 
 pub use called::called;
@@ -165,7 +166,8 @@ fn table(leases: &[Lease]) -> String {
 
 fn show(dirs: &[PathBuf], form: Output) -> Result<u8> {
     let node = node::open_live(Path::new("/"))?;
-    let checked = check(dirs, &node).map_err(|why| exit::with_code(exit::NODE, format!("CDI directory {why}")))?;
+    let mut checked = check(dirs, &node).map_err(|why| exit::with_code(exit::NODE, format!("CDI directory {why}")))?;
+    podman::look(dirs, &mut checked);
     match form {
         Output::Json => output::print_json(&checked)?,
         Output::Text => output::print(&text(&checked))?,
@@ -195,7 +197,11 @@ fn text(checked: &Checked) -> String {
         0 => "nothing is wrong".to_owned(),
         n => format!("{} to look at", output::count(n, "finding")),
     };
-    text + &format!("{devices} in {files}: {wrong}\n")
+    let ours = match checked.ours {
+        0 => String::new(),
+        ours => format!(" ({ours} of devgate's)"),
+    };
+    text + &format!("{devices} in {files}{ours}: {wrong}\n")
 }
 
 fn probe(dir: &Path, remove: bool) -> Result<()> {

@@ -6,6 +6,7 @@ use devgate_tests::machine::{Alone, alone};
 use devgate_tests::{Devices, Host, Kind, Setup, generic_policy, recording};
 use rustix::process::Signal;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -712,7 +713,10 @@ fn cdi23_what_may_be_shared_is_a_file_without_a_host() -> anyhow::Result<()> {
     assert_eq!(generate(&["devgate.dev/fuse"])?.out, alone.out);
     let one_each = generate(&["devgate.dev/loop"])?;
     assert!(one_each.code == Some(5) && one_each.out.is_empty(), "{one_each:?}");
-    assert!(one_each.err.contains("lease them"), "{one_each:?}");
+    assert!(
+        one_each.err.contains("lease them") && !one_each.err.contains("no plugin lists"),
+        "{one_each:?}"
+    );
     let several = generate(&["--all-units"])?;
     assert!(
         several.code == Some(2) && several.err.contains("--output-dir"),
@@ -726,8 +730,14 @@ fn cdi23_what_may_be_shared_is_a_file_without_a_host() -> anyhow::Result<()> {
         Some(0)
     };
     assert_eq!((files.code, files.out.matches("wrote ").count()), (all, 3), "{files:?}");
+    assert!(
+        files
+            .err
+            .contains("warning: resource devgate.dev/loop: its devices are one container's each"),
+        "{files:?}"
+    );
     let check = look(["cdi", "check", out_arg])?;
-    let is_right = check.code == Some(0) && check.out.ends_with(" in 3 files: nothing is wrong\n");
+    let is_right = check.code == Some(0) && check.out.ends_with(" in 3 files (3 of devgate's): nothing is wrong\n");
     assert!(is_right, "{check:?}");
     assert_eq!(
         fs::read_to_string(out.join("units-devgate.devgate.dev_fuse.json"))?,
@@ -759,6 +769,21 @@ fn cdi19_check_finds_what_is_wrong_with_anybodys_files() -> anyhow::Result<()> {
     assert!(
         said.code == Some(5) && said.out.contains("unknown field `environment`"),
         "{said:?}"
+    );
+    // Where the podman that is installed looks elsewhere, a container only says that there is no such device.
+    fs::write(&file, good.replace("vendor.com", "devgate.vendor.com"))?;
+    let podman = dir.path().join("podman");
+    fs::write(&podman, "#!/bin/sh\necho podman version 5.5.1\n")?;
+    fs::set_permissions(&podman, fs::Permissions::from_mode(0o755))?;
+    let mut command = Command::new(devgate_tests::devgate()?);
+    command.args(["cdi", "check"]).arg(dir.path()).env("PATH", dir.path());
+    let said = command.output()?;
+    let out = String::from_utf8(said.stdout)?;
+    assert!(
+        said.status.code() == Some(5)
+            && out.contains("podman 5.5.1 is installed here, and reads /etc/cdi alone")
+            && out.ends_with("1 device in 1 file (1 of devgate's): 1 finding to look at\n"),
+        "{out}"
     );
     Ok(())
 }

@@ -62,6 +62,14 @@ fn cdi19_all_that_can_be_wrong_is_found() {
     );
     put(
         1,
+        "block.json",
+        &file(
+            "f",
+            r#"{"deviceNodes":[{"path":"/dev/acme0","type":"b","major":240,"minor":0}]}"#,
+        ),
+    );
+    put(
+        1,
         "new.json",
         &file("e", r#"{"additionalGids":[5]}"#).replace("0.5.0", "0.7.0"),
     );
@@ -70,18 +78,19 @@ fn cdi19_all_that_can_be_wrong_is_found() {
     let (devices, findings) = found(&dirs);
     let of = |word: &str| devices.iter().any(|device| device.ends_with(word));
     assert!(
-        of("=shadowed") && of("=c") && of("=d") && of("=e") && devices.len() == 4,
+        of("=shadowed") && of("=c") && of("=d") && of("=e") && of("=f") && devices.len() == 5,
         "{devices:?}"
     );
     let text = findings.join("\n").replace(&*dir.path().to_string_lossy(), "DIR");
     insta::assert_snapshot!(text, @r"
     low.json: device vendor.com/gpu=shadowed is in DIR/run/high.json as well, which wins
     run: others than its owner can write there, and could put anything there; take that from them (chmod go-w)
+    block.json: node /dev/acme0 is c 240:0 today, and b 240:0 in it: another device, or one that is gone
     ! empty.json: no device of it can be had: device b gives nothing: its containerEdits are empty
     gone.json: node /dev/gone is not there
     new.json: is CDI 0.7.0: readers of 0.5.0 and older, such as podman 4.3, do not see it
     ! one.json: device vendor.com/gpu=twice is in DIR/run/two.json as well, so that none can be had
-    other.json: node /dev/acme0 is c 240:0 today, and 240:9 in it: another device, or one that is gone
+    other.json: node /dev/acme0 is c 240:0 today, and c 240:9 in it: another device, or one that is gone
     ! torn.yaml: no device of it can be had: error: line 1 column 13: expected string scalar
     ! unknown.json: no device of it can be had: unknown field `more`, expected one of `env`, `deviceNodes`, `netDevices`, `mounts`, `hooks`, `additionalGids`, `intelRdt` at line 1 column 107
     ");

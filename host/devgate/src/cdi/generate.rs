@@ -24,8 +24,12 @@ use std::sync::Arc;
 struct Found {
     /// By resource, its units with what a container with one gets.
     units: BTreeMap<ResourceName, Vec<(String, Reply)>>,
+    /// Resources that are listed, whatever is taken of them.
+    listed: BTreeSet<ResourceName>,
     /// Why something is left out, for people.
     left_out: Vec<String>,
+    /// What is taken and may do harm, for people.
+    warnings: Vec<String>,
 }
 
 /// Runs the command.
@@ -42,20 +46,24 @@ pub(super) fn generate(args: &GenerateArgs, open: OpenNode) -> Result<u8> {
         let is_its = |name: &&str| ResourceName::try_new(name).is_ok_and(|name| plugin.grants_resource(&name));
         wanted.is_empty() || wanted.iter().any(is_its)
     };
+    let mut failed = false;
     for plugin in policy.plugins.values().filter(may_list) {
         let _progress = Progress::begin(format!("asking plugin {}", plugin.name));
         if let Err(why) = found.ask(&loader, plugin, &node, args.all_units, is_wanted) {
             found.left_out.push(format!("plugin {}: {why:#}", plugin.name));
+            failed = true;
         }
     }
-    for name in wanted
-        .iter()
-        .filter(|name| !found.units.keys().any(|known| known.as_str() == **name))
-    {
-        found.left_out.push(format!(
-            "resource {}: no plugin lists a device of it",
-            escape(name, 160)
-        ));
+    let is_listed = |name: &&&str| found.listed.iter().any(|known| known.as_str() == **name);
+    for name in wanted.iter().filter(|name| !failed && !is_listed(name)) {
+        let name = escape(name, 160);
+        found
+            .left_out
+            .push(format!("resource {name}: no plugin lists a device of it"));
+    }
+    found.look_for_clashes();
+    for why in &found.warnings {
+        exit::say(&anyhow::anyhow!("warning: {why}"));
     }
     for why in &found.left_out {
         exit::say(&anyhow::anyhow!("left out: {why}"));
@@ -87,13 +95,20 @@ impl Found {
         self.left_out.extend(rejected.chain(contested));
         for pool in listed.pools.iter().filter(|pool| is_wanted(&pool.resource)) {
             let name = &pool.resource;
+            self.listed.insert(name.clone());
             if has_life_cycle {
                 self.left_out.push(format!(
                     "resource {name}: its component makes a device ready for whoever gets it, which no file does: lease it (devgate cdi lease)"
                 ));
                 continue;
             }
-            if !(all_units || plugin.shares_hardware || plugin.replicas > 1) {
+            let may_be_shared = plugin.shares_hardware || plugin.replicas > 1;
+            if all_units && !may_be_shared {
+                self.warnings.push(format!(
+                    "resource {name}: its devices are one container's each, and the file gives them to whoever asks, also to several at once \
+                     and to what pods and leases have (--all-units)"
+                ));
+            } else if !may_be_shared {
                 self.left_out.push(format!(
                     "resource {name}: its devices are one container's each (the policy has neither replicas nor shares-hardware), and a file gives \
                      them to whoever asks: lease them (devgate cdi lease), or say --all-units"
@@ -108,6 +123,22 @@ impl Found {
             self.take(&bench, pool, &units)?;
         }
         Ok(())
+    }
+
+    /// A reply is made for one unit: what several set is the last one's.
+    fn look_for_clashes(&mut self) {
+        for (resource, units) in &self.units {
+            let mut values = BTreeMap::<_, BTreeSet<_>>::new();
+            for (name, value) in units.iter().flat_map(|(_, reply)| &reply.env) {
+                values.entry(name).or_default().insert(value);
+            }
+            for (name, _) in values.iter().filter(|(_, values)| values.len() > 1) {
+                self.warnings.push(format!(
+                    "resource {resource}: variable {} is another for each device: a container with several of them has that of one",
+                    escape(name, 80)
+                ));
+            }
+        }
     }
 
     /// Takes in the healthy units of a resource.

@@ -20,6 +20,7 @@ Exit codes:
   0  done; check: nothing is wrong
   1  something failed at run time
   2  the command line is wrong
+  3  generate: the policy is wrong
   4  no host answers on the socket, or a directory cannot be used
   5  refused, which is shown: no such device, or another has it; check: something is wrong; clean: a devgate runs here";
 
