@@ -5,7 +5,7 @@ use super::*;
 use crate::allocations::{Consumer, Memory, Mode};
 use crate::devices::{Ask, Devices, Granted, Released};
 use crate::holders::HoldersFeed;
-use devgate_types::{FailureKind, ResourceName};
+use devgate_types::{FailureKind, ResourceName, Verdict};
 use std::path::Path;
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -112,6 +112,31 @@ async fn one_claim_of_two_drivers_is_two_consumers() {
     listed(&gpus, [Some(taken), None]).await;
     assert_eq!(devices.held(&gpu), first);
     assert_eq!(devices.held(&nic), []);
+}
+
+/// As callers of the protocol of 2017 count: who has something subtracts it himself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_works_is_counted_whoever_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut fake = Fake::gpus();
+    let verdict = |n| {
+        if n == 0 {
+            Verdict::Healthy
+        } else {
+            Verdict::Unhealthy("too hot".into())
+        }
+    };
+    fake.health = Box::new(move |_, units| Ok((0..units.len()).map(verdict).collect()));
+    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let (world, gpus) = super::tenancy::world(POLICY, fake, &memory, HoldersFeed::none()).await;
+    wait(&gpus, |list| {
+        list.devices.iter().filter(|device| device.unhealthy.is_some()).count() == 1
+    })
+    .await;
+    let devices = world.plugins.devices();
+    get(&devices, &lease("job1"), &[ask(&[FIRST])]).await.unwrap();
+    let working = |name: &str| devices.working(&ResourceName::try_new(name).unwrap());
+    assert_eq!((working(GPU), working("fake.com/none")), (1, 0));
 }
 
 /// What one has no other gets, whoever that is; and each is told who has it.
