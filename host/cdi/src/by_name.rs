@@ -5,11 +5,13 @@
 //!  Allocate ──► ByName ──► Devices ──► journal ──► file ──► "devgate.vendor.com/gpu=pod:17-…" ──► kubelet
 //! ```
 
+use crate::give::{NotGiven, Wanted, give};
 use crate::keep::Keeper;
 use crate::named::Named;
+use devgate_core::Consumer;
 use devgate_core::offer::{AllocateError, BoxFuture, DeviceList, Offer, Offers, Reply};
-use devgate_core::{Ask, Consumer, Mode};
 use devgate_types::ResourceName;
+use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -53,21 +55,20 @@ struct ByName {
 
 impl ByName {
     async fn give(&self, ids: &[String]) -> Result<Arc<Reply>, AllocateError> {
-        let ask = Ask {
-            resource: self.resource().clone(),
-            ids: ids.to_vec(),
-            share: None,
-            mode: Mode::Hold,
-            tag: String::new(),
+        let wanted = Wanted {
+            who: &Consumer::Pods,
+            resource: self.resource(),
+            count: ids.len(),
+            ids,
+            numa: &[],
+            ttl: None,
         };
-        let granted = self.keeper.devices.allocate(&Consumer::Pods, &[ask], None).await?;
-        let given = granted.into_iter().next();
-        let Some(named) = given.and_then(|granted| Named::new(Consumer::Pods, granted)) else {
-            return Err(AllocateError::Host(format!(
-                "resource {}: nothing was given",
-                self.resource()
-            )));
-        };
+        let host = |why: &dyn fmt::Display| AllocateError::Host(format!("resource {}: CDI: {why}", self.resource()));
+        let granted = give(&*self.keeper.devices, &wanted).await.map_err(|why| match why {
+            NotGiven::Allocate(error) => error,
+            NotGiven::NotEnough(..) => host(&why),
+        })?;
+        let named = Named::new(Consumer::Pods, granted);
         let reply = Arc::clone(&named.granted.reply);
         let told = Reply {
             env: reply.env.clone(),
@@ -79,7 +80,7 @@ impl ByName {
             return Ok(Arc::new(told));
         };
         self.inner.take_back(ids).await;
-        Err(AllocateError::Host(format!("resource {}: CDI: {why}", self.resource())))
+        Err(host(&why))
     }
 }
 

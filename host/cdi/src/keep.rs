@@ -141,9 +141,7 @@ impl Keeper {
     pub(crate) async fn settle(self: &Arc<Self>, resource: &ResourceName) {
         let held = self.devices.held(&Consumer::Pods).into_iter();
         for granted in held.filter(|granted| granted.resource == *resource) {
-            if let Some(named) = Named::new(Consumer::Pods, granted) {
-                self.renew(named).await;
-            }
+            self.renew(Named::new(Consumer::Pods, granted)).await;
         }
     }
 

@@ -47,17 +47,28 @@ impl Leases {
         let who = consumer(name.as_str());
         let _turn = self.keeper.turns.lock(&[who.to_string()]).await;
         let held = self.devices().held(&who).into_iter().next();
-        let is_new = held.is_none();
-        let granted = match held {
-            Some(held) => self.again(&who, held, &request, count).await?,
-            None => self.give(&who, &resource, &request, count).await?,
+        match &held {
+            Some(held) => is_same(held, &request, count)?,
+            None => self.is_offered(&resource)?,
+        }
+        let ttl = request.ttl.map(Duration::from_secs);
+        let wanted = Wanted {
+            who: &who,
+            resource: &resource,
+            count,
+            ids: held.as_ref().map_or(&request.ids, |held| &held.ids),
+            numa: &[],
+            ttl,
         };
-        let lease = shown(name.as_str(), &granted, None);
-        if let Some(named) = Named::new(who.clone(), granted)
-            && let Err(why) = self.keeper.put(named).await
-        {
+        let granted = give(self.devices(), &wanted).await?;
+        if held.is_some() && ttl.is_some() {
+            self.devices().renew(&who, ttl);
+        }
+        let named = Named::new(who.clone(), granted);
+        let lease = shown(&named, None);
+        if let Err(why) = self.keeper.put(named).await {
             let mut then = "it lasts, and the file is written as soon as that can be";
-            if is_new {
+            if held.is_none() {
                 // What could not be written is not there; what of it is noted is tried to be removed with the next look.
                 self.devices().release(&who, RELEASE_PATIENCE).await;
                 then = "it was given back";
@@ -67,64 +78,15 @@ impl Leases {
         Ok(lease)
     }
 
-    /// What a lease has already, where that is what is asked for.
-    async fn again(
-        &self,
-        who: &Consumer,
-        held: Granted,
-        request: &LeaseRequest,
-        count: usize,
-    ) -> Result<Granted, LeaseError> {
-        let is_it = held.resource.as_str() == request.resource
-            && held.ids.len() == count
-            && request.ids.iter().all(|id| held.ids.contains(id));
-        if !is_it {
-            let ids = escape(&held.ids.join(", "), 160);
-            return Err(LeaseError::Taken(request.name.clone(), ids, held.resource));
-        }
-        let granted = self.ask(who, &held.resource, &held.ids, count, request).await?;
-        if let Some(ttl) = request.ttl.map(Duration::from_secs) {
-            self.devices().renew(who, Some(ttl));
-        }
-        Ok(granted)
-    }
-
-    async fn give(
-        &self,
-        who: &Consumer,
-        resource: &ResourceName,
-        request: &LeaseRequest,
-        count: usize,
-    ) -> Result<Granted, LeaseError> {
+    fn is_offered(&self, resource: &ResourceName) -> Result<(), LeaseError> {
         let offers = Arc::clone(&self.devices().offers().borrow());
-        if !offers.iter().any(|offer| offer.resource() == resource) {
-            let names: Vec<_> = offers.iter().map(|offer| offer.resource().as_str()).collect();
-            let there = match names.as_slice() {
-                [] => "none is offered yet; `devgate status` says why".to_owned(),
-                names => format!("there are {}", names.join(", ")),
-            };
-            return Err(LeaseError::Unknown(resource.clone(), there));
-        }
-        self.ask(who, resource, &request.ids, count, request).await
-    }
-
-    async fn ask(
-        &self,
-        who: &Consumer,
-        resource: &ResourceName,
-        ids: &[String],
-        count: usize,
-        request: &LeaseRequest,
-    ) -> Result<Granted, LeaseError> {
-        let wanted = Wanted {
-            who,
-            resource,
-            count,
-            ids,
-            numa: &[],
-            ttl: request.ttl.map(Duration::from_secs),
+        let names: Vec<_> = offers.iter().map(|offer| offer.resource().as_str()).collect();
+        let there = match names.as_slice() {
+            names if names.contains(&resource.as_str()) => return Ok(()),
+            [] => "none is offered yet; `devgate status` says why".to_owned(),
+            names => format!("there are {}", names.join(", ")),
         };
-        Ok(give(self.devices(), &wanted).await?)
+        Err(LeaseError::Unknown(resource.clone(), there))
     }
 
     /// Ends a lease: its file goes first, so that no container gets what may be another's. Whether there was one, and which of its
@@ -136,9 +98,8 @@ impl Leases {
         let name = LeaseName::try_new(name)?;
         let who = consumer(name.as_str());
         let _turn = self.keeper.turns.lock(&[who.to_string()]).await;
-        let held = self.devices().held(&who).into_iter();
-        for named in held.filter_map(|granted| Named::new(who.clone(), granted)) {
-            let removed = self.keeper.take_away(&named);
+        for granted in self.devices().held(&who) {
+            let removed = self.keeper.take_away(&Named::new(who.clone(), granted));
             removed.map_err(|why| LeaseError::File(name.as_str().to_owned(), why.into(), "it is not released"))?;
         }
         Ok(match self.devices().release(&who, RELEASE_PATIENCE).await {
@@ -154,12 +115,11 @@ impl Leases {
     /// Where there is none of this name.
     pub fn renew(&self, name: &str, ttl: Option<Duration>) -> Result<Lease, LeaseError> {
         let name = LeaseName::try_new(name)?;
-        let (who, none) = (consumer(name.as_str()), || LeaseError::None(name.as_str().to_owned()));
-        if !self.devices().renew(&who, ttl) {
-            return Err(none());
-        }
-        let held = self.devices().held(&who);
-        Ok(shown(name.as_str(), held.first().ok_or_else(none)?, None))
+        let who = consumer(name.as_str());
+        let held = self.devices().renew(&who, ttl).then(|| self.devices().held(&who));
+        let held = held.into_iter().flatten().next();
+        let none = || LeaseError::None(name.as_str().to_owned());
+        Ok(shown(&Named::new(who, held.ok_or_else(none)?), None))
     }
 
     /// All leases, by their names.
@@ -167,15 +127,26 @@ impl Leases {
     pub fn list(&self) -> Vec<Lease> {
         let leases = Named::all(self.devices()).into_iter();
         let leases = leases.filter(|named| matches!(named.who, Consumer::Lease { .. }));
-        let lease = |named: Named| shown(&named.device, &named.granted, self.keeper.problem(&named));
+        let lease = |named: Named| shown(&named, self.keeper.problem(&named));
         leases.map(lease).collect()
     }
 }
 
-fn shown(name: &str, granted: &Granted, problem: Option<String>) -> Lease {
-    let own = Named::new(consumer(name), granted.clone()).and_then(|named| named.name(&granted.reply));
+/// What a lease has already must be what is asked for.
+fn is_same(held: &Granted, request: &LeaseRequest, count: usize) -> Result<(), LeaseError> {
+    let has_it = |id: &String| held.ids.contains(id);
+    if held.resource.as_str() == request.resource && held.ids.len() == count && request.ids.iter().all(has_it) {
+        return Ok(());
+    }
+    let ids = escape(&held.ids.join(", "), 160);
+    Err(LeaseError::Taken(request.name.clone(), ids, held.resource.clone()))
+}
+
+fn shown(named: &Named, problem: Option<String>) -> Lease {
+    let granted = &named.granted;
+    let own = named.name(&granted.reply);
     Lease {
-        name: name.to_owned(),
+        name: named.device.clone(),
         resource: granted.resource.to_string(),
         ids: granted.ids.clone(),
         devices: own.into_iter().chain(granted.reply.cdi.iter().cloned()).collect(),

@@ -34,17 +34,8 @@ impl Kind {
     pub fn of(resource: &ResourceName) -> Self {
         let (domain, name) = resource.as_str().split_once('/').unwrap_or_default();
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-        let stays = name.len() > 1
-            && name.starts_with(|first: char| first.is_ascii_alphabetic())
-            && name.bytes().all(is_plain)
-            && !name.starts_with(ALTERED);
-        let class = if stays {
-            name.to_owned()
-        } else {
-            let plain = |b: u8| if is_plain(b) { char::from(b) } else { '-' };
-            let plain: String = name.bytes().take(MOST_ALTERED).map(plain).collect();
-            format!("{ALTERED}{plain}-{}", digest(name, 6))
-        };
+        let starts = name.len() > 1 && name.starts_with(|first: char| first.is_ascii_alphabetic());
+        let class = plain(name, starts, is_plain, MOST_ALTERED);
         let vendor = format!("{OURS}{domain}");
         Self { vendor, class }
     }
@@ -97,15 +88,18 @@ const UNIT: &str = "unit:";
 /// What the device of a unit is called. No two units have the same name.
 pub(crate) fn unit_name(id: &str) -> String {
     let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
-    let stays = id.bytes().all(is_inner) && id.ends_with(|last: char| last.is_ascii_alphanumeric());
-    if stays && !id.starts_with(ALTERED) {
-        return format!("{UNIT}{id}");
+    let ends = id.ends_with(|last: char| last.is_ascii_alphanumeric());
+    format!("{UNIT}{}", plain(id, ends, is_inner, usize::MAX))
+}
+
+/// A name as it is where it may be so; else with what is plain of it and its digest.
+fn plain(name: &str, may_stay: bool, is_plain: impl Fn(u8) -> bool, most: usize) -> String {
+    if may_stay && name.bytes().all(&is_plain) && !name.starts_with(ALTERED) {
+        return name.to_owned();
     }
-    let plain: String = id
-        .bytes()
-        .map(|b| if is_inner(b) { char::from(b) } else { '-' })
-        .collect();
-    format!("{UNIT}{ALTERED}{plain}-{}", digest(id, 6))
+    let plain = name.bytes().map(|b| if is_plain(b) { char::from(b) } else { '-' });
+    let plain: String = plain.take(most).collect();
+    format!("{ALTERED}{plain}-{}", digest(name, 6))
 }
 
 /// What the names of pods' devices begin with.

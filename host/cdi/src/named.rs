@@ -18,30 +18,31 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Nothing where its consumer is told paths.
-    pub(crate) fn new(who: Consumer, granted: Granted) -> Option<Self> {
-        let kind = Kind::of(&granted.resource);
+    /// Of a lease or of pods: others are told paths.
+    pub(crate) fn new(who: Consumer, granted: Granted) -> Self {
         let device = match &who {
             Consumer::Lease { name } => name.clone(),
-            Consumer::Pods => pod_name(granted.id, &granted.resource, &granted.ids),
-            Consumer::Claim { .. } | Consumer::Request { .. } | Consumer::Unknown { .. } => return None,
+            _ => pod_name(granted.id, &granted.resource, &granted.ids),
         };
-        Some(Self {
+        Self {
             who,
+            kind: Kind::of(&granted.resource),
             granted,
-            kind,
             device,
-        })
+        }
     }
 
     /// All that there is.
     pub(crate) fn all(devices: &dyn Devices) -> Vec<Self> {
-        let who = devices.consumers().into_iter().chain([Consumer::Pods]);
-        let held = who.flat_map(|who| {
-            let held = devices.held(&who);
-            held.into_iter().map(move |granted| (who.clone(), granted))
-        });
-        held.filter_map(|(who, granted)| Self::new(who, granted)).collect()
+        let leases = devices.consumers().into_iter();
+        let leases = leases.filter(|who| matches!(who, Consumer::Lease { .. }));
+        let of = |who: Consumer| {
+            devices
+                .held(&who)
+                .into_iter()
+                .map(move |had| Self::new(who.clone(), had))
+        };
+        leases.chain([Consumer::Pods]).flat_map(of).collect()
     }
 
     /// The file that says what it is.
