@@ -169,11 +169,13 @@ impl PluginPolicy {
             Containers::read(item, &place, &resources, &dangerous)
         });
         let offers = hardware.iter().any(|selector| selector.usage == Use::Offer);
-        refuse_contradictions(&fields, shares_hardware, replicas, containers.device_info && !offers);
-        if prepare == Prepare::Start {
-            let why = "must not be there with \"prepare: start\": no caller says when a container starts";
-            fields.get("exec").into_iter().for_each(|item| item.error(why));
-        }
+        refuse_contradictions(
+            &fields,
+            shares_hardware,
+            replicas,
+            containers.device_info && !offers,
+            prepare,
+        );
         Some(Self {
             origin: entry.report.origin(entry.key_at),
             hardware,
@@ -211,7 +213,13 @@ impl PluginPolicy {
 }
 
 /// Reports what each is right by itself and not together.
-fn refuse_contradictions(fields: &Fields<'_>, shares_hardware: bool, replicas: u32, tells_of_nothing: bool) {
+fn refuse_contradictions(
+    fields: &Fields<'_>,
+    shares_hardware: bool,
+    replicas: u32,
+    tells_of_nothing: bool,
+    prepare: Prepare,
+) {
     let refuse = |key: &str, problem: String| fields.get(key).into_iter().for_each(|item| item.error(&problem));
     if shares_hardware {
         let why = "must not be there with \"shares-hardware: true\", which lets units have everything in common";
@@ -231,6 +239,10 @@ fn refuse_contradictions(fields: &Fields<'_>, shares_hardware: bool, replicas: u
                 "must not be there with {shared}: several containers have the same device, and what one of them has written acts on all"
             ),
         );
+    }
+    if prepare == Prepare::Start {
+        let why = "must not be there with \"prepare: start\": no caller says when a container starts";
+        refuse("exec", why.to_owned());
     }
     // The files tell of PCI functions, which only `hardware` lets a plugin offer.
     if tells_of_nothing {

@@ -89,7 +89,7 @@ plugins:
     partitions: {own: "/dev/x[0-9]", common: [/dev/y]}
     replicas: 1
     placement: packed
-    prepare: start
+    prepare: allocate
     wasi: [clocks, random]
     only: [{id: "a*", resource: v.com/raw, device: "0000:*", property: {mode: [a, b]}}]
     except: [{id: a1}]
