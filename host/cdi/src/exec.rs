@@ -91,3 +91,9 @@ impl Fault {
         }
     }
 }
+
+impl Failure {
+    pub(crate) const fn is(&self, fault: Fault) -> bool {
+        self.number == fault.0
+    }
+}

@@ -47,8 +47,17 @@ impl Requests {
     pub async fn catch_up(&self) {
         let notes = fs::read_dir(self.state_dir.join(NOTES)).into_iter().flatten();
         for note in notes.flatten() {
-            if let Some((kind, id)) = note.file_name().to_str().and_then(|name| name.split_once('=')) {
-                drop(self.del(Some(kind).filter(|kind| !kind.is_empty()), id).await);
+            let name = note.file_name();
+            let Some((kind, id)) = name.to_str().and_then(|name| name.split_once('=')) else {
+                continue;
+            };
+            let over = self.del(Some(kind).filter(|kind| !kind.is_empty()), id).await;
+            if let Some(why) = over.err().filter(|why| !why.is(Fault::UNKNOWN_ID)) {
+                tracing::warn!(
+                    family = "host",
+                    "note {} of a request that is over: {why}",
+                    escape(&note.path().display().to_string(), 256)
+                );
             }
         }
     }
@@ -87,8 +96,9 @@ impl Requests {
             return Err(late());
         };
         // Who asks anew under an id has ended it before, though that was not heard.
-        if self.note(kind, id).exists() || self.note("", id).exists() {
-            drop(self.del(Some(kind), id).await);
+        let is_over = self.note(kind, id).exists() || self.note("", id).exists();
+        if is_over && tokio::time::timeout_at(until, self.del(Some(kind), id)).await.is_err() {
+            return Err(late());
         }
         let (kind, id) = (kind.to_owned(), id.to_owned());
         let who = Consumer::Request { kind, id };
