@@ -1,7 +1,7 @@
 //! Which files the podman that is installed here does not read.
 
 use devgate_cdi::check::Checked;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where 5.5.0 to 5.5.2 read, and nowhere else (containers/podman#26569).
@@ -15,19 +15,17 @@ pub(super) fn look(dirs: &[PathBuf], checked: &mut Checked) {
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let Some(version) = version(&said) else { return };
     let (major, minor, patch) = version;
-    let shown = format!("{major}.{minor}.{patch}");
-    for dir in dirs.iter().filter(|dir| dir.is_dir()) {
-        if version < (4, 1, 0) {
-            checked.find(
-                false,
-                dir,
-                &format!("podman {shown} is installed here, and reads no such files"),
-            );
-        } else if (major, minor) == (5, 5) && patch <= 2 && dir.as_os_str() != ALONE {
-            let what =
-                format!("podman {shown} is installed here, and reads {ALONE} alone: --cdi-dir {ALONE}, or a newer one");
-            checked.find(false, dir, &what);
-        }
+    let has_files = |dir: &&PathBuf| dir.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    for dir in dirs.iter().filter(has_files) {
+        let what = if version < (4, 1, 0) {
+            "reads no such files: install a newer one".to_owned()
+        } else if (major, minor) == (5, 5) && patch <= 2 && dir != Path::new(ALONE) {
+            format!("reads {ALONE} alone: have devgate write there (--cdi-dir {ALONE}), or install a newer one")
+        } else {
+            continue;
+        };
+        let what = format!("podman {major}.{minor}.{patch} is installed here, and {what}");
+        checked.find(false, dir, &what);
     }
 }
 
