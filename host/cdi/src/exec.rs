@@ -1,6 +1,5 @@
 //! The protocol of 2017: a program that is asked `VERSION, INFO, ADD, DEL` (the Container Device Interface, version 0.0.2). It hands out
 //! paths of nodes and nothing else. The program is a thin client ([`call`]) of the host, which gives and takes ([`Requests`]).
-//!
 //! Where the proposal is at odds with itself, docs/cdi.md says what is done.
 
 pub mod call;
@@ -46,13 +45,11 @@ pub enum Request {
 /// What the host says: an object that is printed with the version, or null where nothing is.
 pub type Answer = Result<Value, Failure>;
 
-/// An error of the protocol.
+/// An error: numbers up to 99 are the protocol's, with its own words, and the others devgate's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} ({number}): {details}")]
 pub struct Failure {
-    /// 0 to 99 are the protocol's, the others devgate's.
     pub(crate) number: u32,
-    /// In the protocol's own words where it has some.
     pub(crate) message: String,
     pub(crate) details: String,
 }
@@ -66,7 +63,7 @@ pub(crate) fn is_id(id: &str) -> bool {
 
 /// An error that there is: its number, and what it is called.
 #[derive(Clone, Copy)]
-pub(crate) struct Fault(u32, &'static str);
+pub(crate) struct Fault(pub(crate) u32, &'static str);
 
 impl Fault {
     pub(crate) const VERSION: Self = Self(1, "Incompatible CDI version");
@@ -89,11 +86,5 @@ impl Fault {
             message: self.1.to_owned(),
             details: details.into(),
         }
-    }
-}
-
-impl Failure {
-    pub(crate) const fn is(&self, fault: Fault) -> bool {
-        self.number == fault.0
     }
 }

@@ -1,9 +1,9 @@
 //! Gives devices of one resource: those that are named, or as many as are asked for, near to each other.
 
-use devgate_core::offer::AllocateError;
+use devgate_core::offer::{AllocateError, Device, Offer};
 use devgate_core::{Ask, Consumer, Devices, Granted, Mode};
 use devgate_types::{ResourceName, escape};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,10 +77,10 @@ async fn choose(devices: &dyn Devices, wanted: &Wanted<'_>, available: &[String]
     let (count, must) = (wanted.count, wanted.ids);
     let offers = Arc::clone(&devices.offers().borrow());
     let offer = offers.iter().find(|offer| offer.resource() == wanted.resource)?;
-    let list = Arc::clone(&offer.devices().borrow());
+    let nodes = numa_nodes(devices, wanted.resource);
     let is_near = |id: &&String| {
-        let mut same = list.devices.iter().filter(|device| device.id == **id);
-        same.any(|device| device.numa_nodes.iter().any(|node| wanted.numa.contains(node)))
+        let mut its = nodes.get(*id).into_iter().flatten();
+        its.any(|node| wanted.numa.contains(node))
     };
     let near: Vec<_> = available.iter().filter(is_near).cloned().collect();
     let chosen = match (near.len() >= count, near.is_empty()) {
@@ -89,6 +89,18 @@ async fn choose(devices: &dyn Devices, wanted: &Wanted<'_>, available: &[String]
         _ => offer.choose(available, must, count).await,
     };
     (chosen.len() == count).then_some(chosen)
+}
+
+/// The NUMA nodes of a resource's devices, by id.
+pub(crate) fn numa_nodes(devices: &dyn Devices, resource: &ResourceName) -> BTreeMap<String, BTreeSet<u32>> {
+    let offers = Arc::clone(&devices.offers().borrow());
+    let lists = offers.iter().filter(|offer| offer.resource() == resource);
+    let of = |offer: &Arc<dyn Offer>| {
+        let list = Arc::clone(&offer.devices().borrow());
+        let of = |device: &Device| (device.id.clone(), device.numa_nodes.clone());
+        list.devices.iter().map(of).collect::<Vec<_>>()
+    };
+    lists.flat_map(of).collect()
 }
 
 /// Why devices cannot be had: most have the same reason.

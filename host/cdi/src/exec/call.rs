@@ -13,17 +13,6 @@ const NEWEST: &str = "0.0.2";
 /// The most characters of a type.
 const MOST_TYPE: usize = 16;
 
-/// How a call ends.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// What is printed, without the end of the line; nothing where there is nothing to say.
-    pub line: Option<String>,
-    /// Whether the exit status is 0.
-    pub is_success: bool,
-    /// For people, on standard error.
-    pub notes: Vec<String>,
-}
-
 /// A call: what the program is called by, its environment, and what it reads.
 pub struct Call<'a> {
     /// The name that it was called by, without directories.
@@ -32,57 +21,44 @@ pub struct Call<'a> {
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// Standard input to its end, at most a byte more than [`MOST_CONFIG`]. `VERSION` does not read it.
     pub stdin: &'a dyn Fn() -> io::Result<Vec<u8>>,
+    /// Tells people of something, on standard error.
+    pub tell: &'a dyn Fn(&str),
 }
 
 impl Call<'_> {
-    /// Answers the call. `ask` asks the host; `leave` leaves it a note of this name that an id is over, where it does not answer.
+    /// Answers the call: what is printed, without the end of the line, if anything, and whether the exit status is 0. `ask` asks the
+    /// host; `leave` leaves it a note of this name that an id is over, where it does not answer.
     pub fn answer(
         &self,
         ask: impl FnOnce(&Request) -> Result<Answer, String>,
         leave: impl FnOnce(&str) -> io::Result<()>,
-    ) -> Ended {
+    ) -> (Option<String>, bool) {
         let command = (self.env)("CDI_COMMAND").unwrap_or_default().to_uppercase();
         if command == "VERSION" {
-            return Ended {
-                line: line(NEWEST, json!({"supportedVersions": VERSIONS})),
-                is_success: true,
-                notes: Vec::new(),
-            };
+            return (line(NEWEST, json!({"supportedVersions": VERSIONS})), true);
         }
         let config = Config::read((self.stdin)());
         let asked = (self.env)("CDI_VERSION");
         let of_config = config.as_ref().ok().map(|config| &config.cdi_version);
         let mut versions = asked.iter().chain(of_config).map(String::as_str);
         let version = versions.find(|version| VERSIONS.contains(version)).map(str::to_owned);
-        let mut notes = Vec::new();
-        let request = self.check(&command, asked.as_deref(), config, &mut notes);
-        let answered = request.and_then(|request| {
+        let answered = self.check(&command, asked.as_deref(), config).and_then(|request| {
             let answer = ask(&request);
             answer.unwrap_or_else(|why| Err(unanswered(&request, &why, leave)))
         });
         let is_success = answered.is_ok() || command == "DEL";
         let object = answered.unwrap_or_else(|failure| {
-            notes.push(failure.to_string());
+            (self.tell)(&failure.to_string());
             failure.object()
         });
-        Ended {
-            line: line(version.as_deref().unwrap_or(NEWEST), object),
-            is_success,
-            notes,
-        }
+        (line(version.as_deref().unwrap_or(NEWEST), object), is_success)
     }
 
     /// Version, configuration, command, and what the command needs, in this order. DEL takes what it can get: it must not fail.
-    fn check(
-        &self,
-        command: &str,
-        version: Option<&str>,
-        config: Result<Config, Failure>,
-        notes: &mut Vec<String>,
-    ) -> Result<Request, Failure> {
-        let kind = |config: Result<Config, Failure>| config?.kind(self.program);
+    fn check(&self, command: &str, version: Option<&str>, config: Result<Config, Failure>) -> Result<Request, Failure> {
+        let kind = config.and_then(|config| config.kind(self.program));
         if command == "DEL" {
-            let kind = kind(config).inspect_err(|why| notes.push(why.to_string())).ok();
+            let kind = kind.inspect_err(|why| (self.tell)(&why.to_string())).ok();
             return Ok(Request::Del { kind, id: self.id()? });
         }
         match version {
@@ -92,13 +68,13 @@ impl Call<'_> {
             None if command == "ADD" => return Err(Fault::VERSION.because("CDI_VERSION is not set")),
             _ => {}
         }
-        let kind = kind(config)?;
+        let kind = kind?;
         match command {
             "INFO" => Ok(Request::Info { kind }),
             "ADD" => Ok(Request::Add {
                 amount: self.amount(&kind)?,
                 id: self.id()?,
-                numa: self.numa(notes),
+                numa: self.numa(),
                 kind,
             }),
             "" => Err(Fault::COMMAND.because("CDI_COMMAND is not set")),
@@ -107,14 +83,10 @@ impl Call<'_> {
     }
 
     fn id(&self) -> Result<String, Failure> {
+        const RULE: &str = "must be a letter or digit, then at most 63 letters, digits or \"-\"";
         let id = (self.env)("CDI_REQUEST_ID").unwrap_or_default();
-        if is_id(&id) {
-            return Ok(id);
-        }
-        let id = escape(&id, 80);
-        Err(Fault::MALFORMED.because(format!(
-            "CDI_REQUEST_ID \"{id}\" must be a letter or digit, then at most 63 letters, digits or \"-\""
-        )))
+        let bad = || Fault::MALFORMED.because(format!("CDI_REQUEST_ID \"{}\" {RULE}", escape(&id, 80)));
+        if is_id(&id) { Ok(id) } else { Err(bad()) }
     }
 
     /// The amount of the only spec that there is: the type itself. Specs are looked at before amounts.
@@ -131,33 +103,29 @@ impl Call<'_> {
         let [(_, amount)] = parts.as_slice() else {
             return Err(bad(format!("asks for {kind} more than once")));
         };
-        let is_integer = !amount.is_empty() && amount.bytes().all(|b| b.is_ascii_digit());
-        let amount = amount.parse().ok().filter(|_| is_integer);
+        let amount = amount.parse().ok().filter(|_| !amount.starts_with('+'));
         let request = escape(&request, 80);
         amount.ok_or_else(|| bad(format!("\"{request}\" has no such integer as there can be devices")))
     }
 
-    fn numa(&self, notes: &mut Vec<String>) -> Option<Vec<u32>> {
-        let text = (self.env)("CDI_REQUEST_NUMA_LOCALITY")?;
+    fn numa(&self) -> Option<Vec<u32>> {
+        const NAME: &str = "CDI_REQUEST_NUMA_LOCALITY";
+        let text = (self.env)(NAME)?;
         let nodes: Result<_, _> = text.split(',').map(|node| node.trim().parse()).collect();
-        if nodes.is_err() {
-            let text = escape(&text, 80);
-            notes.push(format!(
-                "CDI_REQUEST_NUMA_LOCALITY \"{text}\" is no list of numbers, and is ignored"
-            ));
-        }
-        Some(nodes.unwrap_or_default())
+        let odd = format!("{NAME} \"{}\" is no list of numbers, and is ignored", escape(&text, 80));
+        Some(nodes.inspect_err(|_| (self.tell)(&odd)).unwrap_or_default())
     }
 }
 
 impl Failure {
     /// By the names of the rules, and by those of the examples.
     fn object(&self) -> Value {
-        let (number, message, details) = (self.number, &self.message, &self.details);
-        if details.is_empty() {
-            return json!({"error": number, "message": message, "code": number, "msg": message});
+        let (number, message) = (self.number, &self.message);
+        let mut object = json!({"error": number, "message": message, "code": number, "msg": message});
+        if !self.details.is_empty() {
+            object["details"] = json!(self.details);
         }
-        json!({"error": number, "message": message, "code": number, "msg": message, "details": details})
+        object
     }
 }
 
@@ -215,12 +183,12 @@ impl Config {
         if self.name.is_empty() {
             return bad("it has no \"name\"".to_owned());
         }
-        let is_type = kind.len() <= MOST_TYPE
-            && kind.starts_with(|first: char| first.is_ascii_alphabetic())
-            && kind.bytes().all(|b| b.is_ascii_alphanumeric());
-        if !is_type {
-            let kind = escape(&kind, 80);
-            return bad(format!("\"type\" is \"{kind}\", which is no resource-type"));
+        let starts = kind.starts_with(|first: char| first.is_ascii_alphabetic());
+        if !starts || kind.len() > MOST_TYPE || kind.bytes().any(|b| !b.is_ascii_alphanumeric()) {
+            return bad(format!(
+                "\"type\" is \"{}\", which is no resource-type",
+                escape(&kind, 80)
+            ));
         }
         if plugin != program {
             let (plugin, program) = (escape(&plugin, 80), escape(program, 80));

@@ -1,7 +1,7 @@
 //! The host's side: who has a request's devices is its id, until it says that it is done, over restarts too.
 
 use super::{Answer, Failure, Fault, Request, is_id};
-use crate::give::{NotGiven, Wanted, give};
+use crate::give::{NotGiven, Wanted, give, numa_nodes};
 use devgate_core::offer::AllocateError;
 use devgate_core::state::{Style, put};
 use devgate_core::{Consumer, Devices, Granted, Released};
@@ -48,16 +48,11 @@ impl Requests {
         let notes = fs::read_dir(self.state_dir.join(NOTES)).into_iter().flatten();
         for note in notes.flatten() {
             let name = note.file_name();
-            let Some((kind, id)) = name.to_str().and_then(|name| name.split_once('=')) else {
-                continue;
-            };
+            let (kind, id) = name.to_str().and_then(|name| name.split_once('=')).unwrap_or_default();
             let over = self.del(Some(kind).filter(|kind| !kind.is_empty()), id).await;
-            if let Some(why) = over.err().filter(|why| !why.is(Fault::UNKNOWN_ID)) {
-                tracing::warn!(
-                    family = "host",
-                    "note {} of a request that is over: {why}",
-                    escape(&note.path().display().to_string(), 256)
-                );
+            if let Some(why) = over.err().filter(|why| why.number != Fault::UNKNOWN_ID.0) {
+                let note = note.path().display().to_string();
+                tracing::warn!(family = "host", "note {} of an end: {why}", escape(&note, 256));
             }
         }
     }
@@ -105,18 +100,18 @@ impl Requests {
         let amount = usize::try_from(amount).unwrap_or(usize::MAX);
         let held = self.devices.held(&who).into_iter().next();
         let was_held = held.is_some();
-        let (resource, ids) = match held {
+        let ids = match held {
             Some(held) if held.ids.len() != amount || held.resource != served.resource => {
                 let (has, of) = (held.ids.len(), held.resource);
                 return Err(Fault::TAKEN.because(format!("{who}: has {has} devices of {of} already")));
             }
-            Some(held) => (held.resource, held.ids),
+            Some(held) => held.ids,
             None if amount == 0 => return Ok(added(BTreeSet::new(), numa.map(|_| BTreeSet::new()))),
-            None => (served.resource.clone(), Vec::new()),
+            None => Vec::new(),
         };
         let wanted = Wanted {
             who: &who,
-            resource: &resource,
+            resource: &served.resource,
             count: amount,
             ids: &ids,
             numa: numa.unwrap_or_default(),
@@ -137,54 +132,45 @@ impl Requests {
         let reply = &granted.reply;
         let has_more = !reply.env.is_empty() || !reply.mounts.is_empty() || !reply.cdi.is_empty();
         if has_more && !served.nodes_only {
-            return Err(Fault::FAILED.because(format!(
-                "resource {}: its component gives more than nodes, which this protocol cannot say (exec: nodes-only)",
-                granted.resource
-            )));
+            const WHY: &str = "its component gives more than nodes, which this protocol cannot say (exec: nodes-only)";
+            return Err(Fault::FAILED.because(format!("resource {}: {WHY}", granted.resource)));
         }
-        let offers = Arc::clone(&self.devices.offers().borrow());
-        let mut numa = BTreeSet::new();
-        for offer in offers.iter().filter(|offer| offer.resource() == &granted.resource) {
-            let list = Arc::clone(&offer.devices().borrow());
-            let mine = list.devices.iter().filter(|device| granted.ids.contains(&device.id));
-            numa.extend(mine.flat_map(|device| device.numa_nodes.iter().copied()));
-        }
+        let nodes = numa_nodes(&*self.devices, &granted.resource);
+        let numa = granted.ids.iter().filter_map(|id| nodes.get(id)).flatten();
+        let numa = with_numa.then(|| numa.copied().collect());
         let paths = reply.nodes.iter().map(|node| node.host_path.clone()).collect();
-        Ok(added(paths, with_numa.then_some(numa)))
+        Ok(added(paths, numa))
     }
 
     async fn del(&self, kind: Option<&str>, id: &str) -> Answer {
-        let its = |who: Consumer| match who {
-            Consumer::Request { kind: of, id: its } if its == id && kind.is_none_or(|kind| kind == of) => Some(of),
+        let its = |who: &Consumer| match who {
+            Consumer::Request { kind: of, id: its } if its == id && kind.is_none_or(|kind| kind == of) => {
+                Some(of.clone())
+            }
             _ => None,
         };
-        let kinds: Vec<_> = self.devices.consumers().into_iter().filter_map(its).collect();
-        let answer = match kinds.as_slice() {
-            [] => Err(Fault::UNKNOWN_ID.because("")),
-            [of] => self.release(of, id).await,
+        let kinds: Vec<_> = self.devices.consumers().iter().filter_map(its).collect();
+        let released = match kinds.as_slice() {
+            [] => Released::Nothing,
+            [kind] => {
+                let (kind, id) = (kind.clone(), id.to_owned());
+                self.devices.release(&Consumer::Request { kind, id }, PATIENCE).await
+            }
             several => {
                 let types = several.join(", ");
-                return Err(Fault::CONFIG.because(format!(
-                    "types {types} gave something to request {id}, and the configuration does not say which is over"
-                )));
+                return Err(Fault::CONFIG.because(format!("which of {types} gave it to {id} is not said")));
             }
         };
         // What a caller said is over is so by now.
         for of in kinds.iter().map(String::as_str).chain(kind).chain([""]) {
             let _ = fs::remove_file(self.note(of, id));
         }
-        answer
-    }
-
-    async fn release(&self, kind: &str, id: &str) -> Answer {
-        let (kind, id) = (kind.to_owned(), id.to_owned());
-        match self.devices.release(&Consumer::Request { kind, id }, PATIENCE).await {
+        match released {
             Released::Dirty(dirty) => {
                 let ids: Vec<_> = dirty.iter().map(|(_, id)| id.as_str()).collect();
                 let ids = escape(&ids.join(", "), 160);
-                Err(Fault::NOT_RELEASED.because(format!(
-                    "{ids}: given to nobody until their component has released them"
-                )))
+                let why = format!("{ids}: given to nobody until their component has released them");
+                Err(Fault::NOT_RELEASED.because(why))
             }
             Released::Nothing => Err(Fault::UNKNOWN_ID.because("")),
             Released::Clean | Released::Refused => Ok(Value::Null),

@@ -45,20 +45,18 @@ pub fn called() -> Option<ExitCode> {
                 .read_to_end(&mut bytes)?;
             Ok(bytes)
         },
+        tell: &|note| drop(writeln!(std::io::stderr(), "{program}: {note}")),
     };
-    let ended = call.answer(ask, |note| leave_note(&state_dir, note));
-    for note in &ended.notes {
-        let _ = writeln!(std::io::stderr(), "{program}: {note}");
-    }
+    let (line, is_success) = call.answer(ask, |note| leave_note(&state_dir, note));
     // What a caller does not hear it has not got; but an end never fails.
     let is_end = std::env::var("CDI_COMMAND").is_ok_and(|command| command.eq_ignore_ascii_case("DEL"));
-    if let Some(line) = &ended.line
+    if let Some(line) = &line
         && writeln!(std::io::stdout(), "{line}").is_err()
         && !is_end
     {
         return Some(ExitCode::FAILURE);
     }
-    Some(if ended.is_success {
+    Some(if is_success {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

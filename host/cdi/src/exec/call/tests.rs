@@ -5,9 +5,17 @@ const DRM: &str = r#"{"cdiVersion": "0.0.1", "name": "DRM GPUs from vendor Inter
   "args": {"want_device_nodes": ["primary", "render"], "vendorid_whitelist": ["0x1234", "0x2345"]}}"#;
 const TTY: &str = r#"{"cdiVersion": "0.0.1", "name": "TTYs", "type": "tty", "plugin": "generic-tty", "args": {"num_system_reserved": 12}}"#;
 
+/// How a call ended.
+#[derive(Debug)]
+struct Ended {
+    line: Option<String>,
+    is_success: bool,
+    notes: Vec<String>,
+}
+
 /// What a call with these variables and this configuration comes to, and what the host was asked.
 fn call_as(program: &str, env: &[(&str, &str)], stdin: &str, answer: Result<Answer, &str>) -> (Ended, Option<Request>) {
-    let asked = RefCell::new(None);
+    let (asked, notes) = (RefCell::new(None), RefCell::new(Vec::new()));
     let call = Call {
         program,
         env: &|name| {
@@ -16,13 +24,22 @@ fn call_as(program: &str, env: &[(&str, &str)], stdin: &str, answer: Result<Answ
                 .map(|(_, value)| (*value).to_owned())
         },
         stdin: &|| Ok(stdin.as_bytes().to_vec()),
+        tell: &|note| notes.borrow_mut().push(note.to_owned()),
     };
     let ask = |request: &Request| {
         *asked.borrow_mut() = Some(request.clone());
         answer.map_err(str::to_owned)
     };
-    let ended = call.answer(ask, |_| Ok(()));
-    (ended, asked.into_inner())
+    let (line, is_success) = call.answer(ask, |_| Ok(()));
+    let notes = notes.take();
+    (
+        Ended {
+            line,
+            is_success,
+            notes,
+        },
+        asked.into_inner(),
+    )
 }
 
 fn call(env: &[(&str, &str)], answer: Answer) -> (Ended, Option<Request>) {
@@ -175,6 +192,11 @@ fn cdi27_cdi28_each_error_in_the_order_of_the_rules() {
         (
             &[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "INFO")],
             r#"{"type": "gpu", "type": "gpu"}"#,
+            101,
+        ),
+        (
+            &[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "INFO")],
+            r#"{"cdiVersion": "0.0.1", "name": "x", "type": "gpu", "plugin": "drm", "args": {}, "args": {}}"#,
             101,
         ),
         (&[("CDI_VERSION", "0.0.1")], DRM, 3),
