@@ -4,6 +4,7 @@ mod component;
 mod dangers;
 mod finding;
 mod grants;
+mod names;
 mod overlaps;
 mod placeholders;
 mod pods;
@@ -83,6 +84,7 @@ fn report(args: &CheckArgs, open: OpenNode) -> anyhow::Result<Report> {
     let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
     let mut plugins = Vec::new();
     let mut offers = Vec::new();
+    let cdi = names::known(&node, &args.place.node_root);
     for plugin in policy.plugins.values() {
         let _progress = crate::progress::Progress::begin(format!("checking plugin {}", plugin.name));
         let view = Grants::new(node.clone(), Arc::new(plugin.clone()));
@@ -93,6 +95,9 @@ fn report(args: &CheckArgs, open: OpenNode) -> anyhow::Result<Report> {
         component::unused(&facts, plugin, &mut findings);
         dangers::look(&node, plugin, &matches, &granted, &mut findings);
         overlaps::look(&node, plugin, &matches, &granted, &mut offers, &mut findings);
+        if let Some(known) = &cdi {
+            names::look(known, plugin, &mut findings);
+        }
         plugins.push(PluginReport {
             plugin: plugin.name.to_string(),
             at: plugin.origin.to_string(),
