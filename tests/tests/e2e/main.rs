@@ -42,6 +42,7 @@ mod nvidia;
 mod offers;
 mod pack;
 mod page;
+mod podman;
 mod programs;
 mod prometheus;
 mod record;
