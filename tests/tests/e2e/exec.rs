@@ -1,10 +1,12 @@
 //! The protocol of 2017, driven as a program by a link, with environments and configurations as its callers have them.
 
 use crate::look::{Said, look};
+use anyhow::Context;
 use devgate_fake_kubelet::Pod;
 use devgate_tests::{Devices, Host, Kind, Setup, recording};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -268,6 +270,24 @@ async fn cdi34_what_ended_while_no_host_was_there_is_worked_off() -> anyhow::Res
     machine.host.spawn()?;
     machine.until(|machine| machine.add(3, "two"), Some(0)).await?;
     assert!(!note.exists());
+    // What its caller cannot be told is not lost: an ADD fails and can be asked again, and an end is one.
+    let untold = |command: &str, id: &str| {
+        let env = [
+            ("CDI_COMMAND", command),
+            ("CDI_VERSION", "0.0.1"),
+            ("CDI_REQUEST", "bench:3"),
+            ("CDI_REQUEST_ID", id),
+        ];
+        let full = fs::File::options().write(true).open("/dev/full")?;
+        let mut child = machine.command(&env).stdin(Stdio::piped()).stdout(full).spawn()?;
+        let mut stdin = child.stdin.take().context("no stdin")?;
+        stdin.write_all(CONFIG.as_bytes())?;
+        drop(stdin);
+        anyhow::Ok(child.wait()?.code())
+    };
+    assert_eq!(untold("ADD", "two")?, Some(1));
+    assert_eq!(machine.add(3, "two")?.0, Some(0));
+    assert_eq!(untold("DEL", "nobody")?, Some(0));
     let broken = machine.call_with(&[("CDI_COMMAND", "DEL"), ("CDI_REQUEST_ID", "two")], "{")?;
     assert_eq!((broken.code, &*broken.out), (Some(0), ""), "{broken:?}");
     machine.host.allocatable(BENCH, 3).await?;
@@ -277,7 +297,11 @@ async fn cdi34_what_ended_while_no_host_was_there_is_worked_off() -> anyhow::Res
 #[tokio::test(flavor = "multi_thread")]
 async fn cdi35_killed_at_any_moment_it_is_given_or_not() -> anyhow::Result<()> {
     let mut machine = Machine::start().await?;
-    for round in 0..10_u32 {
+    let mut seen = BTreeSet::new();
+    for round in 0..100_u32 {
+        if round >= 10 && seen.len() == 2 {
+            break;
+        }
         let id = format!("job-{round}");
         let env = [
             ("CDI_VERSION", "0.0.1"),
@@ -296,13 +320,18 @@ async fn cdi35_killed_at_any_moment_it_is_given_or_not() -> anyhow::Result<()> {
             .take()
             .map(|mut pipe| pipe.write_all(CONFIG.as_bytes()))
             .transpose()?;
-        tokio::time::sleep(Duration::from_millis(u64::from(round))).await;
+        tokio::time::sleep(Duration::from_millis(u64::from(3 * round))).await;
         machine.host.end(Signal::KILL).await?;
         child.wait()?;
+        let state = machine.host.dir().join("state");
+        let recorded = look(["state", "list", "--state-dir", &state.display().to_string()])?;
+        assert_eq!(recorded.code, Some(0), "{recorded:?}");
+        seen.insert(recorded.out.contains(&id));
         machine.host.spawn()?;
         machine.until(|machine| machine.add(2, &id), Some(0)).await?;
         assert_eq!(machine.del(&id)?, (Some(0), Value::Null));
     }
+    assert_eq!(seen.len(), 2, "each was given, or none");
     machine.until(|machine| machine.add(3, "last"), Some(0)).await?;
     Ok(())
 }

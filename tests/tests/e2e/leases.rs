@@ -326,6 +326,44 @@ async fn a_policy_that_is_tightened_over_a_reboot_takes_the_file_and_one_that_is
     Ok(())
 }
 
+/// Its file goes after a minute, and the devices stay its own until it is released, by a host that does not know them any more too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_whose_plugin_leaves_the_policy_is_said_and_can_be_released() -> anyhow::Result<()> {
+    let mut machine = Machine::start(&["--no-kubelet"]).await?;
+    for name in ["job1", "job2"] {
+        machine.lease(&["--for", name]).await?;
+    }
+    let file = machine.host.dir().join("policy.yaml");
+    let policy = fs::read_to_string(&file)?;
+    machine.host.end(Signal::TERM).await?;
+    fs::write(&file, policy.replace(BENCH, "devgate.dev/other"))?;
+    machine.host.spawn()?;
+    let said = || machine.cdi(&["leases"]);
+    let is_said = |said: &Said| said.out.matches("no container gets it").count() == 2;
+    if until(said, is_said).await.is_err() {
+        until(said, is_said).await?;
+    }
+    assert_eq!(machine.file("job1") + &machine.file("job2"), "");
+    let again = machine.cdi(&["lease", BENCH, "--for", "job3"])?;
+    assert!(again.err.contains("no plugin offers it"), "{again:?}");
+    let released = machine.cdi(&["release", "job1"])?;
+    assert!(
+        released.code == Some(0) && released.out.contains("job1: released"),
+        "{released:?}"
+    );
+
+    machine.host.end(Signal::TERM).await?;
+    fs::write(&file, policy)?;
+    machine.host.spawn()?;
+    until(|| Ok(machine.file("job2")), |now| !now.is_empty()).await?;
+    assert_eq!(
+        (machine.file("job1"), machine.leases()?.as_array().map_or(0, Vec::len)),
+        (String::new(), 1)
+    );
+    machine.lease(&["--for", "job3", "--count", "2"]).await?;
+    Ok(())
+}
+
 /// One of several ids that stand for one device is a lease's, and the others are pods'.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replica_is_leased_beside_pods() -> anyhow::Result<()> {

@@ -5,6 +5,7 @@ use crate::look::{Said, look};
 use devgate_tests::Setup;
 use devgate_tests::machine::{Alone, alone};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -56,18 +57,19 @@ impl Podman {
             return Ok(None);
         }
         let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
-        for name in [
-            "root/bin",
-            "root/dev",
-            "root/proc",
-            "root/sys",
-            "root/etc",
-            "root/tmp",
-            "root/run",
-        ] {
-            fs::create_dir_all(dir.path().join(name))?;
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755))?;
+        for name in ["home", "session"] {
+            fs::create_dir_all(dir.path().join("nobody").join(name))?;
         }
-        fs::copy("/usr/bin/busybox", dir.path().join("root/bin/busybox"))?;
+        for root in ["root", "nobody/root"].map(|root| dir.path().join(root)) {
+            for name in ["bin", "dev", "proc", "sys", "etc", "tmp", "run"] {
+                fs::create_dir_all(root.join(name))?;
+            }
+            fs::copy("/usr/bin/busybox", root.join("bin/busybox"))?;
+        }
+        let mut chown = Command::new("chown");
+        let is_given = chown.args(["-R", "nobody:"]).arg(dir.path().join("nobody")).status()?;
+        anyhow::ensure!(is_given.success(), "{}: chown failed", dir.path().display());
         Ok(Some(Self { dir, _alone: alone()? }))
     }
 
@@ -75,10 +77,6 @@ impl Podman {
     fn run(&self, more: &[&str], devices: &[&str], line: &str) -> anyhow::Result<Said> {
         let at = |name: &str| self.dir.path().join(name);
         let mut podman = Command::new("podman");
-        podman.args(["--log-level=error", "--storage-driver=vfs", "--cgroup-manager=cgroupfs"]);
-        if Path::new("/usr/sbin/runc").exists() {
-            podman.arg("--runtime=runc");
-        }
         podman
             .arg("--root")
             .arg(at("store"))
@@ -86,6 +84,31 @@ impl Podman {
             .arg(at("run"))
             .arg("--tmpdir")
             .arg(at("tmp"));
+        Self::container(podman, &at("root"), more, devices, line)
+    }
+
+    /// The same for a user without rights, who has some users more for containers of its own, as `useradd` gives them.
+    fn run_rootless(&self, more: &[&str], devices: &[&str], line: &str) -> anyhow::Result<Said> {
+        const AS_NOBODY: &str = "cd $0 && echo nobody:200000:65536 >users
+            mount --bind users /etc/subuid && mount --bind users /etc/subgid || exit 1
+            exec setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=$0/home XDG_RUNTIME_DIR=$0/session podman \"$@\"";
+        let at = self.dir.path().join("nobody");
+        let mut podman = Command::new("unshare");
+        podman.args(["--mount", "sh", "-c", AS_NOBODY]).arg(&at);
+        Self::container(podman, &at.join("root"), more, devices, line)
+    }
+
+    fn container(
+        mut podman: Command,
+        root: &Path,
+        more: &[&str],
+        devices: &[&str],
+        line: &str,
+    ) -> anyhow::Result<Said> {
+        podman.args(["--log-level=error", "--storage-driver=vfs", "--cgroup-manager=cgroupfs"]);
+        if Path::new("/usr/sbin/runc").exists() {
+            podman.arg("--runtime=runc");
+        }
         podman.args([
             "run",
             "--rm",
@@ -98,7 +121,7 @@ impl Podman {
             .args(devices.iter().flat_map(|name| ["--device", name]));
         let said = podman
             .arg("--rootfs")
-            .arg(at("root"))
+            .arg(root)
             .args(["/bin/busybox", "sh", "-c", line])
             .output()?;
         Ok(Said {
@@ -106,6 +129,19 @@ impl Podman {
             out: String::from_utf8(said.stdout)?,
             err: String::from_utf8(said.stderr)?,
         })
+    }
+}
+
+/// Rootless podman leaves a process behind, which holds the user's namespace for the next container.
+impl Drop for Podman {
+    fn drop(&mut self) {
+        let pid = fs::read_to_string(self.dir.path().join("nobody/session/libpod/tmp/pause.pid"));
+        let pid = pid
+            .ok()
+            .and_then(|pid| rustix::process::Pid::from_raw(pid.trim().parse().ok()?));
+        if let Some(pid) = pid {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
     }
 }
 
@@ -144,6 +180,21 @@ async fn cdi21_cdi22_podman_gives_containers_what_is_leased() -> anyhow::Result<
     assert!(write.err.contains("not permitted"), "the policy says r: {write:?}");
     let alone = podman.run(&[], &[&disk], "ls /dev/fuse")?;
     assert_ne!(alone.code, Some(0), "{alone:?}");
+
+    // A rootless one mounts the machine's node, for whom its mode lets in: who is root in the container is not root here.
+    for user in ["--user=0:0", "--user=1234:1234"] {
+        let open = podman.run_rootless(&[user], &[&fuse], "exec 3<>/dev/fuse && echo opened")?;
+        assert_eq!(
+            (open.code, open.out.as_str()),
+            (Some(0), "opened\n"),
+            "{user}: {open:?}"
+        );
+    }
+    let closed = podman.run_rootless(&[], &both, "ls /dev/fuse && exec 3<$(ls /dev/loop[0-9])")?;
+    assert!(
+        closed.out == "/dev/fuse\n" && closed.err.contains("Permission denied"),
+        "{closed:?}"
+    );
 
     // Something takes the file away, and it is back for the next container.
     fs::remove_file("/var/run/cdi/devgate-devgate.dev_fuse=e2e-fuse.json")?;

@@ -144,6 +144,12 @@ fn cdi18_a_directory_that_others_can_write_in_is_reported_and_what_was_not_finis
     fs::set_permissions(&machine.cdi, fs::Permissions::from_mode(0o777)).unwrap();
     let problem = files.tidy().unwrap();
     assert!(problem.contains("others than its owner can write there"), "{problem}");
+    if fs::metadata(&machine.cdi).unwrap().uid() == 0 {
+        fs::set_permissions(&machine.cdi, fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::chown(&machine.cdi, Some(65_534), None).unwrap();
+        let problem = files.tidy().unwrap();
+        assert!(problem.contains("65534"), "{problem}");
+    }
 }
 
 #[test]
