@@ -122,8 +122,8 @@ impl Failure {
     fn object(&self) -> Value {
         let (number, message) = (self.number, &self.message);
         let mut object = json!({"error": number, "message": message, "code": number, "msg": message});
-        if !self.details.is_empty() {
-            object["details"] = json!(self.details);
+        if let Some(all) = object.as_object_mut().filter(|_| !self.details.is_empty()) {
+            all.insert("details".to_owned(), json!(self.details));
         }
         object
     }
