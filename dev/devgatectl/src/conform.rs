@@ -40,6 +40,7 @@ use devgate::{exit, output, policy};
 use devgate_core::Loader;
 use devgate_fake_node::{Opened, RecordedNode};
 use devgate_policy::PluginPolicy;
+use devgate_runner::ChildCompiler;
 use devgate_sandbox::Engine;
 use devgate_types::escape;
 use harness::Harness;
@@ -107,7 +108,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
             format!("the policy has no plugin {name} (--plugin)"),
         ));
     }
-    let engine = Engine::new(None).context("start the sandbox")?;
+    let engine = Engine::new(ChildCompiler::default(), None).context("start the sandbox")?;
     let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
     let loader = SandboxLoader::new(engine, components.clone());
     let mut report = Report {

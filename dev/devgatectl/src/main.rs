@@ -21,6 +21,9 @@ use devgate::exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = devgate_runner::called() {
+        return code;
+    }
     let done = |()| exit::OK;
     let result = match cli::Cli::parse().command {
         Command::Demo(args) => demo::demo(&args).map(done),

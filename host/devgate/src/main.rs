@@ -11,7 +11,7 @@ const MOVED: [&str; 8] = [
 ];
 
 fn main() -> ExitCode {
-    if let Some(code) = devgate::cdi::called() {
+    if let Some(code) = devgate_runner::called().or_else(devgate::cdi::called) {
         return code;
     }
     if let Some(name) = std::env::args_os().nth(1)

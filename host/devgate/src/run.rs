@@ -16,8 +16,10 @@ use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
+use devgate_runner::{ChildCompiler, Kept, NotKept};
 use devgate_sandbox::Engine;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -32,6 +34,9 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How long the service manager is not told that the host serves, while what was given before by name waits for its devices.
 const FILES_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where machine code of components is kept, in the state directory.
+const COMPILED: &str = "compiled";
 
 /// How long after the first signal another one means: at once.
 const SECOND_THOUGHT: Duration = Duration::from_millis(500);
@@ -201,7 +206,10 @@ async fn serve(
     (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
     let ports = Ports::open(&args.watch).await?;
-    let engine = Engine::new(Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
+    let compiler = ChildCompiler {
+        kept: kept(&args.state_dir),
+    };
+    let engine = Engine::new(compiler, Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
     let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull));
     let components = Components::new(args.components.clone(), Arc::clone(&store));
     let (tidied, named) = (components.clone(), policy.clone());
@@ -317,6 +325,18 @@ async fn serve(
     answering.shutdown().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Where machine code of components is kept. Without, each start compiles them anew.
+fn kept(state_dir: &Path) -> Option<Kept> {
+    let opened = Kept::open(&state_dir.join(COMPILED));
+    let not = |why: &NotKept| {
+        tracing::warn!(
+            family = "host",
+            "machine code of components is not kept, and each start makes it anew: {why}"
+        );
+    };
+    opened.inspect_err(not).ok()
 }
 
 /// How serving the kubelet ended.

@@ -7,6 +7,7 @@ use anyhow::Context;
 use devgate_core::{GrantedNode, Line, Outcome, Surveyed};
 use devgate_node::Node;
 use devgate_policy::Policy;
+use devgate_runner::ChildCompiler;
 use devgate_sandbox::Engine;
 use devgate_types::component::LogLevel;
 use devgate_types::{PluginName, escape};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 /// Loads each component and asks it once for its devices and their health.
 pub(crate) fn survey(components: Components, policy: &Policy, node: &Node) -> anyhow::Result<Vec<Surveyed>> {
-    let engine = Engine::new(None).context("start the sandbox")?;
+    let engine = Engine::new(ChildCompiler::default(), None).context("start the sandbox")?;
     let loader = Telling(Arc::new(SandboxLoader::new(engine, components)));
     Ok(devgate_core::survey(policy, node, &loader))
 }

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example that prints")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "an example")]
 
-use devgate_sandbox::{Engine, Grant, LoadRequest, load};
+use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest, load};
 use devgate_types::Unit;
 use devgate_types::component::{Capabilities, Component};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ fn main() {
         "{:40} {:>10} {:>10} {:>10}",
         "microseconds a call", "median", "p99", "most"
     );
-    let engine = Engine::new(None).expect("an engine");
+    let engine = Engine::new(InProcess, None).expect("an engine");
     measure("small", &engine, &small);
     if let Some((bytes, path)) = &own {
         measure(path.rsplit('/').next().unwrap_or(path), &engine, bytes);

@@ -1,5 +1,6 @@
-//! The compiler and runtime that all components of a process share.
+//! The runtime that all components of a process share.
 
+use crate::precompiled::Compiler;
 use crate::ticker::Ticker;
 use crate::turns::Turns;
 use devgate_types::ByteSize;
@@ -26,56 +27,46 @@ pub enum EngineError {
     Ticker(#[source] std::io::Error),
 }
 
-/// The compiler and runtime that all components of a process share: one per process. Clones are the same engine.
-#[derive(Debug, Clone)]
+/// The runtime that all components of a process share: one per process. Clones are the same engine.
+#[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
-    on_demand: Runtime,
-    mapped: Runtime,
+    on_demand: wasmtime::Engine,
+    mapped: wasmtime::Engine,
+    compiler: Box<dyn Compiler>,
     turns: Turns,
     ticker: Ticker,
     tokio: Option<tokio::runtime::Handle>,
 }
 
-/// Runs components, and knows how to compile them for it.
-#[derive(Debug)]
-pub(crate) struct Runtime {
-    /// Where components are loaded and run.
-    pub(crate) engine: wasmtime::Engine,
-    config: Config,
-}
-
-impl Runtime {
-    fn new(config: Config) -> Result<Self, EngineError> {
-        let engine = wasmtime::Engine::new(&config).map_err(|error| EngineError::Config(format!("{error:#}")))?;
-        Ok(Self { engine, config })
-    }
-
-    /// An engine for one compilation, configured as the one that runs what comes of it. An engine keeps its compiler's working
-    /// memory as long as it lives: some 2.6 MB for each thread that ever compiled at the same time.
-    pub(crate) fn compiler(&self) -> wasmtime::Result<wasmtime::Engine> {
-        wasmtime::Engine::new(&self.config)
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").finish_non_exhaustive()
     }
 }
 
 impl Engine {
-    /// An engine with a ticker thread of its own.
+    /// An engine with a ticker thread of its own, whose components this compiler makes.
     ///
     /// `tokio` is the runtime that WASI's standard streams use while a component that imports them runs; without it, and on
     /// a thread that belongs to no runtime, wasmtime-wasi starts one of its own.
     ///
     /// # Errors
     /// See [`EngineError`].
-    pub fn new(tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
-        let (on_demand, mapped) = (Runtime::new(config(false))?, Runtime::new(config(true))?);
-        let engines = [&on_demand, &mapped].map(|runtime| runtime.engine.weak());
+    pub fn new(compiler: impl Compiler + 'static, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
+        let engine = |memory: ByteSize| {
+            let engine = wasmtime::Engine::new(&config(memory));
+            engine.map_err(|error| EngineError::Config(format!("{error:#}")))
+        };
+        let (on_demand, mapped) = (engine(ByteSize(0))?, engine(ByteSize(u64::MAX))?);
+        let engines = [&on_demand, &mapped].map(wasmtime::Engine::weak);
         let ticker = Ticker::start(engines.into()).map_err(EngineError::Ticker)?;
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self(Arc::new(Inner {
             on_demand,
             mapped,
+            compiler: Box::new(compiler),
             turns: Turns::new(processors),
             ticker,
             tokio,
@@ -87,13 +78,17 @@ impl Engine {
         self.0.ticker.stop();
     }
 
-    /// The runtime for a component whose memories start with this much.
-    pub(crate) fn runtime(&self, memory: ByteSize) -> &Runtime {
-        if memory > COPIED {
+    /// Where a component whose memories start with this much is loaded and run.
+    pub(crate) fn runtime(&self, memory: ByteSize) -> &wasmtime::Engine {
+        if is_mapped(memory) {
             &self.0.mapped
         } else {
             &self.0.on_demand
         }
+    }
+
+    pub(crate) fn compiler(&self) -> &dyn Compiler {
+        &*self.0.compiler
     }
 
     pub(crate) fn turns(&self) -> &Turns {
@@ -109,10 +104,13 @@ impl Engine {
     }
 }
 
-/// How components are compiled and run. With `mapped` the first contents of memories are mapped from a file: for those that start
-/// with megabytes, of a whole language's runtime, as copying 12 MiB of CPython's into each instance takes longer than all else of a
-/// call.
-fn config(mapped: bool) -> Config {
+fn is_mapped(memory: ByteSize) -> bool {
+    memory > COPIED
+}
+
+/// How a component whose memories start with this much is compiled and run. The first contents of large ones, of a whole language's
+/// runtime, are mapped from a file, as copying 12 MiB of CPython's into each instance takes longer than all else of a call.
+pub(crate) fn config(memory: ByteSize) -> Config {
     let mut config = Config::new();
     config
         // Cannot be avoided by the component, and cheaper than counting instructions.
@@ -131,7 +129,7 @@ fn config(mapped: bool) -> Config {
         // A call lives for microseconds, most of them the kernel's: mapping, faults, unmapping. Measured with the Rust component
         // `generic`: 23 µs a call with these, 27 to 31 with wasmtime's defaults (4 GiB reserved for each memory, and its first
         // contents mapped from a file). Bounds are then checked by code, which is also what stops speculation.
-        .memory_init_cow(mapped)
+        .memory_init_cow(is_mapped(memory))
         .memory_reservation(ByteSize::mib(32).0)
         .memory_guard_size(ByteSize::kib(64).0)
         // Enough to name what trapped; never shown as it is.

@@ -33,3 +33,4 @@ pub use load::{
     Contents, Counts, Import, Inspection, LoadError, LoadRequest, Loaded, Need, Refusal, RefusedImport, digest, hex,
     inspect, load,
 };
+pub use precompiled::{Compiler, InProcess, Source, compile};

@@ -16,17 +16,15 @@ use crate::bindings::PluginComponent;
 use crate::bindings::PluginComponentPre;
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
-use crate::brief::message;
-use crate::engine::{Engine, Runtime};
-use crate::precompiled::Precompiled;
+use crate::engine::Engine;
+use crate::precompiled::{self, Source};
 use crate::state::Call;
 use devgate_types::component::Profile;
-use devgate_types::{Grant, GuestText, Limits};
+use devgate_types::{Grant, Limits};
 use scan::Scan;
 use sha2::{Digest, Sha256};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread;
 use wasmtime::component::Component;
 
 /// What is to be loaded, and what it may have.
@@ -61,8 +59,8 @@ impl std::fmt::Debug for Loaded {
     }
 }
 
-/// Loads a component. Compiles on the calling thread: some 20 ms for 50 KB, seconds for a whole language runtime, so this is
-/// never to be called where somebody waits.
+/// Loads a component, for which the calling thread waits for its compiler: some 20 ms for 50 KB, seconds for a whole language runtime,
+/// so this is never to be called where somebody waits.
 ///
 /// Everything that can be known without compiling is looked at before, in this order: size, digest, kind of file, limits on what
 /// a component may be, validity, imports and exports.
@@ -71,7 +69,7 @@ impl std::fmt::Debug for Loaded {
 /// See [`Refusal`].
 pub fn load(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, LoadError> {
     let plugin = request.plugin.to_owned();
-    // A bug in the compiler must cost this plugin, not the process.
+    // A bug in what reads components must cost this plugin, not the process.
     let outcome = catch_unwind(AssertUnwindSafe(|| admit(engine, request)));
     let outcome = outcome.unwrap_or_else(|_| Err(Refusal::Host("panic while loading".into())));
     outcome.map_err(|refusal| LoadError { plugin, refusal })
@@ -82,11 +80,12 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
     check_file(bytes, &limits, request.sha256)?;
     let scan = Scan::of(bytes, &limits)?;
     imports::check(&scan, request.grants)?;
+    let (sha256, memory) = (digest(bytes), scan.counts.memory);
     let profile = Profile {
-        sha256: Some(digest(bytes)),
+        sha256: Some(sha256),
         ..imports::profile(&scan)?
     };
-    let component = compile(engine, engine.runtime(scan.counts.memory), bytes)?;
+    let component = compiled(engine, &Source { bytes, sha256, memory })?;
     let linked = link::link(component.engine(), &component, &scan.imports, &profile)?;
     let loaded = Loaded {
         component: linked.plugin,
@@ -99,22 +98,9 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
     Ok(loaded)
 }
 
-/// Compiles on a thread of its own, with a compiler of its own: nothing that it needed outlives it, so that the allocator gives
-/// that thread's memory back, or the next compilation takes it over.
-fn compile(engine: &Engine, runtime: &Runtime, bytes: &[u8]) -> Result<Component, Refusal> {
+fn compiled(engine: &Engine, source: &Source<'_>) -> Result<Component, Refusal> {
     let _turn = engine.turns().wait();
-    let compiler = || Precompiled::compile(&runtime.compiler()?, bytes);
-    let compiled = thread::scope(|scope| {
-        let compiler = thread::Builder::new()
-            .name("devgate-compiler".into())
-            .spawn_scoped(scope, compiler)
-            .map_err(|error| Refusal::Host(format!("cannot start a thread to compile: {error}")))?;
-        compiler
-            .join()
-            .map_err(|_| Refusal::Host("panic while compiling".into()))
-    })?;
-    let loaded = compiled.and_then(|compiled| compiled.load(&runtime.engine));
-    loaded.map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))
+    precompiled::ready(engine.runtime(source.memory), engine.compiler(), source)
 }
 
 impl Loaded {

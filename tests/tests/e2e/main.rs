@@ -17,6 +17,7 @@ mod chaos;
 mod check;
 mod cleanup;
 mod cncf_library;
+mod compiling;
 mod conditions;
 mod conform;
 mod conformance;

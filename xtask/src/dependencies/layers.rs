@@ -1,5 +1,5 @@
-//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← devgate, and never back; sandbox, oci and kubelet are
-//! beside them, on the types alone. What pretends is beside all of them, and devgate is built without it.
+//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← devgate, and never back; sandbox ← runner, oci and kubelet
+//! are beside them, on the types alone. What pretends is beside all of them, and devgate is built without it.
 
 use cargo_metadata::{DependencyKind, Metadata, NodeDep, Package};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("devgate-fake-node", &["devgate-types", "devgate-node"]),
     ("devgate-oci", &["devgate-types"]),
     ("devgate-sandbox", &["devgate-types"]),
+    ("devgate-runner", &["devgate-types", "devgate-sandbox"]),
     ("devgate-kubelet", &["devgate-types"]),
     (
         "devgate-device-plugin",
@@ -46,6 +47,7 @@ const HOST: &[&str] = &[
     "devgate-node",
     "devgate-oci",
     "devgate-policy",
+    "devgate-runner",
     "devgate-sandbox",
     "devgate-types",
 ];
@@ -62,6 +64,7 @@ const ALL: &[&str] = &[
     "devgate-core",
     "devgate-policy",
     "devgate-oci",
+    "devgate-runner",
     "devgate-sandbox",
 ];
 

@@ -28,6 +28,8 @@ const BLOBS: &str = "state";
 const NOTES: &str = "ended-requests";
 /// Components from a registry, by their digests.
 const COMPONENTS: &str = "components";
+/// Machine code of components, by their digests.
+const COMPILED: &str = "compiled";
 /// How the directory is called by default.
 const NAME: &str = "devgate";
 /// Digits of a SHA-256 digest.
@@ -155,20 +157,21 @@ enum Ours {
 /// What a host makes at a place in the state directory.
 fn is_ours(place: &[&str]) -> Ours {
     let is_file = match place {
-        [JOURNAL | BLOBS | NOTES | COMPONENTS] => return Ours::Dir,
+        [JOURNAL | BLOBS | NOTES | COMPONENTS | COMPILED] => return Ours::Dir,
         [COMPONENTS, entry] if is_cached(entry) => return Ours::Either,
         [name] => *name == hold::FILE || is_record(name),
         [JOURNAL, name] => is_of_journal(name),
         [BLOBS, name] => is_temporary(name) || PluginName::try_new(name.strip_suffix(NEW).unwrap_or(name)).is_ok(),
         [NOTES, name] => is_temporary(name) || name.contains('='),
         [COMPONENTS, _, name] => is_cache_file(name),
+        [COMPILED, name] => name.starts_with(".new-") || (name.ends_with(".code") && is_cached(name)),
         _ => false,
     };
     if is_file { Ours::File } else { Ours::Nothing }
 }
 
 fn kind(place: &[&str]) -> &'static str {
-    if place.first() == Some(&COMPONENTS) {
+    if matches!(place.first(), Some(&(COMPONENTS | COMPILED))) {
         "cache"
     } else {
         "state"

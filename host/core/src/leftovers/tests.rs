@@ -99,6 +99,7 @@ fn the_state_directory_goes_as_a_whole() {
     let more =
         ["manifest.0.json", "signatures.json", "layer.new"].map(|name| format!("components/{}/{name}", digest('a')));
     let begun = format!("components/{}.17.new/layer", digest('b'));
+    let code = format!("compiled/{}-e8a4174a9659e187.code", digest('a'));
     lay_out(
         &state,
         &[
@@ -120,8 +121,10 @@ fn the_state_directory_goes_as_a_whole() {
             "state/acme",
             "state/acme.new",
             "state/.devgate-2.new",
+            "compiled/.new-17-0",
             &cached,
             &begun,
+            &code,
         ],
     );
     lay_out(&state, &more.each_ref().map(String::as_str));
@@ -130,7 +133,7 @@ fn the_state_directory_goes_as_a_whole() {
         broom.state(&StateDir::look(&state).unwrap().unwrap());
         broom.found().into_iter().map(|found| found.fate).collect::<Vec<_>>()
     };
-    assert_eq!(sweep(true), [Fate::WouldRemove; 24]);
+    assert_eq!(sweep(true), [Fate::WouldRemove; 27]);
     assert!(state.join(&cached).exists());
     let mut broom = Broom::new(true);
     broom.state(&StateDir::look(&state).unwrap().unwrap());
@@ -141,7 +144,7 @@ fn the_state_directory_goes_as_a_whole() {
         ["WouldRemove state ", "WouldRemove state host.lock"],
         "it keeps hosts out until then"
     );
-    assert_eq!(sweep(false), [Fate::Removed; 24]);
+    assert_eq!(sweep(false), [Fate::Removed; 27]);
     assert!(!state.exists());
     assert!(StateDir::look(&state).unwrap().is_none(), "nothing is there any more");
 }
@@ -160,6 +163,7 @@ fn what_others_put_there_stays_and_so_do_its_directories() {
             "state/a",
             "state/Not A Plugin",
             "components/mine.wasm",
+            "compiled/mine.code",
             "allocations/journal.x",
         ],
     );
@@ -172,6 +176,7 @@ fn what_others_put_there_stays_and_so_do_its_directories() {
     broom.state(&StateDir::look(&state).unwrap().unwrap());
     insta::assert_snapshot!(told(broom, &state), @r"
     Left state allocations/journal.x: devgate did not make it
+    Left cache compiled/mine.code: devgate did not make it
     Left cache components/cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc/mine: devgate did not make it
     Left cache components/mine.wasm: devgate did not make it
     Left state components.d: devgate did not make it

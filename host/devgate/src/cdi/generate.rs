@@ -13,6 +13,7 @@ use devgate_core::bench::{Bench, ListedPool, ListedUnit};
 use devgate_core::offer::Reply;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
+use devgate_runner::ChildCompiler;
 use devgate_sandbox::Engine;
 use devgate_types::{ResourceName, Verdict, escape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +38,7 @@ pub(super) fn generate(args: &GenerateArgs, open: OpenNode) -> Result<u8> {
     let policy = policy::read(&args.place.policy)?;
     let node = open(&args.place.node_root)?;
     let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
-    let engine = Engine::new(None).context("start the sandbox")?;
+    let engine = Engine::new(ChildCompiler::default(), None).context("start the sandbox")?;
     let loader = SandboxLoader::new(engine, components);
     let wanted: BTreeSet<_> = args.resources.iter().map(String::as_str).collect();
     let is_wanted = |name: &ResourceName| wanted.is_empty() || wanted.contains(name.as_str());

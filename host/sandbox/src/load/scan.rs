@@ -1,7 +1,4 @@
 //! What a component is made of, read without compiling it, against what it may be.
-//!
-//! The limits here stand for a killable compiler: compile time grows faster than the size of one function, and cannot be
-//! interrupted.
 
 use super::error::Refusal;
 use super::parts::Parts;
@@ -9,13 +6,8 @@ use crate::brief::message;
 use devgate_types::{ByteSize, GuestText, Limits};
 use std::collections::BTreeSet;
 use wasmparser::component_types::ComponentEntityType;
-use wasmparser::{BinaryReaderError, Operator, Parser, Payload, Validator, WasmFeatures};
+use wasmparser::{BinaryReaderError, Parser, Payload, Validator, WasmFeatures};
 
-/// Loops in one function. Three megabytes of functions with 5,000 blocks and loops each compile for half a minute; no
-/// real function is like that.
-const LOOPS: u32 = 1_000;
-/// Blocks of any kind in one function. A large interpreter's main loop has some thousands.
-const BLOCKS: u32 = 10_000;
 /// Names that a component imports or exports. A real one has some dozens; each is looked up, kept and shown.
 const NAMES: usize = 1_000;
 /// Components within components.
@@ -121,7 +113,7 @@ impl Counts {
                     });
                 }
                 self.function_size = self.function_size.max(size);
-                check_blocks(&body)
+                Ok(())
             }
             Payload::MemorySection(section) => {
                 for memory in section {
@@ -167,21 +159,6 @@ impl Counts {
 
 fn count(n: u32) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
-}
-
-fn check_blocks(body: &wasmparser::FunctionBody<'_>) -> Result<(), Refusal> {
-    let mut blocks = 0_u32;
-    let mut loops = 0_u32;
-    for operator in body.get_operators_reader().map_err(invalid)? {
-        match operator.map_err(invalid)? {
-            Operator::Loop { .. } => loops += 1,
-            Operator::Block { .. } | Operator::If { .. } => blocks += 1,
-            _ => continue,
-        }
-        at_most("loops in one function", loops, LOOPS, None)?;
-        at_most("blocks in one function", blocks, BLOCKS, None)?;
-    }
-    Ok(())
 }
 
 pub(super) fn at_most<N: PartialOrd + std::fmt::Display>(

@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, LONG, error, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_sandbox::{Engine, Grant, LoadRequest, load};
+use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest, load};
 use devgate_types::component::{Component, LogLevel};
 use devgate_types::{
     CallError, DeviceHandle, Failure, FailureKind, HostFault, Limits, MountHandle, NodeHandle, Property, Verdict,
@@ -220,7 +220,7 @@ fn eight_calls_run_at_once() {
 
 #[test]
 fn a_stopped_ticker_ends_calls_in_flight_and_fails_later_ones() {
-    let engine = Engine::new(None).unwrap();
+    let engine = Engine::new(InProcess, None).unwrap();
     let spin = Guest::enumerating(SPIN).component();
     let request = LoadRequest {
         plugin: "spin",

@@ -1,6 +1,6 @@
 //! Capabilities without a node behind them, and how the tests load and call.
 
-use devgate_sandbox::{Engine, Grant, LoadError, LoadRequest, Loaded, load};
+use devgate_sandbox::{Engine, Grant, InProcess, LoadError, LoadRequest, Loaded, load};
 use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
 use devgate_types::{
     ByteSize, CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle,
@@ -10,7 +10,7 @@ use std::any::Any;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(None).unwrap());
+pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(InProcess, None).unwrap());
 
 /// Long enough that a loaded machine does not meet it in a test about something else.
 pub(crate) const LONG: Duration = Duration::from_secs(60);

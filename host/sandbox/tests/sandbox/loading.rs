@@ -285,18 +285,6 @@ fn every_limit_on_what_a_component_may_be() {
     assert_snapshot!(violated_and_obeyed(&memories, with(|l| l.memories = 1), with(|l| l.memories = 2)), @"plugin snoop: component has 2 memories, more than 1 (limits.memories)");
 }
 
-#[test]
-fn a_compile_bomb_is_refused_before_it_is_compiled() {
-    let bomb = |n: usize| {
-        let body = format!("{} {}", "(block (loop ".repeat(n), "))".repeat(n));
-        Guest::default().with(&format!("(func {body})")).component()
-    };
-    assert!(try_load(&bomb(100), Limits::default()).is_ok());
-    assert_snapshot!(refused(&bomb(1_001)), @"plugin snoop: component has 1001 loops in one function, more than 1000");
-    let blocks = format!("(func {} {})", "(block ".repeat(10_001), ")".repeat(10_001));
-    assert_snapshot!(refused(&Guest::default().with(&blocks).component()), @"plugin snoop: component has 10001 blocks in one function, more than 10000");
-}
-
 /// A component with two components in it, of which the second calls the first with text: both have a memory, and the module that copies
 /// from one to the other has both. It is the second within what it is added to.
 const PASSES_TEXT: &str = r#"(component

@@ -2,7 +2,7 @@
 
 use crate::table::{Table, median_and_p99};
 use anyhow::anyhow;
-use devgate_sandbox::{Engine, Grant, LoadRequest, load};
+use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest, load};
 use devgate_types::component::{Answered, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, Unit};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
 }
 
 fn time(bytes: &[u8], calls: usize) -> anyhow::Result<(f64, f64)> {
-    let engine = Engine::new(None)?;
+    let engine = Engine::new(InProcess, None)?;
     let limits = Limits::default();
     let grants = &|_: &str| Grant::Granted;
     let component = load(

@@ -6,7 +6,7 @@ use devgate_core::offer::{DeviceList, Offer};
 use devgate_core::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_fake_node::RecordedNode;
 use devgate_policy::{PluginPolicy, PolicyFile};
-use devgate_sandbox::{Engine, Grant, LoadRequest};
+use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest};
 use devgate_types::component::Component;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
     };
     let policy = devgate_policy::parse(&[file]).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     let loader: Arc<dyn Loader> = Arc::new(Generic {
-        engine: Engine::new(None)?,
+        engine: Engine::new(InProcess, None)?,
         bytes: std::fs::read(devgate_tests::components()?.join("generic.wasm"))?,
     });
     let around = Surroundings {

@@ -6,7 +6,7 @@ use anyhow::{anyhow, ensure};
 use devgate_core::bench::Bench;
 use devgate_fake_node::RecordedNode;
 use devgate_policy::PolicyFile;
-use devgate_sandbox::{Engine, Grant, LoadRequest, load};
+use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest, load};
 use devgate_tests::{Kind, generic_policy, recording};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const MOST: usize = 50;
 
 /// Measures lists of 1,000 and 8,192 devices.
 pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
-    let engine = Engine::new(None)?;
+    let engine = Engine::new(InProcess, None)?;
     for (count, name, budget) in [(1_000, "1,000", 12.0), (8_192, "8,192", 100.0)] {
         let (mut took, mut used) = time(&engine, count, calls.min(MOST))?;
         let (median, p99) = median_and_p99(&mut took);

@@ -1,0 +1,196 @@
+//! Machine code that was made before, in a directory that nobody else can write in: who can runs in the host.
+
+use devgate_types::Digest;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use sha2::{Digest as _, Sha256};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What all of it may take together. What was used least recently goes.
+const MOST: u64 = 256 << 20;
+/// What a file's name ends with.
+const ENDING: &str = ".code";
+/// What begins with a dot is not finished.
+const UNFINISHED: &str = ".new-";
+
+/// Why nothing is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum NotKept {
+    /// The disk.
+    #[error("directory {0}: {1}")]
+    Disk(String, #[source] io::Error),
+    /// Who can write there runs in the host.
+    #[error("directory {0}: {1}; only who devgate runs as may write there")]
+    Foreign(String, String),
+}
+
+/// A directory of machine code.
+#[derive(Debug)]
+pub struct Kept {
+    dir: OwnedFd,
+    path: PathBuf,
+    most: u64,
+}
+
+impl Kept {
+    /// Opens a directory, which is made where it is not there, and removes what was not finished in it.
+    ///
+    /// # Errors
+    /// Where it cannot be opened or made, and where others than this user could write there.
+    pub fn open(path: &Path) -> Result<Self, NotKept> {
+        let shown = path.display().to_string();
+        let disk = |error: rustix::io::Errno| NotKept::Disk(shown.clone(), error.into());
+        match rustix::fs::mkdir(path, Mode::RWXU) {
+            Err(rustix::io::Errno::EXIST) | Ok(()) => {}
+            Err(error) => return Err(disk(error)),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(disk)?;
+        let look = rustix::fs::fstat(&dir).map_err(disk)?;
+        if let Some(why) = foreign(&look) {
+            return Err(NotKept::Foreign(shown, why));
+        }
+        let kept = Self {
+            dir,
+            path: path.to_owned(),
+            most: MOST,
+        };
+        for entry in kept.list().unwrap_or_default() {
+            if entry.name.starts_with(UNFINISHED) {
+                kept.remove(&entry.name);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The code that was made of this component for an engine of this key, whole as it was written. `None` if there is none.
+    pub(crate) fn read(&self, component: &[u8; 32], key: &str) -> Option<Vec<u8>> {
+        let name = name(component, key);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.dir, &name, flags, Mode::empty()).ok()?;
+        let look = rustix::fs::fstat(&file).ok()?;
+        let is_file = FileType::from_raw_mode(look.st_mode) == FileType::RegularFile;
+        if !is_file || foreign(&look).is_some() || u64::try_from(look.st_size).ok()? > self.most {
+            return None;
+        }
+        let (mut digest, mut code) = ([0; 32], Vec::new());
+        let mut file = File::from(file);
+        file.read_exact(&mut digest).ok()?;
+        file.take(self.most).read_to_end(&mut code).ok()?;
+        if <[u8; 32]>::from(Sha256::digest(&code)) != digest {
+            tracing::warn!(
+                family = "host",
+                "machine code {}: is not as it was written, and is made anew",
+                self.path.join(&name).display()
+            );
+            return None;
+        }
+        let times = Timestamps {
+            last_access: time(UTIME_OMIT),
+            last_modification: time(UTIME_NOW),
+        };
+        let _ = rustix::fs::utimensat(&self.dir, &name, &times, AtFlags::SYMLINK_NOFOLLOW);
+        Some(code)
+    }
+
+    /// Keeps code, and lets go what was used least recently where there is too much.
+    ///
+    /// # Errors
+    /// Where it cannot be written; nothing is left of it then.
+    pub(crate) fn write(&self, component: &[u8; 32], key: &str, code: &[u8]) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        if u64::try_from(code.len()).unwrap_or(u64::MAX) > self.most / 2 {
+            return Ok(());
+        }
+        let name = name(component, key);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let new = format!("{UNFINISHED}{}-{number}", std::process::id());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let written = rustix::fs::openat(&self.dir, &new, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(io::Error::from)
+            .and_then(|file| {
+                let mut file = File::from(file);
+                file.write_all(&Sha256::digest(code))?;
+                file.write_all(code)?;
+                Ok(rustix::fs::renameat(&self.dir, &new, &self.dir, &name)?)
+            });
+        if written.is_err() {
+            self.remove(&new);
+        }
+        written?;
+        self.evict();
+        Ok(())
+    }
+
+    fn evict(&self) {
+        let mut all = self.list().unwrap_or_default();
+        all.sort_by_key(|entry| std::cmp::Reverse(entry.used));
+        let mut sum = 0_u64;
+        for entry in all {
+            sum = sum.saturating_add(entry.size);
+            if sum > self.most && entry.name.ends_with(ENDING) {
+                self.remove(&entry.name);
+            }
+        }
+    }
+
+    /// What is left is tried again with the next one that is written.
+    fn remove(&self, name: &str) {
+        let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
+    }
+
+    fn list(&self) -> io::Result<Vec<Entry>> {
+        let mut all = Vec::new();
+        for entry in Dir::read_from(&self.dir)? {
+            let Ok(name) = entry?.file_name().to_owned().into_string() else {
+                continue;
+            };
+            let Ok(look) = rustix::fs::statat(&self.dir, &name, AtFlags::SYMLINK_NOFOLLOW) else {
+                continue;
+            };
+            if name.ends_with(ENDING) || name.starts_with(UNFINISHED) {
+                all.push(Entry {
+                    name,
+                    size: u64::try_from(look.st_size).unwrap_or_default(),
+                    used: (look.st_mtime, i64::try_from(look.st_mtime_nsec).unwrap_or_default()),
+                });
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// A file of the directory.
+struct Entry {
+    name: String,
+    size: u64,
+    /// When it was read or written, in seconds and nanoseconds.
+    used: (i64, i64),
+}
+
+fn name(component: &[u8; 32], key: &str) -> String {
+    format!("{}-{key}{ENDING}", Digest(*component).hex())
+}
+
+fn time(nanoseconds: impl Into<i64>) -> Timespec {
+    Timespec {
+        tv_sec: 0,
+        tv_nsec: nanoseconds.into(),
+    }
+}
+
+/// Whether others could have put something there, and who.
+fn foreign(look: &rustix::fs::Stat) -> Option<String> {
+    let us = rustix::process::geteuid().as_raw();
+    if look.st_uid != us {
+        return Some(format!("it is user {}'s", look.st_uid));
+    }
+    let others = look.st_mode & 0o022 != 0;
+    others.then(|| "others than its owner can write there".to_owned())
+}
+
+#[cfg(test)]
+mod tests;
