@@ -206,9 +206,7 @@ async fn serve(
     (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
     let ports = Ports::open(&args.watch).await?;
-    let compiler = ChildCompiler {
-        kept: kept(&args.state_dir),
-    };
+    let compiler = ChildCompiler::keeping(kept(&args.state_dir));
     let engine = Engine::new(compiler, Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
     let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull));
     let components = Components::new(args.components.clone(), Arc::clone(&store));

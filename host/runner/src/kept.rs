@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What all of it may take together. What was used least recently goes.
 const MOST: u64 = 256 << 20;
@@ -80,7 +81,7 @@ impl Kept {
         let mut file = File::from(file);
         file.read_exact(&mut digest).ok()?;
         file.take(self.most).read_to_end(&mut code).ok()?;
-        if <[u8; 32]>::from(Sha256::digest(&code)) != digest {
+        if sum(&name, &code) != digest {
             tracing::warn!(
                 family = "host",
                 "machine code {}: is not as it was written, and is made anew",
@@ -109,27 +110,29 @@ impl Kept {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let new = format!("{UNFINISHED}{}-{number}", std::process::id());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let written = rustix::fs::openat(&self.dir, &new, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(io::Error::from)
-            .and_then(|file| {
-                let mut file = File::from(file);
-                file.write_all(&Sha256::digest(code))?;
-                file.write_all(code)?;
-                Ok(rustix::fs::renameat(&self.dir, &new, &self.dir, &name)?)
-            });
+        let mut file = File::from(rustix::fs::openat(&self.dir, &new, flags, Mode::RUSR | Mode::WUSR)?);
+        let mut write = || -> io::Result<()> {
+            file.write_all(&sum(&name, code))?;
+            file.write_all(code)?;
+            Ok(rustix::fs::renameat(&self.dir, &new, &self.dir, &name)?)
+        };
+        let written = write();
         if written.is_err() {
             self.remove(&new);
         }
         written?;
-        self.evict();
+        self.evict(&name);
         Ok(())
     }
 
-    fn evict(&self) {
+    /// What is used in the future, by a clock that was set back, is the oldest.
+    fn evict(&self, but: &str) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = (i64::try_from(now.as_secs()).unwrap_or(i64::MAX), i64::MAX);
         let mut all = self.list().unwrap_or_default();
-        all.sort_by_key(|entry| std::cmp::Reverse(entry.used));
+        all.sort_by_key(|entry| (entry.name == but, entry.used <= now, entry.used));
         let mut sum = 0_u64;
-        for entry in all {
+        for entry in all.into_iter().rev() {
             sum = sum.saturating_add(entry.size);
             if sum > self.most && entry.name.ends_with(ENDING) {
                 self.remove(&entry.name);
@@ -169,6 +172,11 @@ struct Entry {
     size: u64,
     /// When it was read or written, in seconds and nanoseconds.
     used: (i64, i64),
+}
+
+/// Of code and of whose it is.
+fn sum(name: &str, code: &[u8]) -> [u8; 32] {
+    Sha256::new().chain_update(name).chain_update(code).finalize().into()
 }
 
 fn name(component: &[u8; 32], key: &str) -> String {

@@ -27,6 +27,7 @@ impl Source<'_> {
     /// Where there can be no engine.
     pub fn key(&self) -> Result<String, Refusal> {
         let mut hasher = DefaultHasher::new();
+        env!("CARGO_PKG_VERSION").hash(&mut hasher);
         engine(self.memory)?.precompile_compatibility_hash().hash(&mut hasher);
         Ok(format!("{:016x}", hasher.finish()))
     }
@@ -88,11 +89,13 @@ pub(crate) fn ready(engine: &Engine, compiler: &dyn Compiler, source: &Source<'_
             reason = "there is no other way to run what another engine has compiled"
         )]
         // SAFETY: wasmtime asks for bytes that its own `precompile_component` made and nobody changed since: that is what a
-        // `Compiler` promises. wasmtime itself compares version, processor and configuration.
+        // `Compiler` promises. wasmtime itself compares its major version, processor and configuration.
         let component = unsafe { Component::deserialize(engine, &code) };
         match component {
             Err(_) if !anew => anew = true,
-            component => return component.map_err(|error| invalid(&error)),
+            component => {
+                return component.map_err(|error| Refusal::Host(format!("machine code cannot be run: {error:#}")));
+            }
         }
     }
 }

@@ -87,7 +87,7 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     let said = String::from_utf8(dry.stdout)?;
     assert_eq!(
         said.lines().filter(|line| line.starts_with("would remove ")).count(),
-        6,
+        8,
         "{said}"
     );
     assert!(ours(&plugins).len() == 1 && socket.exists());

@@ -102,8 +102,8 @@ async fn a_component_that_compiles_without_end_is_refused_by_the_limit_and_costs
         );
     }
     insta::assert_snapshot!(said, @"
-    plugin large: component's compilation takes too much memory, more than 130MiB (guest)
-    plugin slow: component's compilation takes too long, more than 20 s of the processor (guest)
+    plugin large: component takes too much memory to compile, more than 130MiB (guest)
+    plugin slow: component takes too long to compile, more than 20 s of the processor (guest)
     ");
     assert_eq!(children(&host)?, [""; 0], "they have ended");
     let status = fs::read_to_string(format!("/proc/{}/status", host.pid()?))?;

@@ -43,6 +43,8 @@ fn what_is_not_as_it_was_written_is_none() {
     }
     fs::write(&file, &good).unwrap();
     assert!(kept.read(&A, "1").is_some());
+    fs::write(path.join(name(&B, "1")), &good).unwrap();
+    assert_eq!(kept.read(&B, "1"), None, "it is another component's");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o620)).unwrap();
     assert_eq!(kept.read(&A, "1"), None, "others could have written it");
     fs::rename(&file, path.join("elsewhere")).unwrap();
