@@ -12,34 +12,39 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const BENCH: &str = "devgate.dev/bench0";
+const KIND: Kind = Kind { class: 0, count: 3 };
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A machine without a kubelet, whose containers nobody starts.
 struct Machine {
     host: Host,
     cdi: PathBuf,
-    _devices: Devices,
+    _devices: Option<Devices>,
     _cdi: tempfile::TempDir,
 }
 
 impl Machine {
     async fn start(more: &[&str]) -> anyhow::Result<Self> {
-        let devices = Devices::new(&[Kind { class: 0, count: 3 }])?;
+        let devices = Devices::new(&[KIND])?;
+        Self::of(devices.setup(), Some(devices), more).await
+    }
+
+    /// One that is recorded, which keeps no other test from this one's devices.
+    async fn recorded(more: &[&str]) -> anyhow::Result<Self> {
+        let setup = Setup::new(&generic_policy(&[KIND])).on(&recording(&[KIND]));
+        Self::of(setup, None, more).await
+    }
+
+    async fn of(setup: Setup, devices: Option<Devices>, more: &[&str]) -> anyhow::Result<Self> {
         let root = tempfile::tempdir()?;
         let cdi = root.path().join("cdi");
-        let host = devices
-            .setup()
-            .args(&["--cdi-dir", cdi.to_str().unwrap()])
-            .args(more)
-            .start()
-            .await?;
-        let machine = Self {
-            host,
+        let setup = setup.args(&["--cdi-dir", cdi.to_str().unwrap()]).args(more);
+        Ok(Self {
+            host: setup.start().await?,
             cdi,
             _devices: devices,
             _cdi: root,
-        };
-        Ok(machine)
+        })
     }
 
     fn cdi(&self, args: &[&str]) -> anyhow::Result<Said> {
@@ -329,7 +334,7 @@ async fn a_policy_that_is_tightened_over_a_reboot_takes_the_file_and_one_that_is
 /// Its file goes after a minute, and the devices stay its own until it is released, by a host that does not know them any more too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_whose_plugin_leaves_the_policy_is_said_and_can_be_released() -> anyhow::Result<()> {
-    let mut machine = Machine::start(&["--no-kubelet"]).await?;
+    let mut machine = Machine::recorded(&["--no-kubelet"]).await?;
     for name in ["job1", "job2"] {
         machine.lease(&["--for", name]).await?;
     }
