@@ -88,15 +88,11 @@ unsafe impl Compiler for ChildCompiler {
         let Some(kept) = &self.kept else {
             return self.compile_anew(source);
         };
-        let key = source.key()?;
-        if let Some(code) = Some(kept)
-            .filter(|_| !anew)
-            .and_then(|kept| kept.read(&source.sha256, &key))
-        {
+        if !anew && let Some(code) = kept.read(&source.sha256, source.key) {
             return Ok(code);
         }
         let code = self.compile_anew(source)?;
-        if let Err(error) = kept.write(&source.sha256, &key, &code) {
+        if let Err(error) = kept.write(&source.sha256, source.key, &code) {
             tracing::warn!(
                 family = "host",
                 "machine code of a component could not be kept, and is made again at the next start: {error}"

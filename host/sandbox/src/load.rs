@@ -85,7 +85,14 @@ fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
         sha256: Some(sha256),
         ..imports::profile(&scan)?
     };
-    let component = compiled(engine, &Source { bytes, sha256, memory })?;
+    let key = precompiled::key(engine.runtime(memory));
+    let source = Source {
+        bytes,
+        sha256,
+        memory,
+        key,
+    };
+    let component = compiled(engine, &source)?;
     let linked = link::link(component.engine(), &component, &scan.imports, &profile)?;
     let loaded = Loaded {
         component: linked.plugin,

@@ -18,19 +18,16 @@ pub struct Source<'a> {
     pub sha256: [u8; 32],
     /// What its memories start with, which decides between two configurations of the engine.
     pub memory: ByteSize,
+    /// Which engines can run what is made of it: another for each version of devgate and wasmtime, processor and configuration.
+    pub key: u64,
 }
 
-impl Source<'_> {
-    /// Which engines can run what is made of it: another for each version of wasmtime, processor and configuration.
-    ///
-    /// # Errors
-    /// Where there can be no engine.
-    pub fn key(&self) -> Result<String, Refusal> {
-        let mut hasher = DefaultHasher::new();
-        env!("CARGO_PKG_VERSION").hash(&mut hasher);
-        engine(self.memory)?.precompile_compatibility_hash().hash(&mut hasher);
-        Ok(format!("{:016x}", hasher.finish()))
-    }
+/// What is made for this engine, and for no other that differs in anything that matters to machine code.
+pub(crate) fn key(engine: &Engine) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    env!("CARGO_PKG_VERSION").hash(&mut hasher);
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Makes native code of components.
