@@ -14,8 +14,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const MOST: u64 = 256 << 20;
 /// What a file's name ends with.
 const ENDING: &str = ".code";
-/// What begins with a dot is not finished.
-const UNFINISHED: &str = ".new-";
+/// What is not finished is called as in all of the state directory (docs/state.md): a number between these.
+const UNFINISHED: (&str, &str) = (".devgate-", ".new");
 
 /// Why nothing is kept.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +60,7 @@ impl Kept {
             most: MOST,
         };
         for entry in kept.list().unwrap_or_default() {
-            if entry.name.starts_with(UNFINISHED) {
+            if is_unfinished(&entry.name) {
                 kept.remove(&entry.name);
             }
         }
@@ -68,7 +68,7 @@ impl Kept {
     }
 
     /// The code that was made of this component for an engine of this key, whole as it was written. `None` if there is none.
-    pub(crate) fn read(&self, component: &[u8; 32], key: &str) -> Option<Vec<u8>> {
+    pub(crate) fn read(&self, component: &[u8; 32], key: u64) -> Option<Vec<u8>> {
         let name = name(component, key);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.dir, &name, flags, Mode::empty()).ok()?;
@@ -101,14 +101,15 @@ impl Kept {
     ///
     /// # Errors
     /// Where it cannot be written; nothing is left of it then.
-    pub(crate) fn write(&self, component: &[u8; 32], key: &str, code: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&self, component: &[u8; 32], key: u64, code: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if u64::try_from(code.len()).unwrap_or(u64::MAX) > self.most / 2 {
             return Ok(());
         }
         let name = name(component, key);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let new = format!("{UNFINISHED}{}-{number}", std::process::id());
+        let number = (u64::from(std::process::id()) << 32) | number;
+        let new = format!("{}{number:x}{}", UNFINISHED.0, UNFINISHED.1);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.dir, &new, flags, Mode::RUSR | Mode::WUSR)?);
         let mut write = || -> io::Result<()> {
@@ -154,7 +155,7 @@ impl Kept {
             let Ok(look) = rustix::fs::statat(&self.dir, &name, AtFlags::SYMLINK_NOFOLLOW) else {
                 continue;
             };
-            if name.ends_with(ENDING) || name.starts_with(UNFINISHED) {
+            if name.ends_with(ENDING) || is_unfinished(&name) {
                 all.push(Entry {
                     name,
                     size: u64::try_from(look.st_size).unwrap_or_default(),
@@ -174,13 +175,17 @@ struct Entry {
     used: (i64, i64),
 }
 
+fn is_unfinished(name: &str) -> bool {
+    name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1)
+}
+
 /// Of code and of whose it is.
 fn sum(name: &str, code: &[u8]) -> [u8; 32] {
     Sha256::new().chain_update(name).chain_update(code).finalize().into()
 }
 
-fn name(component: &[u8; 32], key: &str) -> String {
-    format!("{}-{key}{ENDING}", Digest(*component).hex())
+fn name(component: &[u8; 32], key: u64) -> String {
+    format!("{}-{key:016x}{ENDING}", Digest(*component).hex())
 }
 
 fn time(nanoseconds: impl Into<i64>) -> Timespec {

@@ -45,11 +45,13 @@ impl Podman {
     /// `None` where it cannot be had, which fails where everything must be there.
     fn new() -> anyhow::Result<Option<Self>> {
         let has = |program: &str| Command::new(program).arg("--help").output().is_ok();
-        let needs = ["/dev/fuse", "/dev/loop4", "/usr/bin/busybox"]
+        let needs = ["/dev/fuse", "/dev/loop4", "/usr/bin/busybox", "/usr/bin/newuidmap"]
             .into_iter()
             .find(|path| !Path::new(path).exists());
         if !has("podman") || !rustix::process::geteuid().is_root() || needs.is_some() {
-            println!("skipped: needs root, podman, busybox-static, fuse and loop devices; not there: {needs:?}");
+            println!(
+                "skipped: needs root, podman, busybox-static, uidmap, fuse and loop devices; not there: {needs:?}"
+            );
             anyhow::ensure!(
                 std::env::var_os("CI").is_none(),
                 "podman cannot be tried here: {needs:?}"

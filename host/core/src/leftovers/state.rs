@@ -164,7 +164,7 @@ fn is_ours(place: &[&str]) -> Ours {
         [BLOBS, name] => is_temporary(name) || PluginName::try_new(name.strip_suffix(NEW).unwrap_or(name)).is_ok(),
         [NOTES, name] => is_temporary(name) || name.contains('='),
         [COMPONENTS, _, name] => is_cache_file(name),
-        [COMPILED, name] => name.starts_with(".new-") || (name.ends_with(".code") && is_cached(name)),
+        [COMPILED, name] => is_temporary(name) || (name.ends_with(".code") && is_cached(name)),
         _ => false,
     };
     if is_file { Ours::File } else { Ours::Nothing }

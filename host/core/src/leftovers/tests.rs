@@ -121,7 +121,7 @@ fn the_state_directory_goes_as_a_whole() {
             "state/acme",
             "state/acme.new",
             "state/.devgate-2.new",
-            "compiled/.new-17-0",
+            "compiled/.devgate-1100000000.new",
             &cached,
             &begun,
             &code,

@@ -16,11 +16,11 @@ fn dir() -> (tempfile::TempDir, PathBuf) {
 fn what_was_kept_is_there_for_the_same_component_and_engine_alone() {
     let (_root, path) = dir();
     let kept = Kept::open(&path).unwrap();
-    assert_eq!(kept.read(&A, "1"), None);
-    kept.write(&A, "1", b"code").unwrap();
+    assert_eq!(kept.read(&A, 1), None);
+    kept.write(&A, 1, b"code").unwrap();
     let again = Kept::open(&path).unwrap();
-    assert_eq!(again.read(&A, "1").as_deref(), Some(&b"code"[..]));
-    assert_eq!((again.read(&A, "2"), again.read(&B, "1")), (None, None));
+    assert_eq!(again.read(&A, 1).as_deref(), Some(&b"code"[..]));
+    assert_eq!((again.read(&A, 2), again.read(&B, 1)), (None, None));
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
@@ -28,31 +28,31 @@ fn what_was_kept_is_there_for_the_same_component_and_engine_alone() {
 fn what_is_not_as_it_was_written_is_none() {
     let (_root, path) = dir();
     let kept = Kept::open(&path).unwrap();
-    kept.write(&A, "1", b"code").unwrap();
-    let file = path.join(name(&A, "1"));
+    kept.write(&A, 1, b"code").unwrap();
+    let file = path.join(name(&A, 1));
     let good = fs::read(&file).unwrap();
     for end in 0..good.len() {
         fs::write(&file, &good[..end]).unwrap();
-        assert_eq!(kept.read(&A, "1"), None, "{end}");
+        assert_eq!(kept.read(&A, 1), None, "{end}");
     }
     for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 1;
         fs::write(&file, &bad).unwrap();
-        assert_eq!(kept.read(&A, "1"), None, "{at}");
+        assert_eq!(kept.read(&A, 1), None, "{at}");
     }
     fs::write(&file, &good).unwrap();
-    assert!(kept.read(&A, "1").is_some());
-    fs::write(path.join(name(&B, "1")), &good).unwrap();
-    assert_eq!(kept.read(&B, "1"), None, "it is another component's");
+    assert!(kept.read(&A, 1).is_some());
+    fs::write(path.join(name(&B, 1)), &good).unwrap();
+    assert_eq!(kept.read(&B, 1), None, "it is another component's");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o620)).unwrap();
-    assert_eq!(kept.read(&A, "1"), None, "others could have written it");
+    assert_eq!(kept.read(&A, 1), None, "others could have written it");
     fs::rename(&file, path.join("elsewhere")).unwrap();
     fs::set_permissions(path.join("elsewhere"), fs::Permissions::from_mode(0o600)).unwrap();
     symlink(path.join("elsewhere"), &file).unwrap();
-    assert_eq!(kept.read(&A, "1"), None, "a link is not followed");
-    kept.write(&A, "1", b"anew").unwrap();
-    assert_eq!(kept.read(&A, "1").as_deref(), Some(&b"anew"[..]));
+    assert_eq!(kept.read(&A, 1), None, "a link is not followed");
+    kept.write(&A, 1, b"anew").unwrap();
+    assert_eq!(kept.read(&A, 1).as_deref(), Some(&b"anew"[..]));
     assert_eq!(fs::read(path.join("elsewhere")).unwrap(), good);
 }
 
@@ -62,18 +62,18 @@ fn what_was_used_least_recently_goes_where_there_is_too_much() {
     let mut kept = Kept::open(&path).unwrap();
     kept.most = 250;
     for (component, age) in [(A, 3), (B, 2)] {
-        kept.write(&component, "1", &[1; 60]).unwrap();
+        kept.write(&component, 1, &[1; 60]).unwrap();
         let then = std::time::SystemTime::now() - std::time::Duration::from_secs(age * 60);
-        let file = File::options().write(true).open(path.join(name(&component, "1")));
+        let file = File::options().write(true).open(path.join(name(&component, 1)));
         file.unwrap().set_modified(then).unwrap();
     }
-    assert!(kept.read(&A, "1").is_some(), "is the last one used");
-    kept.write(&C, "1", &[1; 60]).unwrap();
-    let there = [A, B, C].map(|component| kept.read(&component, "1").is_some());
+    assert!(kept.read(&A, 1).is_some(), "is the last one used");
+    kept.write(&C, 1, &[1; 60]).unwrap();
+    let there = [A, B, C].map(|component| kept.read(&component, 1).is_some());
     assert_eq!(there, [true, false, true]);
-    kept.write(&B, "1", &[1; 200]).unwrap();
+    kept.write(&B, 1, &[1; 200]).unwrap();
     assert!(
-        kept.read(&B, "1").is_none(),
+        kept.read(&B, 1).is_none(),
         "nothing goes for one that is nearly all of it"
     );
 }
@@ -82,10 +82,13 @@ fn what_was_used_least_recently_goes_where_there_is_too_much() {
 fn a_directory_that_others_could_write_in_keeps_nothing() {
     let (_root, path) = dir();
     let kept = Kept::open(&path).unwrap();
-    fs::write(path.join(".new-1-0"), "half").unwrap();
+    fs::write(path.join(".devgate-100000000.new"), "half").unwrap();
     drop(kept);
     Kept::open(&path).unwrap();
-    assert!(!path.join(".new-1-0").exists(), "what was not finished goes");
+    assert!(
+        !path.join(".devgate-100000000.new").exists(),
+        "what was not finished goes"
+    );
     fs::set_permissions(&path, fs::Permissions::from_mode(0o770)).unwrap();
     let why = Kept::open(&path).unwrap_err().to_string();
     assert!(why.contains("others than its owner can write there"), "{why}");
