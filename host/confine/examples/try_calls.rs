@@ -1,0 +1,96 @@
+//! Confines itself as a child of the host does, and then tries what the tests tell it to.
+//!
+//! `try_calls PARENT UNTIL call NUMBER ARGUMENT...` makes one raw system call; `try_calls PARENT UNTIL WORK` does a piece of ordinary
+//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running` or `compiling` (without `loading` before).
+
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::panic,
+    reason = "a program of the tests"
+)]
+
+use devgate_confine::{Filter, Limits, begin, drop_files, forbid};
+use std::env::args;
+use std::ffi::c_long;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+#[path = "try_calls/contain.rs"]
+mod contain;
+#[path = "try_calls/work.rs"]
+mod work;
+
+const LIMITS: Limits = Limits {
+    address_space: 4 << 30,
+    cpu_seconds: Some(60),
+    open_files: 16,
+    nice: 1,
+};
+
+fn main() {
+    let args: Vec<String> = args().collect();
+    let [_, parent, until, what, rest @ ..] = &args[..] else {
+        panic!("PARENT UNTIL WHAT")
+    };
+    begin(parent.parse().expect("a number"), c"try-calls", &LIMITS).unwrap_or_else(|error| panic!("{error}"));
+    let work = work::prepare(what, rest);
+    if until == "begin" {
+        return work();
+    }
+    contain::answer(until);
+    if until != "filters" {
+        println!("{:?}", drop_files().unwrap_or_else(|error| panic!("{error}")));
+    }
+    if until == "files" || until.contains("answered") {
+        return work();
+    }
+    let on_thread = what == "thread" || what.ends_with("-on-thread");
+    let other = (on_thread && until != "loading").then(lane);
+    if until != "compiling" {
+        forbid(Filter::Loading).unwrap_or_else(|error| panic!("{error}"));
+    }
+    let other = other.or_else(|| on_thread.then(lane));
+    if until != "loading" {
+        forbid(Filter::Running).unwrap_or_else(|error| panic!("{error}"));
+    }
+    match other {
+        None => work(),
+        Some((send, lane)) => {
+            send.send(work).expect("the thread waits");
+            lane.join().expect("the thread ends");
+        }
+    }
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A thread that does what it is sent.
+fn lane() -> (Sender<Work>, thread::JoinHandle<()>) {
+    let (send, receive) = channel::<Work>();
+    let (here, is_here) = channel();
+    let lane = thread::Builder::new().name("lane".to_owned());
+    let lane = lane.spawn(move || {
+        here.send(()).expect("somebody waits");
+        receive.recv().expect("work comes")();
+    });
+    let lane = lane.expect("a thread");
+    is_here.recv().expect("it comes");
+    (send, lane)
+}
+
+/// One system call with arguments from the command line.
+#[expect(unsafe_code, reason = "the calls that the filters forbid have no safe form")]
+fn call(number: c_long, arguments: [c_long; 6]) -> c_long {
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: not safe for the process, which is made for it: it does nothing else, and the filters under test end it.
+    unsafe { libc::syscall(number, a, b, c, d, e, f) }
+}
+
+/// A system call by the numbers of 32 bits.
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "there is no safe form")]
+fn call_32() {
+    // SAFETY: getpid of 32 bits; the kernel changes no register but the one for its answer.
+    unsafe { core::arch::asm!("int 0x80", inout("eax") 20 => _) }
+}

@@ -1,0 +1,54 @@
+//! System calls, by seccomp: the first fence.
+
+use crate::{Error, program};
+use rustix::io::Errno;
+use seccompiler::{Error as Refused, apply_filter_all_threads};
+use std::io;
+
+/// What a child may still ask of the kernel; anything else ends the whole process with SIGSYS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filter {
+    /// While compiled code is loaded and threads are started: the calls of `Running`, threads, and memory that is executable.
+    Loading,
+    /// While code of vendors runs or is compiled: memory, waiting, clocks, and the descriptors that the process has.
+    Running,
+}
+
+/// Has the kernel end this process at the first system call that is not in the [table](crate::lines), on each of its threads.
+///
+/// A thread that was started and does not run yet may still need calls of `Loading`: each says that it is there before `Running` is set.
+///
+/// A second filter only takes from what the first one left.
+///
+/// # Errors
+///
+/// The kernel has no filters, or was not let set one. The process is not confined then and must end.
+pub fn forbid(filter: Filter) -> Result<(), Error> {
+    // What is answered comes first: the other may forbid setting filters.
+    for program in [program::refuse(filter)?, program::end(filter)?] {
+        apply_filter_all_threads(&program).map_err(name)?;
+    }
+    Ok(())
+}
+
+fn name(refused: Refused) -> Error {
+    match refused {
+        Refused::Backend(error) => Error::Table(error),
+        Refused::ThreadSync(thread) => Error::Thread { thread },
+        Refused::Prctl(source) => Error::Forbidden {
+            call: "prctl(PR_SET_NO_NEW_PRIVS)",
+            source,
+        },
+        Refused::Seccomp(source) => match source.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::NOSYS | Errno::INVAL) => Error::NoFilters { source },
+            _ => Error::Forbidden {
+                call: "seccomp(SECCOMP_SET_MODE_FILTER)",
+                source,
+            },
+        },
+        // An empty program, which is never made.
+        other => Error::NoFilters {
+            source: io::Error::other(other),
+        },
+    }
+}
