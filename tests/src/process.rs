@@ -20,6 +20,28 @@ pub fn resident(pid: u32) -> anyhow::Result<(f64, f64)> {
     Ok((field("VmRSS:")?, field("RssAnon:")?))
 }
 
+/// The processes that a process has started, and that run.
+///
+/// # Errors
+/// When there is no such process.
+pub fn children(pid: u32) -> anyhow::Result<Vec<u32>> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))?.flatten();
+    let all = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let all = all.collect::<Vec<_>>().join(" ");
+    Ok(all.split_whitespace().filter_map(|child| child.parse().ok()).collect())
+}
+
+/// What a process has in memory in MiB, where what it shares counts in shares. To be asked as root.
+///
+/// # Errors
+/// When there is no such process.
+pub fn proportional(pid: u32) -> anyhow::Result<f64> {
+    let all = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let line = all.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let kib: f64 = line.context("Pss")?.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib / 1024.0)
+}
+
 /// Processor time so far, in seconds.
 ///
 /// # Errors

@@ -34,14 +34,13 @@ use crate::cli::ConformArgs;
 use anyhow::Context;
 use devgate::cli::Output;
 use devgate::components::Components;
-use devgate::loader::SandboxLoader;
+use devgate::loader::ComponentLoader;
 use devgate::progress::Progress;
 use devgate::{exit, output, policy};
 use devgate_core::Loader;
 use devgate_fake_node::{Opened, RecordedNode};
 use devgate_policy::PluginPolicy;
-use devgate_runner::ChildCompiler;
-use devgate_sandbox::Engine;
+use devgate_runner::{Programs, Runners};
 use devgate_types::escape;
 use harness::Harness;
 use scorecard::{Grade, Group, Scorecard};
@@ -108,9 +107,8 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
             format!("the policy has no plugin {name} (--plugin)"),
         ));
     }
-    let engine = Engine::new(ChildCompiler::default(), None).context("start the sandbox")?;
     let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
-    let loader = SandboxLoader::new(engine, components.clone());
+    let loader = ComponentLoader::new(Runners::new(Programs::beside_or_own()?, None)?, components.clone());
     let mut report = Report {
         node: escape(&root.to_string_lossy(), 1024),
         plugins: Vec::new(),
@@ -152,10 +150,10 @@ impl PluginReport {
         plugin: &PluginPolicy,
         node: &RecordedNode,
         components: &Components,
-        loader: &SandboxLoader,
+        loader: &ComponentLoader,
     ) -> anyhow::Result<Self> {
         let mut card = Scorecard::new(args.only.as_deref());
-        loads::run(components, plugin, &mut card);
+        loads::run(loader.runners(), components, plugin, &mut card);
         let loaded = loader.load(plugin);
         let refused = loaded.as_ref().err().map(ToString::to_string);
         let starts = scorecard::Outcome::of("compiled, linked and instantiated", refused);

@@ -10,8 +10,9 @@ use about::{Described, Role, about};
 use anyhow::Context;
 use devgate::{exit, output, transfer};
 use devgate_policy::{PluginPolicy, PolicyFile};
-use devgate_sandbox::{Contents, Inspection, Need};
-use devgate_types::{ByteSize, Reference, escape};
+use devgate_runner::{Programs, Runners};
+use devgate_types::load::{Contents, Inspection, Need};
+use devgate_types::{ByteSize, Digest, Reference, escape};
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -124,7 +125,7 @@ pub(crate) struct Words {
 pub(crate) fn of(path: &Path, bytes: &[u8]) -> anyhow::Result<Report> {
     let widest = widest()?;
     let grants = |interface: &str| widest.grants(interface);
-    let inspection = devgate_sandbox::inspect(bytes, &widest.limits, &grants);
+    let inspection = Runners::new(Programs::beside_or_own()?, None)?.inspect(bytes, &widest.limits, &grants);
     Ok(Report::new(path, bytes, inspection))
 }
 
@@ -226,7 +227,7 @@ impl Report {
         let mut report = Self {
             file: escape(&path.to_string_lossy(), 1024),
             size: bytes.len(),
-            sha256: devgate_sandbox::hex(&inspection.sha256),
+            sha256: Digest(inspection.sha256).hex(),
             runs: false,
             problems: Vec::new(),
             contract: None,

@@ -18,11 +18,17 @@ use clap::Parser;
 use cli::Command;
 use devgate::cli::Command as HostCommand;
 use devgate::exit;
+use devgate::node::{OpenNode, Sources};
+use devgate_runner::Programs;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(code) = devgate_runner::called() {
-        return code;
+    // One file: what devgate has programs of their own for, this one does itself where it is called so.
+    if devgate_runner::child::is_called(devgate_compile::NAME) {
+        return devgate_compile::main();
+    }
+    if devgate_runner::child::is_called(devgate_runner_program::NAME) {
+        return devgate_runner_program::main();
     }
     let done = |()| exit::OK;
     let result = match cli::Cli::parse().command {
@@ -34,11 +40,18 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
         Command::Conform(args) => conform::conform(&args),
-        Command::Host(command @ HostCommand::Run(_)) => devgate::run(&command, node::open_and_follow),
-        Command::Host(command) => devgate::run(&command, node::open),
+        Command::Host(command @ HostCommand::Run(_)) => devgate::run(&command, sources(node::open_and_follow)),
+        Command::Host(command) => devgate::run(&command, sources(node::open)),
     };
     match result {
         Ok(code) => code.into(),
         Err(error) => exit::report(&error),
+    }
+}
+
+fn sources(node: OpenNode) -> Sources {
+    Sources {
+        node,
+        programs: Programs::beside_or_own,
     }
 }

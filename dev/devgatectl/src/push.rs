@@ -10,8 +10,7 @@ use artifact::{About, Artifact};
 use devgate::exit;
 use devgate::progress::Progress;
 use devgate::transfer::{LARGEST, Transferred, coded, show};
-use devgate_sandbox::hex;
-use devgate_types::escape;
+use devgate_types::{Digest, escape};
 use std::collections::BTreeMap;
 
 /// Runs the command.
@@ -27,7 +26,7 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
         return Err(exit::with_code(exit::FOUND, message));
     }
     let about = about(&report, &args.annotation);
-    let (size, sha256) = (bytes.len(), hex(&devgate_sandbox::digest(&bytes)));
+    let (size, sha256) = (bytes.len(), Digest(devgate_runner::digest(&bytes)).hex());
     let artifact = Artifact::new(bytes, &about).context("artifact")?;
     let store = args.registry.store(None, true);
     let progress = devgate_oci::Progress::default();

@@ -12,17 +12,19 @@ pub struct Limits {
     pub cpu_seconds: Option<u64>,
     /// Descriptors at once: one more than the child holds, which [`drop_files`](crate::drop_files) needs for a moment.
     pub open_files: u64,
+    /// Bytes of a file: 0, but for a child that makes images of memories, which are files of no place.
+    pub file_size: u64,
     /// How far the child steps back behind others for the processor, 0 to 19.
     pub nice: i32,
 }
 
 impl Limits {
-    /// Has the kernel apply them; files are not written, and a dump of the child's memory is not made.
+    /// Has the kernel apply them; a dump of the child's memory is not made.
     pub(crate) fn apply(&self) -> Result<(), Error> {
         let counted = [
             (Resource::As, Some(self.address_space)),
             (Resource::Cpu, self.cpu_seconds),
-            (Resource::Fsize, Some(0)),
+            (Resource::Fsize, Some(self.file_size)),
             (Resource::Core, Some(0)),
             (Resource::Nofile, Some(self.open_files)),
         ];

@@ -183,7 +183,6 @@ fn conveniences() -> Vec<(&'static str, i64, &'static [&'static str])> {
             &["0", "4096", "4294967300", "34", "-1", "0"],
         ),
         ("memory becomes executable", libc::SYS_mprotect, &["zeros", "0", "5"]),
-        ("a file in memory", libc::SYS_mmap, &["0", "4096", "1", "2", "0", "0"]),
         ("a file of no place", libc::SYS_memfd_create, &["path", "0"]),
         ("seals", libc::SYS_fcntl, &["0", "1033", "0"]),
         ("a name", libc::SYS_prctl, &["15", "path"]),

@@ -10,7 +10,7 @@ pub use called::called;
 pub(crate) use serve::answer;
 
 use crate::cli::{CdiAction, CdiArgs, HostArgs, Output};
-use crate::node::{self, OpenNode};
+use crate::node::{self, Sources};
 use crate::status::ask;
 use crate::{exit, output};
 use anyhow::{Context, Result};
@@ -50,7 +50,7 @@ struct Ended {
 }
 
 /// Runs the command.
-pub(crate) fn cdi(args: &CdiArgs, open: OpenNode) -> Result<u8> {
+pub(crate) fn cdi(args: &CdiArgs, sources: Sources) -> Result<u8> {
     match &args.action {
         CdiAction::Lease {
             resource,
@@ -104,7 +104,7 @@ pub(crate) fn cdi(args: &CdiArgs, open: OpenNode) -> Result<u8> {
                 Output::Text => output::print(&table(&leases))?,
             }
         }
-        CdiAction::Generate(args) => return generate::generate(args, open),
+        CdiAction::Generate(args) => return generate::generate(args, sources),
         CdiAction::Check { dirs, output } => return show(dirs, *output),
         CdiAction::Probe { cdi_dir, remove } => probe(cdi_dir, *remove)?,
         CdiAction::Clean {

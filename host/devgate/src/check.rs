@@ -13,7 +13,7 @@ mod text;
 
 use crate::cli::{CheckArgs, Output};
 use crate::components::Components;
-use crate::node::OpenNode;
+use crate::node::Sources;
 use crate::{exit, output, policy};
 use component::ComponentFacts;
 use devgate_core::Grants;
@@ -59,8 +59,8 @@ struct PluginReport {
 }
 
 /// Runs the command.
-pub(crate) fn check(args: &CheckArgs, open: OpenNode) -> anyhow::Result<u8> {
-    let report = report(args, open)?;
+pub(crate) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
+    let report = report(args, sources)?;
     match args.output {
         Output::Text => output::print(&text::of(&report))?,
         Output::Json => output::print_json(&report)?,
@@ -69,9 +69,9 @@ pub(crate) fn check(args: &CheckArgs, open: OpenNode) -> anyhow::Result<u8> {
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
-fn report(args: &CheckArgs, open: OpenNode) -> anyhow::Result<Report> {
+fn report(args: &CheckArgs, sources: Sources) -> anyhow::Result<Report> {
     let policy = policy::read(&args.place.policy)?;
-    let node = open(&args.place.node_root)?;
+    let node = (sources.node)(&args.place.node_root)?;
     if !node.has_devices() && !node.is_recorded() {
         return Err(exit::with_code(
             exit::NODE,
@@ -82,6 +82,7 @@ fn report(args: &CheckArgs, open: OpenNode) -> anyhow::Result<Report> {
         ));
     }
     let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
+    let runners = sources.runners(None)?;
     let mut plugins = Vec::new();
     let mut offers = Vec::new();
     let cdi = names::known(&node, &args.place.node_root);
@@ -89,7 +90,7 @@ fn report(args: &CheckArgs, open: OpenNode) -> anyhow::Result<Report> {
         let _progress = crate::progress::Progress::begin(format!("checking plugin {}", plugin.name));
         let view = Grants::new(node.clone(), Arc::new(plugin.clone()));
         let mut findings = Vec::new();
-        let facts = component::look(&components, plugin, &mut findings);
+        let facts = component::look(&runners, &components, plugin, &mut findings);
         let (mut granted, matches) = grants::look(&view, plugin, &mut findings);
         granted.kernel_log = kernel_log(&node, plugin, &mut findings);
         component::unused(&facts, plugin, &mut findings);
@@ -113,7 +114,7 @@ fn report(args: &CheckArgs, open: OpenNode) -> anyhow::Result<Report> {
     }
     placeholders::look(&args.place.policy, &policy, &mut plugins);
     if args.run {
-        running::look(&components, &policy, &node, &mut plugins)?;
+        running::look(runners, &components, &policy, &node, &mut plugins);
     }
     pods::look(&node, &args.pod_resources_dir, &mut plugins);
     Ok(Report::new(args, &node, plugins))

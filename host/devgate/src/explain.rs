@@ -10,7 +10,7 @@ pub use find::named;
 
 use crate::cli::{ExplainArgs, Output};
 use crate::components::Components;
-use crate::node::OpenNode;
+use crate::node::Sources;
 use crate::status::ask;
 use crate::survey::survey;
 use crate::watching::Report;
@@ -57,8 +57,8 @@ struct World {
 }
 
 /// Runs the command.
-pub(crate) fn explain(args: &ExplainArgs, open: OpenNode) -> anyhow::Result<u8> {
-    let world = World::look(args, open)?;
+pub(crate) fn explain(args: &ExplainArgs, sources: Sources) -> anyhow::Result<u8> {
+    let world = World::look(args, sources)?;
     let explanation = world.explain(&args.what)?;
     match args.output {
         Output::Text => output::print(&text::of_explanation(&explanation))?,
@@ -68,15 +68,14 @@ pub(crate) fn explain(args: &ExplainArgs, open: OpenNode) -> anyhow::Result<u8> 
 }
 
 impl World {
-    fn look(args: &ExplainArgs, open: OpenNode) -> anyhow::Result<Self> {
+    fn look(args: &ExplainArgs, sources: Sources) -> anyhow::Result<Self> {
         let running = args.running().and_then(|socket| ask_running(&socket));
         let args = &args.place;
         let policy = policy::read(&args.policy)?;
-        let node = open(&args.node_root)?;
-        // Each component is called a few times: slots to use again would cost more than they save.
+        let node = (sources.node)(&args.node_root)?;
         let components = Components::looking(args.components().as_ref(), &args.registry, args.pull);
         Ok(Self {
-            surveyed: survey(components, &policy, &node)?,
+            surveyed: survey(sources.runners(None)?, components, &policy, &node),
             policy,
             node,
             running,

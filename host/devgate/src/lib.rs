@@ -30,22 +30,22 @@ pub mod transfer;
 pub mod watching;
 
 use cli::Command;
-use node::OpenNode;
+use node::Sources;
 
-/// Runs a command of the host on the nodes that `open` opens, and says with which exit code it ends.
+/// Runs a command of the host with these sources, and says with which exit code it ends.
 ///
 /// # Errors
 /// As the command's `--help` says; [`exit::report`] shows them and has their codes.
-pub fn run(command: &Command, open: OpenNode) -> anyhow::Result<u8> {
+pub fn run(command: &Command, sources: Sources) -> anyhow::Result<u8> {
     match command {
-        Command::Run(args) => run::run(args, open).map(|()| exit::OK),
-        Command::Check(args) => check::check(args, open),
+        Command::Run(args) => run::run(args, sources).map(|()| exit::OK),
+        Command::Check(args) => check::check(args, sources),
         Command::Pull(args) => transfer::pull(args),
-        Command::Explain(args) => explain::explain(args, open),
+        Command::Explain(args) => explain::explain(args, sources),
         Command::Status(args) => status::status(args),
         Command::Reload(args) => reload::command(args),
         Command::Cleanup(args) => cleanup::cleanup(args),
         Command::State(args) => state::state(args),
-        Command::Cdi(args) => cdi::cdi(args, open),
+        Command::Cdi(args) => cdi::cdi(args, sources),
     }
 }

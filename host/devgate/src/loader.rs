@@ -1,28 +1,35 @@
-//! Hands components to the sandbox with what the policy grants.
+//! Hands components to what runs them, with what the policy grants.
 
 use crate::components::Components;
 use crate::reload::stamps;
 use devgate_core::{LoadFailure, Loader};
 use devgate_policy::{ComponentSource, PluginPolicy};
-use devgate_sandbox::{Engine, LoadRequest, Refusal};
+use devgate_runner::{LoadRequest, Runners};
 use devgate_types::component::Component;
+use devgate_types::load::Refusal;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Loads components from files and registries.
-pub struct SandboxLoader {
-    engine: Engine,
+pub struct ComponentLoader {
+    runners: Runners,
     components: Components,
 }
 
-impl SandboxLoader {
+impl ComponentLoader {
     /// A loader for these components.
-    pub fn new(engine: Engine, components: Components) -> Self {
-        Self { engine, components }
+    pub fn new(runners: Runners, components: Components) -> Self {
+        Self { runners, components }
+    }
+
+    /// What runs them.
+    #[must_use]
+    pub fn runners(&self) -> &Runners {
+        &self.runners
     }
 }
 
-impl Loader for SandboxLoader {
+impl Loader for ComponentLoader {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
         let (what, sha256) = match &policy.component {
             ComponentSource::File { sha256, .. } => ("file", *sha256),
@@ -37,11 +44,11 @@ impl Loader for SandboxLoader {
             limits: policy.limits.clone(),
             grants: &|interface| policy.grants(interface),
         };
-        let loaded = devgate_sandbox::load(&self.engine, request).map_err(|error| {
+        let loaded = self.runners.load(&request).map_err(|error| {
             let text = format!("{error}\n  {what}: {}", self.components.shown(policy));
             match error.refusal {
                 Refusal::Imports(_) | Refusal::Digest { .. } => LoadFailure::Refused(text),
-                Refusal::Host(_) => LoadFailure::Host(text),
+                Refusal::Host(_) | Refusal::Code(_) => LoadFailure::Host(text),
                 _ => LoadFailure::Guest(text),
             }
         })?;
@@ -50,7 +57,7 @@ impl Loader for SandboxLoader {
 
     fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
         match &policy.component {
-            ComponentSource::File { .. } => Ok(Some(devgate_sandbox::digest(&self.components.read(policy)?))),
+            ComponentSource::File { .. } => Ok(Some(devgate_runner::digest(&self.components.read(policy)?))),
             // Another component has another digest in the policy. The keys are files.
             ComponentSource::Oci(_) => self.components.keys(policy).map(|_| None),
         }

@@ -2,7 +2,10 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use devgate::{cli::Cli, exit, node};
+use devgate::cli::Cli;
+use devgate::node::{self, Sources};
+use devgate::{cdi, exit};
+use devgate_runner::Programs;
 use std::process::ExitCode;
 
 /// Commands that were devgate's in 0.1 and are those of vendors and testers.
@@ -11,7 +14,7 @@ const MOVED: [&str; 8] = [
 ];
 
 fn main() -> ExitCode {
-    if let Some(code) = devgate_runner::called().or_else(devgate::cdi::called) {
+    if let Some(code) = cdi::called() {
         return code;
     }
     if let Some(name) = std::env::args_os().nth(1)
@@ -21,7 +24,11 @@ fn main() -> ExitCode {
             format!("{name}: is not a command of devgate any more; run `devgatectl {name}` with the same options");
         return exit::report(&exit::with_code(exit::USAGE, text));
     }
-    match devgate::run(&Cli::parse().command, node::open_live) {
+    let sources = Sources {
+        node: node::open_live,
+        programs: Programs::beside,
+    };
+    match devgate::run(&Cli::parse().command, sources) {
         Ok(code) => code.into(),
         Err(error) => exit::report(&error),
     }

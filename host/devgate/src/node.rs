@@ -1,11 +1,32 @@
-//! How a command comes by its node.
+//! How a command comes by its node, and by the programs that run components.
 
 use crate::exit;
 use devgate_node::{Node, NodeError};
+use devgate_runner::{Kept, ProgramError, Programs, Runners};
 use std::path::Path;
 
 /// Opens the node that `--node-root` names. The error has its exit code.
 pub type OpenNode = fn(&Path) -> anyhow::Result<Node>;
+
+/// What the commands of one program work with.
+#[derive(Clone, Copy)]
+pub struct Sources {
+    /// The node.
+    pub node: OpenNode,
+    /// The programs that compile and run components.
+    pub programs: fn() -> Result<Programs, ProgramError>,
+}
+
+impl Sources {
+    /// What runs components, each in a process of its own; with a directory, what was compiled is kept there.
+    ///
+    /// # Errors
+    /// Where a program is missing; with its exit code.
+    pub fn runners(&self, kept: Option<Kept>) -> anyhow::Result<Runners> {
+        let programs = (self.programs)().map_err(|error| exit::with_code(exit::NODE, error.to_string()))?;
+        Ok(Runners::new(programs, kept)?)
+    }
+}
 
 /// A live node alone: what `devgate` opens. Recorded ones are devgatectl's, and the error for a file says so.
 ///

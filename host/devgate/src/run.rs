@@ -3,8 +3,8 @@
 use crate::audit::{Audit, Pods};
 use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
-use crate::loader::SandboxLoader;
-use crate::node::OpenNode;
+use crate::loader::ComponentLoader;
+use crate::node::Sources;
 use crate::reload::{Files, Reloader, Stamps};
 use crate::watching::{self, Ports, Serving, Watching};
 use crate::{exit, logging, policy, service};
@@ -16,8 +16,7 @@ use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
-use devgate_runner::{ChildCompiler, Kept, NotKept};
-use devgate_sandbox::Engine;
+use devgate_runner::{Kept, NotKept, Runners};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +41,7 @@ const COMPILED: &str = "compiled";
 const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 
 /// Runs the command.
-pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
+pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     // First of all: whoever runs as process 1 ignores a signal that it has not asked for.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
@@ -66,11 +65,12 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
     if let Some(audit) = &audit {
         audit.reopen_at_hangup(&runtime)?;
     }
-    let node = open(&args.node_root)?;
+    let node = (sources.node)(&args.node_root)?;
     let _hold = hold(args, &runtime, &stop)?;
     if stop.is_cancelled() {
         return Ok(());
     }
+    let runners = sources.runners(kept(&args.state_dir))?;
     let memory = if is_new_machine(args) {
         Memory::of_new_node(&args.state_dir)
     } else {
@@ -113,7 +113,15 @@ pub(crate) fn run(args: &RunArgs, open: OpenNode) -> anyhow::Result<()> {
         }
     }
     let pods = audit.as_ref().filter(|_| args.log.audit_pods).map(Audit::pods);
-    let result = runtime.block_on(serve(args, &policy, seen, &node, &memory, pods, (stop, hangup)));
+    let result = runtime.block_on(serve(
+        args,
+        &policy,
+        seen,
+        (&node, runners),
+        &memory,
+        pods,
+        (stop, hangup),
+    ));
     runtime.shutdown_timeout(LAST_PATIENCE);
     if let Some(audit) = audit {
         audit.flush(LAST_WORDS);
@@ -200,19 +208,17 @@ async fn serve(
     args: &RunArgs,
     policy: &Policy,
     seen: Stamps,
-    node: &Node,
+    (node, runners): (&Node, Runners),
     memory: &Memory,
     pods: Option<Pods>,
     (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
     let ports = Ports::open(&args.watch).await?;
-    let compiler = ChildCompiler::keeping(kept(&args.state_dir));
-    let engine = Engine::new(compiler, Some(tokio::runtime::Handle::current())).context("start the sandbox")?;
     let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull));
     let components = Components::new(args.components.clone(), Arc::clone(&store));
     let (tidied, named) = (components.clone(), policy.clone());
     tokio::task::spawn_blocking(move || tidied.keep([&named]));
-    let loader: Arc<dyn Loader> = Arc::new(SandboxLoader::new(engine, components.clone()));
+    let loader: Arc<dyn Loader> = Arc::new(ComponentLoader::new(runners, components.clone()));
     let names: Vec<_> = policy.plugins.keys().map(ToString::to_string).collect();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),

@@ -1,24 +1,21 @@
 //! One look at what a policy's components find and offer on a node, and the words in which `check` and `explain` show it.
 
 use crate::components::Components;
-use crate::loader::SandboxLoader;
+use crate::loader::ComponentLoader;
 use crate::progress::Telling;
-use anyhow::Context;
 use devgate_core::{GrantedNode, Line, Outcome, Surveyed};
 use devgate_node::Node;
 use devgate_policy::Policy;
-use devgate_runner::ChildCompiler;
-use devgate_sandbox::Engine;
+use devgate_runner::Runners;
 use devgate_types::component::LogLevel;
 use devgate_types::{PluginName, escape};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// Loads each component and asks it once for its devices and their health.
-pub(crate) fn survey(components: Components, policy: &Policy, node: &Node) -> anyhow::Result<Vec<Surveyed>> {
-    let engine = Engine::new(ChildCompiler::default(), None).context("start the sandbox")?;
-    let loader = Telling(Arc::new(SandboxLoader::new(engine, components)));
-    Ok(devgate_core::survey(policy, node, &loader))
+pub(crate) fn survey(runners: Runners, components: Components, policy: &Policy, node: &Node) -> Vec<Surveyed> {
+    let loader = Telling(Arc::new(ComponentLoader::new(runners, components)));
+    devgate_core::survey(policy, node, &loader)
 }
 
 /// How far a plugin gets.

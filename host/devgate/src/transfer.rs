@@ -5,8 +5,7 @@ use crate::progress::Progress;
 use crate::{exit, output};
 use anyhow::Context;
 use devgate_oci::{Error, PublicKey, Wanted};
-use devgate_sandbox::hex;
-use devgate_types::{ByteSize, PinnedReference, Reference, escape};
+use devgate_types::{ByteSize, Digest, PinnedReference, Reference, escape};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +54,7 @@ pub fn pull(args: &PullArgs) -> anyhow::Result<u8> {
             oci: pinned.to_string(),
             file: escape(&out.to_string_lossy(), 1024),
             size: bytes.len(),
-            sha256: hex(&devgate_sandbox::digest(&bytes)),
+            sha256: Digest(devgate_runner::digest(&bytes)).hex(),
             signed: Some(keys.is_some()),
             was_there: None,
         },

@@ -1,74 +1,193 @@
-//! Compiling in a child: this program itself, called `devgate-compile`, with a limit of processor time and one of memory that grow with
-//! the component. What makes a compiler run or grow without end costs that child, and is refused by the limit's name, once.
+//! Reading and compiling components in children (`devgate-compile`), each with a limit of processor time and one of memory that grow
+//! with the component. What makes a compiler run or grow without end costs that child, and is refused by the limit's name, once.
 
 mod allowance;
-mod child;
-
-pub use child::called;
+mod judge;
 
 use crate::kept::Kept;
+use crate::message::{bytes, join, split, wire};
+use crate::program::Program;
 use allowance::{Allowance, Budget};
-use devgate_sandbox::{Compiler, Refusal, Source};
-use devgate_types::{GuestText, Mutex};
+use devgate_types::load::{Refusal, Scan};
+use devgate_types::{GuestText, Limits, Mutex};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
-use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What this program is called as a child, as its first argument.
-const NAME: &str = "devgate-compile";
-/// This program, also where its file is another one by now.
-const PROGRAM: &str = "/proc/self/exe";
-/// What begins the answer of a child: that it has compiled, what is wrong with the component, or what is wrong with the child.
-const DONE: u8 = 0;
-const WRONG: u8 = 1;
-const FAULT: u8 = 2;
-/// The exit status of a program of Rust that has panicked.
-const PANICKED: i32 = 101;
 /// How long a child that has said all may take to end.
 const LAST: Duration = Duration::from_secs(5);
 /// So many refusals are remembered.
 const REMEMBERED: usize = 256;
+/// The longest message of a compiler, in bytes: a thousand names.
+const MOST: usize = 1 << 20;
 
-/// Compiles components in children, and keeps what comes of it.
-#[derive(Debug, Default)]
-pub struct ChildCompiler {
+/// A component's file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) sha256: [u8; 32],
+    /// What it may be.
+    pub(crate) limits: &'a Limits,
+}
+
+/// A component that can be run.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) scan: Scan,
+    pub(crate) code: Vec<u8>,
+    /// Whether it was made before.
+    pub(crate) was_kept: bool,
+}
+
+/// Reads and compiles components, and keeps what comes of it.
+#[derive(Debug)]
+pub(crate) struct Compiler {
+    program: Program,
     /// Where; nothing is kept without.
     kept: Option<Kept>,
     /// What is wrong with components that could not be compiled, by their digests: they are not tried again.
     refused: Mutex<BTreeMap<[u8; 32], Refusal>>,
     budget: Budget,
+    /// Components that are being made, by their digests: whoever asks for the same meanwhile gets what comes of it.
+    under_way: Mutex<BTreeMap<[u8; 32], UnderWay>>,
 }
 
-impl ChildCompiler {
-    /// One that keeps what it makes there.
-    #[must_use]
-    pub fn keeping(kept: Option<Kept>) -> Self {
+/// What came of a component, once its turn is over.
+type UnderWay = Arc<Mutex<Option<Result<Arc<Made>, Refusal>>>>;
+
+impl Compiler {
+    pub(crate) fn new(program: Program, kept: Option<Kept>) -> Self {
         Self {
+            program,
             kept,
-            ..Self::default()
+            refused: Mutex::default(),
+            budget: Budget::default(),
+            under_way: Mutex::default(),
         }
     }
 
-    fn compile_anew(&self, source: &Source<'_>) -> Result<Vec<u8>, Refusal> {
+    /// What the file is, without compiling any of it.
+    ///
+    /// # Errors
+    /// What is wrong with it, which limit it is over, or that the host cannot look.
+    pub(crate) fn scan(&self, source: Source<'_>) -> Result<Scan, Refusal> {
+        let order = wire::order::Kind::Scan(source.limits.into());
+        self.ask_once(order, source, |answer| match split::<wire::Made>(answer, MOST) {
+            Ok((
+                wire::Made {
+                    kind: Some(wire::made::Kind::Scan(scan)),
+                },
+                _,
+            )) => scan
+                .read()
+                .map_err(|why| Refusal::Invalid(GuestText::new(&why.to_string()))),
+            Ok((
+                wire::Made {
+                    kind: Some(wire::made::Kind::Refused(refusal)),
+                },
+                _,
+            )) => Err(refusal.into()),
+            _ => Err(Refusal::Invalid(GuestText::new(
+                "what reads it does not say what it is",
+            ))),
+        })
+    }
+
+    /// The machine code of a component that `admit` lets in; also what was made before, unless it is to be made `anew`.
+    ///
+    /// # Errors
+    /// As for [`Compiler::scan`], and why it is not let in.
+    pub(crate) fn make(
+        &self,
+        source: Source<'_>,
+        admit: &dyn Fn(&Scan) -> Result<(), Refusal>,
+        anew: bool,
+    ) -> Result<Arc<Made>, Refusal> {
+        if !anew && let Some(made) = self.made_before(source) {
+            admit(&made.scan)?;
+            return Ok(Arc::new(made));
+        }
+        let scan = self.scan(source)?;
+        admit(&scan)?;
+        let under_way = Arc::clone(self.under_way.lock().entry(source.sha256).or_default());
+        let mut made = under_way.lock();
+        let outcome = made
+            .get_or_insert_with(|| self.make_anew(source, scan).map(Arc::new))
+            .clone();
+        // Those who wait have it; the next one asks what was kept.
+        self.under_way.lock().remove(&source.sha256);
+        outcome
+    }
+
+    fn make_anew(&self, source: Source<'_>, scan: Scan) -> Result<Made, Refusal> {
+        let code = self.compile(source, &scan)?;
+        if let Some(kept) = &self.kept {
+            let all = join(&wire::Scan::from(scan.clone()), &code);
+            if let Err(error) = kept.write(&source.sha256, &all) {
+                tracing::warn!(
+                    family = "host",
+                    "machine code of a component could not be kept, and is made again at the next start: {error}"
+                );
+            }
+        }
+        let was_kept = false;
+        Ok(Made { scan, code, was_kept })
+    }
+
+    /// The limits of today count, whichever it was made under.
+    fn made_before(&self, source: Source<'_>) -> Option<Made> {
+        let mut all = self.kept.as_ref()?.read(&source.sha256)?;
+        let (scan, code) = split::<wire::Scan>(&all, MOST).ok()?;
+        let (scan, from) = (scan.read().ok()?, all.len() - code.len());
+        scan.counts.check(source.limits).ok()?;
+        all.drain(..from);
+        Some(Made {
+            scan,
+            code: all,
+            was_kept: true,
+        })
+    }
+
+    fn compile(&self, source: Source<'_>, scan: &Scan) -> Result<Vec<u8>, Refusal> {
+        let order = wire::order::Kind::Compile(scan.counts.memory.0);
+        self.ask_once(order, source, |answer| match split::<wire::Made>(answer, MOST) {
+            Ok((
+                wire::Made {
+                    kind: Some(wire::made::Kind::Compiled(_)),
+                },
+                code,
+            )) => Ok(code.to_vec()),
+            Ok((
+                wire::Made {
+                    kind: Some(wire::made::Kind::Refused(refusal)),
+                },
+                _,
+            )) => Err(refusal.into()),
+            _ => Err(Refusal::Invalid(GuestText::new("the compiler makes nothing of it"))),
+        })
+    }
+
+    /// What a child's answer is read as. What is wrong with the component itself is remembered: it is not tried again.
+    fn ask_once<T>(
+        &self,
+        order: wire::order::Kind,
+        source: Source<'_>,
+        read: impl FnOnce(&[u8]) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         if let Some(refusal) = self.refused.lock().get(&source.sha256) {
             return Err(refusal.clone());
         }
-        let allowance = self.budget.allow(u64::try_from(source.bytes.len()).unwrap_or(u64::MAX));
-        let compiled = {
-            let _share = self.budget.wait(allowance.memory);
-            in_child(source, allowance)
-        };
-        compiled.inspect_err(|refusal| {
-            // What the host is to blame for may be over the next time.
-            if !matches!(refusal, Refusal::Host(_)) {
+        let answer = self.ask(order, source.bytes).and_then(|answer| read(&answer));
+        answer.inspect_err(|refusal| {
+            // What the host is to blame for may be over the next time, and the policy's limits may be others.
+            if !matches!(refusal, Refusal::Host(_) | Refusal::Limit { key: Some(_), .. }) {
                 let mut refused = self.refused.lock();
                 if refused.len() >= REMEMBERED {
                     refused.clear();
@@ -77,62 +196,40 @@ impl ChildCompiler {
             }
         })
     }
-}
 
-#[expect(unsafe_code, reason = "what is returned is run in this process")]
-// SAFETY: the code is what `devgate_sandbox::compile` of this very program made of these bytes in a child that nothing else can
-// write to or look into, or what such a child made before and a directory has kept that nobody but this user can write in, whole as
-// it was written (its digest), under the digest of the component and the key of this version's engine.
-unsafe impl Compiler for ChildCompiler {
-    fn compile(&self, source: &Source<'_>, anew: bool) -> Result<Vec<u8>, Refusal> {
-        let Some(kept) = &self.kept else {
-            return self.compile_anew(source);
+    /// What a child answers that has an end.
+    fn ask(&self, order: wire::order::Kind, component: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let allowance = self.budget.allow(bytes(component.len()));
+        let _share = self.budget.wait(allowance.memory);
+        let host = |error: io::Error| Refusal::Host(format!("cannot start a compiler: {error}"));
+        let order = wire::Order {
+            build: crate::BUILD.to_owned(),
+            kind: Some(order),
         };
-        if !anew && let Some(code) = kept.read(&source.sha256, source.key) {
-            return Ok(code);
+        let mut child = self
+            .command(&order, component, allowance)
+            .and_then(|mut command| command.spawn())
+            .map_err(host)?;
+        let answer = match child.stdout.take() {
+            Some(stdout) => read(stdout, Instant::now() + allowance.patience(), allowance.code()),
+            None => Err(io::Error::other("it has no output")),
+        };
+        if answer.is_err() {
+            let _ = child.kill();
         }
-        let code = self.compile_anew(source)?;
-        if let Err(error) = kept.write(&source.sha256, source.key, &code) {
-            tracing::warn!(
-                family = "host",
-                "machine code of a component could not be kept, and is made again at the next start: {error}"
-            );
-        }
-        Ok(code)
+        let status = end(&mut child).map_err(host)?;
+        judge::judge(answer, status, allowance)
     }
-}
 
-fn in_child(source: &Source<'_>, allowance: Allowance) -> Result<Vec<u8>, Refusal> {
-    let host = |error: io::Error| Refusal::Host(format!("cannot start a compiler ({PROGRAM}): {error}"));
-    let mut child = command(source, allowance)
-        .and_then(|mut command| command.spawn())
-        .map_err(host)?;
-    let answer = match child.stdout.take() {
-        Some(stdout) => read(stdout, Instant::now() + allowance.patience(), allowance.code()),
-        None => Err(io::Error::other("it has no output")),
-    };
-    if answer.is_err() {
-        let _ = child.kill();
+    fn command(&self, order: &wire::Order, component: &[u8], allowance: Allowance) -> io::Result<Command> {
+        let mut input = File::from(memfd_create(self.program.name(), MemfdFlags::CLOEXEC)?);
+        input.write_all(&join(order, component))?;
+        input.rewind()?;
+        let mut command = self.program.command();
+        command.args([allowance.seconds.to_string(), allowance.memory.0.to_string()]);
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
+        Ok(command)
     }
-    let status = end(&mut child).map_err(host)?;
-    judge(answer, status, allowance)
-}
-
-fn command(source: &Source<'_>, allowance: Allowance) -> io::Result<Command> {
-    let mut input = File::from(memfd_create(NAME, MemfdFlags::CLOEXEC)?);
-    input.write_all(source.bytes)?;
-    input.rewind()?;
-    let mut command = Command::new(PROGRAM);
-    command.arg0(NAME).env_clear().args([
-        std::process::id().to_string(),
-        source.memory.0.to_string(),
-        allowance.seconds.to_string(),
-        allowance.memory.0.to_string(),
-    ]);
-    // A terminal's Ctrl-C is its parent's.
-    command.process_group(0);
-    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
-    Ok(command)
 }
 
 /// All that a child writes, until it has ended or its time has.
@@ -170,55 +267,3 @@ fn end(child: &mut Child) -> io::Result<ExitStatus> {
     child.kill()?;
     child.wait()
 }
-
-fn judge(answer: io::Result<Vec<u8>>, status: ExitStatus, allowance: Allowance) -> Result<Vec<u8>, Refusal> {
-    let host = |why: String| Refusal::Host(format!("the compiler {why}"));
-    let limit = |what: &str, most: String| Refusal::Limit {
-        what: format!("component {what}"),
-        most,
-        key: None,
-    };
-    let answer = match answer {
-        Ok(answer) => answer,
-        // It computes or has ended: others have the processors.
-        Err(error) if error.kind() == ErrorKind::TimedOut => {
-            let (waited, seconds) = (allowance.patience().as_secs(), allowance.seconds);
-            return Err(host(format!(
-                "got less than {seconds} s of the processor within {waited} s: this node is too busy"
-            )));
-        }
-        Err(error) if error.kind() == ErrorKind::FileTooLarge => {
-            return Err(limit(
-                "becomes too much machine code",
-                format!("{} bytes", allowance.code()),
-            ));
-        }
-        Err(error) => return Err(host(format!("has an answer that cannot be read: {error}"))),
-    };
-    let text = |bytes: &[u8]| GuestText::new(&String::from_utf8_lossy(bytes));
-    match (status.success(), answer.split_first()) {
-        (true, Some((&DONE, code))) => return Ok(code.to_vec()),
-        (true, Some((&WRONG, why))) => return Err(Refusal::Invalid(text(why))),
-        (true, Some((&FAULT, why))) => return Err(host(format!("failed: {}", text(why)))),
-        _ => {}
-    }
-    Err(
-        match (status.signal().and_then(Signal::from_named_raw), status.code()) {
-            (Some(Signal::XCPU), _) => limit(
-                "takes too long to compile",
-                format!("{} s of the processor", allowance.seconds),
-            ),
-            // An allocator that gets nothing ends its process.
-            (Some(Signal::ABORT), _) => limit("takes too much memory to compile", allowance.memory_in_words()),
-            // Also where its stack could not grow.
-            (Some(Signal::SEGV | Signal::BUS | Signal::ILL), _) | (_, Some(PANICKED)) => {
-                Refusal::Invalid(GuestText::new("the compiler crashes on it"))
-            }
-            (Some(Signal::KILL), _) => host("was killed: the node or its own cgroup is short of memory".to_owned()),
-            _ => host(format!("was ended, or ended without an answer ({status})")),
-        },
-    )
-}
-
-#[cfg(test)]
-mod tests;

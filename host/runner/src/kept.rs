@@ -1,5 +1,6 @@
 //! Machine code that was made before, in a directory that nobody else can write in: who can runs in the host.
 
+use crate::BUILD;
 use devgate_types::Digest;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use sha2::{Digest as _, Sha256};
@@ -67,9 +68,9 @@ impl Kept {
         Ok(kept)
     }
 
-    /// The code that was made of this component for an engine of this key, whole as it was written. `None` if there is none.
-    pub(crate) fn read(&self, component: &[u8; 32], key: u64) -> Option<Vec<u8>> {
-        let name = name(component, key);
+    /// The code that this build made of this component, whole as it was written. `None` if there is none.
+    pub(crate) fn read(&self, component: &[u8; 32]) -> Option<Vec<u8>> {
+        let name = name(component);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.dir, &name, flags, Mode::empty()).ok()?;
         let look = rustix::fs::fstat(&file).ok()?;
@@ -101,12 +102,12 @@ impl Kept {
     ///
     /// # Errors
     /// Where it cannot be written; nothing is left of it then.
-    pub(crate) fn write(&self, component: &[u8; 32], key: u64, code: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&self, component: &[u8; 32], code: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if u64::try_from(code.len()).unwrap_or(u64::MAX) > self.most / 2 {
             return Ok(());
         }
-        let name = name(component, key);
+        let name = name(component);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let number = (u64::from(std::process::id()) << 32) | number;
         let new = format!("{}{number:x}{}", UNFINISHED.0, UNFINISHED.1);
@@ -184,8 +185,8 @@ fn sum(name: &str, code: &[u8]) -> [u8; 32] {
     Sha256::new().chain_update(name).chain_update(code).finalize().into()
 }
 
-fn name(component: &[u8; 32], key: u64) -> String {
-    format!("{}-{key:016x}{ENDING}", Digest(*component).hex())
+fn name(component: &[u8; 32]) -> String {
+    format!("{}-{BUILD}{ENDING}", Digest(*component).hex())
 }
 
 fn time(nanoseconds: impl Into<i64>) -> Timespec {

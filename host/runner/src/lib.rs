@@ -1,15 +1,36 @@
-//! What is done with a vendor's component apart from the host, in a process that has a limit and an end: so far, compiling it.
-//!
-//! A compiler is a large program that a component can do things to. A process of its own ends with its limit, and whatever it
-//! needed is given back; what it made is kept ([`Kept`]), so that a component is compiled once and not at each start.
+//! The boundary between the host and the processes that do something with what a vendor wrote: one that compiles a component and ends,
+//! and one for each plugin that runs it. Neither can open, connect, execute or trace anything, and neither is believed.
 //!
 //! ```text
-//! host ── component's bytes ──► devgate-compile (this program, called so; confined) ── machine code ──► host, Kept
+//! host ── component's bytes ──► devgate-compile ── machine code ──► host, which keeps it (Kept)
+//! host ── machine code ──► devgate-runner
+//! host ── call ──► devgate-runner ── question ──► host ── answer ──► devgate-runner ── the call's answer ──► host
 //! ```
-#![deny(unsafe_code)]
+//!
+//! [`Runners`] is the host's side; [`child`] is what the two programs do, with a sandbox that they bring.
+#![forbid(unsafe_code)]
 
+pub mod child;
 mod compile;
 mod kept;
+mod message;
+mod program;
+mod runner;
+mod runners;
+mod socket;
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "functions that only tests call"
+)]
+mod tests;
 
-pub use compile::{ChildCompiler, called};
 pub use kept::{Kept, NotKept};
+pub use program::{ProgramError, Programs};
+pub use runner::Runner;
+pub use runners::{LoadRequest, Runners, digest};
+
+/// Of which build this is: another for each version of devgate, of the crates that it is made of, and of how the sandbox is set up.
+pub(crate) const BUILD: &str = env!("DEVGATE_BUILD");

@@ -5,7 +5,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example that prints")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "an example")]
 
-use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest, load};
+use devgate_sandbox::{LoadRequest, load};
+use devgate_types::Grant;
 use devgate_types::Unit;
 use devgate_types::component::{Capabilities, Component};
 use std::time::{Duration, Instant};
@@ -28,14 +29,13 @@ fn main() {
         "{:40} {:>10} {:>10} {:>10}",
         "microseconds a call", "median", "p99", "most"
     );
-    let engine = Engine::new(InProcess, None).expect("an engine");
-    measure("small", &engine, &small);
+    measure("small", &small);
     if let Some((bytes, path)) = &own {
-        measure(path.rsplit('/').next().unwrap_or(path), &engine, bytes);
+        measure(path.rsplit('/').next().unwrap_or(path), bytes);
     }
 }
 
-fn measure(what: &str, engine: &Engine, bytes: &[u8]) {
+fn measure(what: &str, bytes: &[u8]) {
     let request = LoadRequest {
         plugin: "measured",
         bytes,
@@ -43,7 +43,7 @@ fn measure(what: &str, engine: &Engine, bytes: &[u8]) {
         limits: fake::patient(),
         grants: &|_| Grant::Granted,
     };
-    let plugin = load(engine, request).unwrap_or_else(|error| panic!("{error}"));
+    let plugin = load(request).unwrap_or_else(|error| panic!("{error}"));
     let unit = Unit {
         id: "gpu-0".into(),
         backing: vec![],

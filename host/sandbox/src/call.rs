@@ -1,13 +1,14 @@
 //! One call: a fresh instance, every limit, the answer as plain data.
 
-use crate::answer;
 use crate::bindings::PluginComponent;
 use crate::bindings::lifecycle::WithLifecycle;
 use crate::bindings::types::{Error as WitError, Unit as WitUnit};
+use crate::convert;
 use crate::fault::classify;
 use crate::load::Loaded;
 use crate::meter::host_fault;
 use crate::state::Call;
+use devgate_types::answer;
 use devgate_types::component::{Answer, Capabilities, Component, Profile};
 use devgate_types::{CallError, Edits, GuestFault, GuestText, Pool, Unit, Verdict};
 use std::any::Any;
@@ -27,7 +28,7 @@ impl Component for Loaded {
         self.call(
             host,
             |store| self.plugin(store)?.devgate_plugin_plugin().call_enumerate(store),
-            answer::pools,
+            |pools| answer::pools(convert::pools(pools)),
         )
     }
 
@@ -44,7 +45,7 @@ impl Component for Loaded {
                 let asked = hand_over(store, units)?;
                 plugin.devgate_plugin_plugin().call_health(store, resource, &asked)
             },
-            |verdicts| answer::verdicts(verdicts, units.len()),
+            |verdicts| answer::verdicts(convert::verdicts(verdicts), units.len()),
         )
     }
 
@@ -61,7 +62,7 @@ impl Component for Loaded {
                 let asked = hand_over(store, units)?;
                 plugin.devgate_plugin_plugin().call_allocate(store, resource, &asked)
             },
-            answer::edits,
+            |edits| answer::edits(convert::edits(edits)),
         )
     }
 
@@ -112,7 +113,7 @@ impl Component for Loaded {
 fn hand_over(store: &mut Store<Call>, units: &[Unit]) -> wasmtime::Result<Vec<WitUnit>> {
     let handles = units.iter().map(|unit| unit.backing.len() + unit.nodes.len()).sum();
     store.data_mut().meter.take_handles(handles)?;
-    Ok(answer::units_for(units))
+    Ok(convert::units_for(units))
 }
 
 impl Loaded {
@@ -164,15 +165,14 @@ impl Loaded {
         export: impl FnOnce(&mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
         check: impl FnOnce(T) -> Result<U, GuestFault>,
     ) -> Result<Answer<U>, CallError> {
-        let flight = self.engine.ticker().enter()?;
+        let _flight = self.engine.ticker().enter();
         let _runtime = self.enter_runtime();
         let mut store = self.store(Call::new(host));
-        flight.check()?;
         let outcome = export(&mut store);
         let cost = store.data_mut().finish();
         let value = match outcome {
             Ok(Ok(value)) => check(value)?,
-            Ok(Err(error)) => return Err(CallError::Failed(answer::failure(error))),
+            Ok(Err(error)) => return Err(CallError::Failed(answer::failure(convert::failure(error)))),
             Err(error) => {
                 return Err(classify(
                     &error,
@@ -201,11 +201,7 @@ impl Loaded {
         store.set_hostcall_fuel(transfer.as_usize());
         let handles = usize::try_from(handles).unwrap_or(usize::MAX);
         store.set_max_component_handles(handles.saturating_add(HANDLES_BEYOND));
-        let ticker = self.engine.ticker().shared();
         store.epoch_deadline_callback(move |store| {
-            ticker
-                .check()
-                .map_err(|fault| wasmtime::Error::new(CallError::from(fault)))?;
             store.data().meter.clocks()?;
             Ok(UpdateDeadline::Continue(1))
         });

@@ -1,12 +1,10 @@
-//! The runtime that all components of a process share.
+//! The runtime that a component runs in, and how it is compiled for it.
 
-use crate::precompiled::Compiler;
 use crate::ticker::Ticker;
-use crate::turns::Turns;
 use devgate_types::ByteSize;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use wasmtime::{Config, OptLevel, Strategy, WasmBacktraceDetails};
+use wasmtime::{Config, WasmBacktraceDetails};
 
 /// The guest's stack. Host functions run on what the calling thread has beyond it, so threads that call components need
 /// this much and as much again; Rust's 2 MiB are plenty.
@@ -27,15 +25,12 @@ pub enum EngineError {
     Ticker(#[source] std::io::Error),
 }
 
-/// The runtime that all components of a process share: one per process. Clones are the same engine.
+/// The runtime that one component runs in, with the thread that ends its calls. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
 struct Inner {
-    on_demand: wasmtime::Engine,
-    mapped: wasmtime::Engine,
-    compiler: Box<dyn Compiler>,
-    turns: Turns,
+    wasmtime: wasmtime::Engine,
     ticker: Ticker,
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -47,52 +42,26 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// An engine with a ticker thread of its own, whose components this compiler makes.
+    /// An engine for a component whose memories start with so much, with a ticker thread of its own.
     ///
     /// `tokio` is the runtime that WASI's standard streams use while a component that imports them runs; without it, and on
     /// a thread that belongs to no runtime, wasmtime-wasi starts one of its own.
     ///
     /// # Errors
     /// See [`EngineError`].
-    pub fn new(compiler: impl Compiler + 'static, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
-        let engine = |memory: ByteSize| {
-            let engine = wasmtime::Engine::new(&config(memory));
-            engine.map_err(|error| EngineError::Config(format!("{error:#}")))
-        };
-        let (on_demand, mapped) = (engine(ByteSize(0))?, engine(ByteSize(u64::MAX))?);
-        let engines = [&on_demand, &mapped].map(wasmtime::Engine::weak);
-        let ticker = Ticker::start(engines.into()).map_err(EngineError::Ticker)?;
-        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    pub fn new(memory: ByteSize, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
+        let wasmtime = wasmtime::Engine::new(&config(memory));
+        let wasmtime = wasmtime.map_err(|error| EngineError::Config(format!("{error:#}")))?;
+        let ticker = Ticker::start(wasmtime.weak()).map_err(EngineError::Ticker)?;
         Ok(Self(Arc::new(Inner {
-            on_demand,
-            mapped,
-            compiler: Box::new(compiler),
-            turns: Turns::new(processors),
+            wasmtime,
             ticker,
             tokio,
         })))
     }
 
-    /// Ends every call in flight, and fails later ones, with a host fault: for a shutdown that waits for nobody.
-    pub fn stop(&self) {
-        self.0.ticker.stop();
-    }
-
-    /// Where a component whose memories start with this much is loaded and run.
-    pub(crate) fn runtime(&self, memory: ByteSize) -> &wasmtime::Engine {
-        if is_mapped(memory) {
-            &self.0.mapped
-        } else {
-            &self.0.on_demand
-        }
-    }
-
-    pub(crate) fn compiler(&self) -> &dyn Compiler {
-        &*self.0.compiler
-    }
-
-    pub(crate) fn turns(&self) -> &Turns {
-        &self.0.turns
+    pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.0.wasmtime
     }
 
     pub(crate) fn ticker(&self) -> &Ticker {
@@ -116,8 +85,6 @@ pub(crate) fn config(memory: ByteSize) -> Config {
         // Cannot be avoided by the component, and cheaper than counting instructions.
         .epoch_interruption(true)
         .max_wasm_stack(STACK.as_usize())
-        .strategy(Strategy::Cranelift)
-        .cranelift_opt_level(OptLevel::Speed)
         // Not what compilers emit today, and each is more compiler that a component could reach.
         .wasm_memory64(false)
         .wasm_relaxed_simd(false)
@@ -131,9 +98,15 @@ pub(crate) fn config(memory: ByteSize) -> Config {
         // contents mapped from a file). Bounds are then checked by code, which is also what stops speculation.
         .memory_init_cow(is_mapped(memory))
         .memory_reservation(ByteSize::mib(32).0)
+        // Its default is more than a runner's whole address space.
+        .memory_reservation_for_growth(ByteSize::mib(1).0)
         .memory_guard_size(ByteSize::kib(64).0)
         // Enough to name what trapped; never shown as it is.
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
+    #[cfg(feature = "compiler")]
+    config
+        .strategy(wasmtime::Strategy::Cranelift)
+        .cranelift_opt_level(wasmtime::OptLevel::Speed);
     config
 }

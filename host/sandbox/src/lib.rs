@@ -1,36 +1,43 @@
-//! Runs vendors' components with wasmtime: refuses what the policy does not grant before anything is compiled, and gives
-//! every call a fresh instance with every limit set.
+//! Runs a vendor's component with wasmtime: gives every call a fresh instance with every limit set.
 //!
-//! The only crate that names wasmtime. It knows nothing of the policy (a closure says what is granted), of the node
-//! (capabilities answer through [`devgate_types::component::Capabilities`]) or of the kubelet.
+//! The only crate that names wasmtime. It knows nothing of the policy, of the node (capabilities answer through
+//! [`devgate_types::component::Capabilities`]) or of the kubelet.
 //!
 //! ```text
-//! bytes ── size, digest, magic ── static limits ── imports against grants ── compile ── link ──► Loaded
+//! bytes ── scan ──► Scan      bytes ── compile ──► code      code ── link ──► Loaded
 //! Loaded ── per call: store, all limits, instance, export, answer copied and bounded ──► Answer or CallError
 //! ```
+//!
+//! With the feature `compiler` it reads and compiles components as well; a program that only runs them is built without.
 #![deny(unsafe_code)]
 
-mod answer;
 mod bindings;
 mod brief;
 mod call;
 mod clocks;
+#[cfg(feature = "compiler")]
+mod compile;
+mod convert;
 mod engine;
 mod fault;
 mod host;
+#[cfg(feature = "compiler")]
+mod in_process;
 mod limiter;
 mod load;
 mod meter;
 mod precompiled;
+#[cfg(feature = "compiler")]
+mod scan;
 mod state;
 mod stdio;
 mod ticker;
-mod turns;
 
-pub use devgate_types::Grant;
+#[cfg(feature = "compiler")]
+pub use compile::compile;
 pub use engine::{Engine, EngineError};
-pub use load::{
-    Contents, Counts, Import, Inspection, LoadError, LoadRequest, Loaded, Need, Refusal, RefusedImport, digest, hex,
-    inspect, load,
-};
-pub use precompiled::{Compiler, InProcess, Source, compile};
+#[cfg(feature = "compiler")]
+pub use in_process::{LoadRequest, load};
+pub use load::Loaded;
+#[cfg(feature = "compiler")]
+pub use scan::scan;

@@ -1,46 +1,19 @@
-//! From a vendor's bytes to a component that can be called, or to a refusal that says everything that is wrong with it.
+//! From native code to a component that can be called.
 
-mod error;
-mod imports;
-mod inspect;
 mod link;
-mod parts;
-mod scan;
-
-pub use error::{LoadError, Refusal, RefusedImport, hex};
-pub use imports::Need;
-pub use inspect::{Contents, Import, Inspection, inspect};
-pub use scan::Counts;
 
 use crate::bindings::PluginComponent;
 use crate::bindings::PluginComponentPre;
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
+use crate::brief::message;
 use crate::engine::Engine;
-use crate::precompiled::{self, Source};
+use crate::precompiled;
 use crate::state::Call;
+use devgate_types::Limits;
 use devgate_types::component::Profile;
-use devgate_types::{Grant, Limits};
-use scan::Scan;
-use sha2::{Digest, Sha256};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use devgate_types::load::Refusal;
 use std::sync::Arc;
-use wasmtime::component::Component;
-
-/// What is to be loaded, and what it may have.
-pub struct LoadRequest<'a> {
-    /// The plugin's name, for messages.
-    pub plugin: &'a str,
-    /// The component's file.
-    pub bytes: &'a [u8],
-    /// The digest that the policy pins, if it does.
-    pub sha256: Option<[u8; 32]>,
-    /// What a component may be. What each of its calls may use comes with the call.
-    pub limits: Limits,
-    /// Whether an interface of `devgate:plugin`, by its name alone (`hardware`), is granted. Asked for those that the
-    /// component imports.
-    pub grants: &'a dyn Fn(&str) -> Grant,
-}
 
 /// A component, compiled and linked. Every call makes a fresh instance of it.
 pub struct Loaded {
@@ -59,65 +32,45 @@ impl std::fmt::Debug for Loaded {
     }
 }
 
-/// Loads a component, for which the calling thread waits for its compiler: some 20 ms for 50 KB, seconds for a whole language runtime,
-/// so this is never to be called where somebody waits.
-///
-/// Everything that can be known without compiling is looked at before, in this order: size, digest, kind of file, limits on what
-/// a component may be, validity, imports and exports.
-///
-/// # Errors
-/// See [`Refusal`].
-pub fn load(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, LoadError> {
-    let plugin = request.plugin.to_owned();
-    // A bug in what reads components must cost this plugin, not the process.
-    let outcome = catch_unwind(AssertUnwindSafe(|| admit(engine, request)));
-    let outcome = outcome.unwrap_or_else(|_| Err(Refusal::Host("panic while loading".into())));
-    outcome.map_err(|refusal| LoadError { plugin, refusal })
-}
-
-fn admit(engine: &Engine, request: LoadRequest<'_>) -> Result<Loaded, Refusal> {
-    let LoadRequest { bytes, limits, .. } = request;
-    check_file(bytes, &limits, request.sha256)?;
-    let scan = Scan::of(bytes, &limits)?;
-    imports::check(&scan, request.grants)?;
-    let (sha256, memory) = (digest(bytes), scan.counts.memory);
-    let profile = Profile {
-        sha256: Some(sha256),
-        ..imports::profile(&scan)?
-    };
-    let key = precompiled::key(engine.runtime(memory));
-    let source = Source {
-        bytes,
-        sha256,
-        memory,
-        key,
-    };
-    let component = compiled(engine, &source)?;
-    let linked = link::link(component.engine(), &component, &scan.imports, &profile)?;
-    let loaded = Loaded {
-        component: linked.plugin,
-        preference: linked.preference,
-        lifecycle: linked.lifecycle,
-        engine: engine.clone(),
-        profile,
-    };
-    loaded.check_exports(limits)?;
-    Ok(loaded)
-}
-
-fn compiled(engine: &Engine, source: &Source<'_>) -> Result<Component, Refusal> {
-    let _turn = engine.turns().wait();
-    precompiled::ready(engine.runtime(source.memory), engine.compiler(), source)
-}
-
 impl Loaded {
+    /// Links a component that was compiled to the interfaces that it imports, all of which the policy grants.
+    ///
+    /// # Errors
+    /// What of it does not fit this host, or that the engine cannot run the code.
+    ///
+    /// # Safety
+    /// The code must be what `compile` of this crate returned for a component with these imports, unchanged: it is run as it is.
+    #[expect(unsafe_code, reason = "the caller promises what wasmtime asks for")]
+    pub unsafe fn new(engine: Engine, code: &[u8], imports: &[String], profile: Profile) -> Result<Self, Refusal> {
+        // SAFETY: the caller's promise.
+        let component = unsafe { precompiled::ready(&engine, code) }?;
+        // Before the process gives up what that takes.
+        let image = component.initialize_copy_on_write_image();
+        image.map_err(|error| {
+            Refusal::Host(format!(
+                "cannot make the image of a memory: {}",
+                message(format_args!("{error:#}"))
+            ))
+        })?;
+        let linked = link::link(component.engine(), &component, imports, &profile)?;
+        Ok(Self {
+            component: linked.plugin,
+            preference: linked.preference,
+            lifecycle: linked.lifecycle,
+            engine,
+            profile,
+        })
+    }
+
     /// wasmtime compares the types of exports with what the host expects only for an instance, so one is made. That it fails
-    /// to start says nothing here: the first call will say it.
-    fn check_exports(&self, limits: Limits) -> Result<(), Refusal> {
-        let flight = self.engine.ticker().enter().map_err(|fault| Refusal::Host(fault.0))?;
+    /// to start says nothing here: the first call will say it. Code of the component runs in it.
+    ///
+    /// # Errors
+    /// [`Refusal::Mismatch`].
+    pub fn check_exports(&self, limits: &Limits) -> Result<(), Refusal> {
+        let _flight = self.engine.ticker().enter();
         let _runtime = self.enter_runtime();
-        let mut store = self.store(Call::without_host(Arc::new(limits)));
-        flight.check().map_err(|fault| Refusal::Host(fault.0))?;
+        let mut store = self.store(Call::without_host(Arc::new(limits.clone())));
         let Ok(instance) = self.component.instance_pre().instantiate(&mut store) else {
             return Ok(());
         };
@@ -132,44 +85,4 @@ impl Loaded {
         }
         Ok(())
     }
-}
-
-/// A component's SHA-256 digest.
-#[must_use]
-pub fn digest(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(bytes).into()
-}
-
-fn check_file(bytes: &[u8], limits: &Limits, pinned: Option<[u8; 32]>) -> Result<(), Refusal> {
-    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    if size > limits.component_size.0 {
-        return Err(Refusal::Limit {
-            what: format!("component has {size} bytes"),
-            most: limits.component_size.to_string(),
-            key: Some("limits.component-size"),
-        });
-    }
-    if let Some(pinned) = pinned {
-        let found = digest(bytes);
-        if found != pinned {
-            return Err(Refusal::Digest { pinned, found });
-        }
-    }
-    let problem = match bytes {
-        [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
-        [b'\0', b'a', b's', b'm', _, _, 0, 0, ..] => {
-            "is a core module, not a component; run `wasm-tools component new` on it"
-        }
-        [b'\0', b'a', b's', b'm', _, _, 1, 0, ..] => "has a component format that this host does not know",
-        [0x7f, b'E', b'L', b'F', ..] => {
-            "is native code (precompiled or a program); ship the .wasm that it was made from"
-        }
-        [] => "is empty",
-        _ if bytes.trim_ascii_start().starts_with(b"(") => {
-            "is WebAssembly as text; run `wasm-tools parse` on it and ship what comes out"
-        }
-        [b'\0', rest @ ..] if b"asm\x0d\0\x01".starts_with(rest) => "is cut off",
-        _ => "is not a WebAssembly component",
-    };
-    Err(Refusal::Kind(problem))
 }

@@ -29,6 +29,9 @@ pub enum GuestFault {
     /// It asked to exit, which a component has no reason to do.
     #[error("exited with status {0}")]
     Exited(i32),
+    /// Its process ended, or had to be ended.
+    #[error("ended its process: {0}")]
+    Ended(GuestText),
     /// It used up what one call may use.
     #[error("exceeded {0}")]
     Limit(Limit),

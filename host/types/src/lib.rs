@@ -5,7 +5,9 @@
 //! depends on nothing but `thiserror`, so that every other crate can depend on it.
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod component;
+pub mod load;
 
 mod contract;
 mod fault;

@@ -49,6 +49,7 @@ mod prometheus;
 mod record;
 mod registry;
 mod reload;
+mod runners;
 mod service;
 mod simulate;
 mod small_node;

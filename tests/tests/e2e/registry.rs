@@ -491,7 +491,7 @@ fn a_key_lets_in_whatever_it_signed_and_a_digest_one_file() -> anyhow::Result<()
     shown(at, "key", &[])?;
     std::fs::write(at.join("vendor.wasm"), &original)?;
     shown(at, "file", &[])?;
-    let digest = devgate_sandbox::hex(&devgate_sandbox::digest(&original));
+    let digest = devgate_types::Digest(devgate_runner::digest(&original)).hex();
     let both = format!(", sha256: {digest}");
     for pinned in ["", &both] {
         let (code, said) = check(pinned)?;

@@ -14,7 +14,7 @@ plugins:
     config: {devices: [{resource: devgate.dev/zram, subsystem: block}]}
     health: {enumerate-every: 10m, check-every: 10m}
 ";
-const FILTER: &str = "info,devgate_device_plugin=trace,devgate_core=trace,devgate_sandbox=trace,devgate_node=trace";
+const FILTER: &str = "info,devgate_device_plugin=trace,devgate_core=trace,devgate_runner=trace,devgate_node=trace";
 
 /// The spans that have ended since a line, each with those around it, in the order in which they ended.
 fn spans(host: &Host, since: usize) -> Vec<String> {
@@ -60,7 +60,7 @@ async fn an_allocation_and_an_event_pass_each_crate_once() -> anyhow::Result<()>
         .map(String::as_str)
         .collect();
     let expected = [
-        "device-plugin.allocate > core.allocate > sandbox.call",
+        "device-plugin.allocate > core.allocate > runner.call",
         "device-plugin.allocate > core.allocate > core.record",
         "device-plugin.allocate > core.allocate",
         "device-plugin.allocate",
@@ -83,9 +83,9 @@ async fn an_allocation_and_an_event_pass_each_crate_once() -> anyhow::Result<()>
     let after = way.get(first.unwrap_or_default()..).unwrap_or_default();
     // Then its health is asked for, and it is listed.
     let expected = [
-        "core.enumerate > sandbox.call",
+        "core.enumerate > runner.call",
         "core.enumerate",
-        "sandbox.call",
+        "runner.call",
         "core.publish",
         "device-plugin.list",
     ];

@@ -4,11 +4,12 @@ use super::scorecard::{Outcome, Scorecard};
 use devgate::components::Components;
 use devgate_core::LoadFailure;
 use devgate_policy::{ComponentSource, PluginPolicy};
-use devgate_sandbox::{Need, hex};
-use devgate_types::escape;
+use devgate_runner::Runners;
+use devgate_types::load::Need;
+use devgate_types::{Digest, escape};
 
 /// Checks the file alone. What it compiles to is checked by loading it.
-pub(super) fn run(components: &Components, policy: &PluginPolicy, card: &mut Scorecard) {
+pub(super) fn run(runners: &Runners, components: &Components, policy: &PluginPolicy, card: &mut Scorecard) {
     let (name, sha256, is_artifact) = match &policy.component {
         ComponentSource::File { path, sha256 } => (path.clone(), *sha256, false),
         ComponentSource::Oci(reference) => (reference.to_string(), None, true),
@@ -19,10 +20,10 @@ pub(super) fn run(components: &Components, policy: &PluginPolicy, card: &mut Sco
             return card.record("loads.file", Outcome::of(escape(&name, 512), [why]));
         }
     };
-    let inspection = devgate_sandbox::inspect(&bytes, &policy.limits, &|interface| policy.grants(interface));
-    let digest = hex(&inspection.sha256);
+    let inspection = runners.inspect(&bytes, &policy.limits, &|interface| policy.grants(interface));
+    let digest = Digest(inspection.sha256).hex();
     let other = sha256.filter(|pinned| *pinned != inspection.sha256);
-    let other = other.map(|pinned| format!("it is {digest}, the policy pins {}", hex(&pinned)));
+    let other = other.map(|pinned| format!("it is {digest}, the policy pins {}", Digest(pinned).hex()));
     let outcome = match sha256 {
         Some(_) => Outcome::of(digest, other),
         None if is_artifact => Outcome::of("the artifact is what the digest of oci says", None),

@@ -1,6 +1,6 @@
 //! How much of what a component has, against the limits that a policy sets.
 
-use devgate_sandbox::Counts;
+use devgate_types::load::Counts;
 use devgate_types::{ByteSize, Limits};
 use serde::Serialize;
 

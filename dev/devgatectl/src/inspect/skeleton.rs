@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn what_is_pulled_is_pinned_by_its_reference() {
-        let inspection = devgate_sandbox::Inspection {
+        let inspection = devgate_types::load::Inspection {
             sha256: [7; 32],
-            contents: Err(devgate_sandbox::Refusal::Kind("is empty")),
+            contents: Err(devgate_types::load::Refusal::Kind("is empty")),
         };
         let report = Report::new(Path::new("x"), b"", inspection);
         let text = format!(
@@ -147,8 +147,8 @@ mod tests {
             "a\"b: {c}.wasm",
             &"x".repeat(200),
         ] {
-            let contents = Err(devgate_sandbox::Refusal::Kind("is empty"));
-            let inspection = devgate_sandbox::Inspection {
+            let contents = Err(devgate_types::load::Refusal::Kind("is empty"));
+            let inspection = devgate_types::load::Inspection {
                 sha256: [7; 32],
                 contents,
             };
@@ -169,7 +169,7 @@ mod tests {
                 })
                 .chain(wasi)
                 .collect();
-            let counts = devgate_sandbox::Counts {
+            let counts = devgate_types::load::Counts {
                 functions: 100_000,
                 memory: devgate_types::ByteSize(17 << 20),
                 ..Default::default()

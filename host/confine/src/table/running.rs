@@ -1,10 +1,9 @@
 //! What code of vendors may ask for, with any C library.
 
-use super::Argument::{OneOf, Own, With, Without};
+use super::Argument::{OneOf, Own, Without};
 use super::{Line, bits, line};
 
 const NO_EXEC: u32 = bits(libc::PROT_EXEC);
-const ANONYMOUS: u32 = bits(libc::MAP_ANONYMOUS);
 const GIVE_BACK: &[u32] = &[bits(libc::MADV_DONTNEED), bits(libc::MADV_FREE)];
 /// The process itself instead of a descriptor of one, from kernel 6.14 on.
 const PIDFD_SELF: u32 = bits(-10000);
@@ -35,7 +34,7 @@ pub(super) const LINES: &[Line] = &[
     line("poll", libc::SYS_poll, &[], "waits for the host"),
     line("ppoll", libc::SYS_ppoll, &[], "waits for the host"),
     line("brk", libc::SYS_brk, &[], "the allocator's memory"),
-    line("mmap", libc::SYS_mmap, &[Without(2, NO_EXEC), With(3, ANONYMOUS)], "memory, of no file and never executable"),
+    line("mmap", libc::SYS_mmap, &[Without(2, NO_EXEC)], "memory, and the first contents of a component's from the descriptor that holds them; never executable"),
     line("mremap", libc::SYS_mremap, &[], "grows memory; what it may be used for stays"),
     line("munmap", libc::SYS_munmap, &[], "gives memory back"),
     line("mprotect", libc::SYS_mprotect, &[Without(2, NO_EXEC)], "a component's memory grows; never executable"),

@@ -2,19 +2,17 @@
 
 use crate::cli::GenerateArgs;
 use crate::components::Components;
-use crate::loader::SandboxLoader;
-use crate::node::OpenNode;
+use crate::loader::ComponentLoader;
+use crate::node::Sources;
 use crate::progress::Progress;
 use crate::{exit, output, policy};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use devgate_cdi::{Kind, file_of};
 use devgate_core::Loader;
 use devgate_core::bench::{Bench, ListedPool, ListedUnit};
 use devgate_core::offer::Reply;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
-use devgate_runner::ChildCompiler;
-use devgate_sandbox::Engine;
 use devgate_types::{ResourceName, Verdict, escape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -34,12 +32,11 @@ struct Found {
 }
 
 /// Runs the command.
-pub(super) fn generate(args: &GenerateArgs, open: OpenNode) -> Result<u8> {
+pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
     let policy = policy::read(&args.place.policy)?;
-    let node = open(&args.place.node_root)?;
+    let node = (sources.node)(&args.place.node_root)?;
     let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
-    let engine = Engine::new(ChildCompiler::default(), None).context("start the sandbox")?;
-    let loader = SandboxLoader::new(engine, components);
+    let loader = ComponentLoader::new(sources.runners(None)?, components);
     let wanted: BTreeSet<_> = args.resources.iter().map(String::as_str).collect();
     let is_wanted = |name: &ResourceName| wanted.is_empty() || wanted.contains(name.as_str());
     let mut found = Found::default();
@@ -81,7 +78,7 @@ impl Found {
     /// Takes in what a plugin lists.
     fn ask(
         &mut self,
-        loader: &SandboxLoader,
+        loader: &ComponentLoader,
         plugin: &PluginPolicy,
         node: &Node,
         all_units: bool,

@@ -5,7 +5,9 @@ use crate::components::Components;
 use crate::progress::Progress;
 use crate::survey::without_plugin;
 use devgate_policy::{ComponentSource, PluginPolicy};
-use devgate_sandbox::{Contents, Need, hex};
+use devgate_runner::Runners;
+use devgate_types::Digest;
+use devgate_types::load::{Contents, Need};
 use serde::Serialize;
 
 /// A plugin's component.
@@ -33,7 +35,12 @@ pub(super) struct ComponentFacts {
     pub(super) lifecycle: bool,
 }
 
-pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> ComponentFacts {
+pub(super) fn look(
+    runners: &Runners,
+    components: &Components,
+    policy: &PluginPolicy,
+    findings: &mut Vec<Finding>,
+) -> ComponentFacts {
     let (name, sha256) = match &policy.component {
         ComponentSource::File { path, sha256 } => (path.clone(), *sha256),
         ComponentSource::Oci(reference) => (reference.to_string(), None),
@@ -81,13 +88,13 @@ pub(super) fn look(components: &Components, policy: &PluginPolicy, findings: &mu
         return facts;
     }
     let grants = |interface: &str| policy.grants(interface);
-    let inspection = devgate_sandbox::inspect(&bytes, &policy.limits, &grants);
-    let digest = hex(&inspection.sha256);
+    let inspection = runners.inspect(&bytes, &policy.limits, &grants);
+    let digest = Digest(inspection.sha256).hex();
     if let Some(pinned) = sha256.filter(|pinned| *pinned != inspection.sha256) {
         let message = format!(
             "component {}'s sha256 is {digest}, the policy pins {}: update the pin (component.sha256) if this file is meant, else do not trust it",
             facts.file,
-            hex(&pinned)
+            Digest(pinned).hex()
         );
         findings.push(Finding::error("component-digest", at, message));
     }

@@ -12,6 +12,7 @@ use devgate_core::status::Nothing;
 use devgate_core::{Outcome, Surveyed};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy};
+use devgate_runner::Runners;
 use devgate_types::escape;
 use serde::Serialize;
 
@@ -38,18 +39,18 @@ pub(super) struct Said {
 }
 
 pub(super) fn look(
+    runners: Runners,
     components: &Components,
     policy: &Policy,
     node: &Node,
     plugins: &mut [PluginReport],
-) -> anyhow::Result<()> {
-    let surveyed = survey::survey(components.clone(), policy, node)?;
+) {
+    let surveyed = survey::survey(runners, components.clone(), policy, node);
     for ((report, surveyed), policy) in plugins.iter_mut().zip(&surveyed).zip(policy.plugins.values()) {
         outcome(report, surveyed, policy);
         units(report, surveyed, policy);
         labels(report, surveyed, policy);
     }
-    Ok(())
 }
 
 fn outcome(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {

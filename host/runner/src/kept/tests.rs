@@ -13,14 +13,14 @@ fn dir() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn what_was_kept_is_there_for_the_same_component_and_engine_alone() {
+fn what_was_kept_is_there_for_the_same_component_alone() {
     let (_root, path) = dir();
     let kept = Kept::open(&path).unwrap();
-    assert_eq!(kept.read(&A, 1), None);
-    kept.write(&A, 1, b"code").unwrap();
+    assert_eq!(kept.read(&A), None);
+    kept.write(&A, b"code").unwrap();
     let again = Kept::open(&path).unwrap();
-    assert_eq!(again.read(&A, 1).as_deref(), Some(&b"code"[..]));
-    assert_eq!((again.read(&A, 2), again.read(&B, 1)), (None, None));
+    assert_eq!(again.read(&A).as_deref(), Some(&b"code"[..]));
+    assert_eq!(again.read(&B), None);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
@@ -28,31 +28,31 @@ fn what_was_kept_is_there_for_the_same_component_and_engine_alone() {
 fn what_is_not_as_it_was_written_is_none() {
     let (_root, path) = dir();
     let kept = Kept::open(&path).unwrap();
-    kept.write(&A, 1, b"code").unwrap();
-    let file = path.join(name(&A, 1));
+    kept.write(&A, b"code").unwrap();
+    let file = path.join(name(&A));
     let good = fs::read(&file).unwrap();
     for end in 0..good.len() {
         fs::write(&file, &good[..end]).unwrap();
-        assert_eq!(kept.read(&A, 1), None, "{end}");
+        assert_eq!(kept.read(&A), None, "{end}");
     }
     for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 1;
         fs::write(&file, &bad).unwrap();
-        assert_eq!(kept.read(&A, 1), None, "{at}");
+        assert_eq!(kept.read(&A), None, "{at}");
     }
     fs::write(&file, &good).unwrap();
-    assert!(kept.read(&A, 1).is_some());
-    fs::write(path.join(name(&B, 1)), &good).unwrap();
-    assert_eq!(kept.read(&B, 1), None, "it is another component's");
+    assert!(kept.read(&A).is_some());
+    fs::write(path.join(name(&B)), &good).unwrap();
+    assert_eq!(kept.read(&B), None, "it is another component's");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o620)).unwrap();
-    assert_eq!(kept.read(&A, 1), None, "others could have written it");
+    assert_eq!(kept.read(&A), None, "others could have written it");
     fs::rename(&file, path.join("elsewhere")).unwrap();
     fs::set_permissions(path.join("elsewhere"), fs::Permissions::from_mode(0o600)).unwrap();
     symlink(path.join("elsewhere"), &file).unwrap();
-    assert_eq!(kept.read(&A, 1), None, "a link is not followed");
-    kept.write(&A, 1, b"anew").unwrap();
-    assert_eq!(kept.read(&A, 1).as_deref(), Some(&b"anew"[..]));
+    assert_eq!(kept.read(&A), None, "a link is not followed");
+    kept.write(&A, b"anew").unwrap();
+    assert_eq!(kept.read(&A).as_deref(), Some(&b"anew"[..]));
     assert_eq!(fs::read(path.join("elsewhere")).unwrap(), good);
 }
 
@@ -62,20 +62,17 @@ fn what_was_used_least_recently_goes_where_there_is_too_much() {
     let mut kept = Kept::open(&path).unwrap();
     kept.most = 250;
     for (component, age) in [(A, 3), (B, 2)] {
-        kept.write(&component, 1, &[1; 60]).unwrap();
+        kept.write(&component, &[1; 60]).unwrap();
         let then = std::time::SystemTime::now() - std::time::Duration::from_secs(age * 60);
-        let file = File::options().write(true).open(path.join(name(&component, 1)));
+        let file = File::options().write(true).open(path.join(name(&component)));
         file.unwrap().set_modified(then).unwrap();
     }
-    assert!(kept.read(&A, 1).is_some(), "is the last one used");
-    kept.write(&C, 1, &[1; 60]).unwrap();
-    let there = [A, B, C].map(|component| kept.read(&component, 1).is_some());
+    assert!(kept.read(&A).is_some(), "is the last one used");
+    kept.write(&C, &[1; 60]).unwrap();
+    let there = [A, B, C].map(|component| kept.read(&component).is_some());
     assert_eq!(there, [true, false, true]);
-    kept.write(&B, 1, &[1; 200]).unwrap();
-    assert!(
-        kept.read(&B, 1).is_none(),
-        "nothing goes for one that is nearly all of it"
-    );
+    kept.write(&B, &[1; 200]).unwrap();
+    assert!(kept.read(&B).is_none(), "nothing goes for one that is nearly all of it");
 }
 
 #[test]

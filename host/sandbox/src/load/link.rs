@@ -1,7 +1,5 @@
 //! Connects a component to the interfaces that it was granted, and to no others.
 
-use super::error::Refusal;
-use super::imports::{CONTRACT, Interface};
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
 use crate::bindings::{
@@ -12,6 +10,7 @@ use crate::clocks::Clocks;
 use crate::state::Call;
 use devgate_types::GuestText;
 use devgate_types::component::Profile;
+use devgate_types::load::{CONTRACT, Interface, Refusal};
 use wasmtime::component::{Component, HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
@@ -103,7 +102,7 @@ impl HasData for Streams {
     type Data<'a> = &'a mut ResourceTable;
 }
 
-/// The interfaces of [`super::imports::WASI`], each by itself: wasmtime-wasi's own list has clocks and sockets in it.
+/// The interfaces of [`devgate_types::load::WASI`], each by itself: wasmtime-wasi's own list has clocks and sockets in it.
 fn add_wasi(linker: &mut Linker<Call>) -> wasmtime::Result<()> {
     cli::environment::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
     cli::exit::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;

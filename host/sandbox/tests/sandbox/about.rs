@@ -1,9 +1,9 @@
 //! What the host does about a component, rather than in it: names, sections and texts of a vendor's, which no limit of a call
 //! bounds. All of it has an end, in time and in length.
 
-use crate::fake::{Fake, error, loaded, patient, try_load};
+use crate::fake::{Fake, error, inspect, loaded, patient, try_load};
 use crate::guest::{Guest, text};
-use devgate_sandbox::{Grant, inspect};
+use devgate_types::Grant;
 use devgate_types::component::Component;
 use devgate_types::{ByteSize, GuestText, Limits};
 use std::sync::mpsc;

@@ -1,16 +1,17 @@
 //! Capabilities without a node behind them, and how the tests load and call.
 
-use devgate_sandbox::{Engine, Grant, InProcess, LoadError, LoadRequest, Loaded, load};
+use devgate_sandbox::{LoadRequest, Loaded, load};
+use devgate_types::Grant;
 use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
+use devgate_types::load::{Contents, Inspection, LoadError, check_file};
 use devgate_types::{
     ByteSize, CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle,
     NodeHandle, NodeKind, NodeNumber, Unit,
 };
+use sha2::Digest;
 use std::any::Any;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(InProcess, None).unwrap());
 
 /// Long enough that a loaded machine does not meet it in a test about something else.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -24,6 +25,16 @@ pub(crate) fn patient() -> Limits {
     }
 }
 
+/// Looks at a file as the host has it done.
+pub(crate) fn inspect(bytes: &[u8], most: &Limits, grants: &dyn Fn(&str) -> Grant) -> Inspection {
+    let sha256 = sha2::Sha256::digest(bytes).into();
+    let scan = check_file(bytes, sha256, most, None).and_then(|()| devgate_sandbox::scan(bytes, most));
+    Inspection {
+        sha256,
+        contents: scan.map(|scan| Contents::new(scan, grants)),
+    }
+}
+
 /// Loads with everything granted.
 pub(crate) fn try_load(bytes: &[u8], limits: Limits) -> Result<Loaded, LoadError> {
     let request = LoadRequest {
@@ -33,7 +44,7 @@ pub(crate) fn try_load(bytes: &[u8], limits: Limits) -> Result<Loaded, LoadError
         limits,
         grants: &|_| Grant::Granted,
     };
-    load(&ENGINE, request)
+    load(request)
 }
 
 pub(crate) fn loaded(bytes: &[u8], limits: Limits) -> Loaded {

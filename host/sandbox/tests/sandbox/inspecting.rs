@@ -1,8 +1,9 @@
 //! What is said of a file that nobody has granted anything.
 
-use crate::fake::try_load;
+use crate::fake::{inspect, try_load};
 use crate::guest::{Guest, text};
-use devgate_sandbox::{Contents, Grant, Need, Refusal, inspect};
+use devgate_types::Grant;
+use devgate_types::load::{Contents, Need, Refusal};
 use devgate_types::{ByteSize, Limits};
 
 fn nothing(interface: &str) -> Grant {

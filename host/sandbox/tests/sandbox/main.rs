@@ -20,6 +20,5 @@ mod instances;
 mod lifecycle;
 mod limits;
 mod loading;
-mod parts;
 mod preference;
 mod wasi;

@@ -1,10 +1,11 @@
-//! A call in this process, without socket, gate or node: a fresh instance, `allocate` of one unit, and the drop.
+//! A call in a component's own process, without the kubelet's socket, gate or node: to it, a fresh instance, `allocate` of one unit, the
+//! drop, and back.
 
 use crate::table::{Table, median_and_p99};
 use anyhow::anyhow;
-use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest, load};
+use devgate_runner::{LoadRequest, Programs, Runners};
 use devgate_types::component::{Answered, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
-use devgate_types::{DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, Unit};
+use devgate_types::{DeviceHandle, Failure, FailureKind, Grant, Limits, MountHandle, NodeHandle, Unit};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,25 +16,21 @@ const WARM_UP: usize = 200;
 pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
     let bytes = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;
     let (median, p99) = time(&bytes, calls)?;
-    table.budget("fresh instance + allocate in process, median", median, "µs", 25.0);
+    table.budget("fresh instance + allocate in its process, median", median, "µs", 25.0);
     table.figure("the same, p99", p99, "µs");
     Ok(())
 }
 
 fn time(bytes: &[u8], calls: usize) -> anyhow::Result<(f64, f64)> {
-    let engine = Engine::new(InProcess, None)?;
     let limits = Limits::default();
     let grants = &|_: &str| Grant::Granted;
-    let component = load(
-        &engine,
-        LoadRequest {
-            plugin: "bench",
-            bytes,
-            sha256: None,
-            limits: limits.clone(),
-            grants,
-        },
-    )?;
+    let component = Runners::new(Programs::beside()?, None)?.load(&LoadRequest {
+        plugin: "bench",
+        bytes,
+        sha256: None,
+        limits: limits.clone(),
+        grants,
+    })?;
     let nowhere = Nowhere {
         limits: Arc::new(limits),
         config: CONFIG.into(),

@@ -6,7 +6,7 @@ use devgate_core::offer::{DeviceList, Offer};
 use devgate_core::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
 use devgate_fake_node::RecordedNode;
 use devgate_policy::{PluginPolicy, PolicyFile};
-use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest};
+use devgate_runner::{LoadRequest, Programs, Runners};
 use devgate_types::component::Component;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
     };
     let policy = devgate_policy::parse(&[file]).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     let loader: Arc<dyn Loader> = Arc::new(Generic {
-        engine: Engine::new(InProcess, None)?,
+        runners: Runners::new(Programs::beside()?, None)?,
         bytes: std::fs::read(devgate_tests::components()?.join("generic.wasm"))?,
     });
     let around = Surroundings {
@@ -121,7 +121,7 @@ fn recording(devices: usize, on_a_switch: usize) -> String {
 
 /// Loads the component `generic`, whatever the policy names.
 struct Generic {
-    engine: Engine,
+    runners: Runners,
     bytes: Vec<u8>,
 }
 
@@ -132,9 +132,12 @@ impl Loader for Generic {
             bytes: &self.bytes,
             sha256: None,
             limits: policy.limits.clone(),
-            grants: &|_| Grant::Granted,
+            grants: &|_| devgate_types::Grant::Granted,
         };
-        let loaded = devgate_sandbox::load(&self.engine, request).map_err(|e| LoadFailure::Host(e.to_string()))?;
+        let loaded = self
+            .runners
+            .load(&request)
+            .map_err(|e| LoadFailure::Host(e.to_string()))?;
         Ok(Arc::new(loaded))
     }
     fn digest(&self, _: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {

@@ -1,4 +1,4 @@
-//! Listing devices, in this process: `enumerate` of the component `generic` on a recorded node, through the gate, up to whose
+//! Listing devices, without a kubelet: `enumerate` of the component `generic` on a recorded node, through the gate, up to whose
 //! hardware is whose. What a plugin does at least once a minute, however many devices it has.
 
 use crate::table::{Table, median_and_p99};
@@ -6,8 +6,9 @@ use anyhow::{anyhow, ensure};
 use devgate_core::bench::Bench;
 use devgate_fake_node::RecordedNode;
 use devgate_policy::PolicyFile;
-use devgate_sandbox::{Engine, Grant, InProcess, LoadRequest, load};
+use devgate_runner::{LoadRequest, Programs, Runners};
 use devgate_tests::{Kind, generic_policy, recording};
+use devgate_types::Grant;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,9 +19,9 @@ const MOST: usize = 50;
 
 /// Measures lists of 1,000 and 8,192 devices.
 pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
-    let engine = Engine::new(InProcess, None)?;
+    let runners = Runners::new(Programs::beside()?, None)?;
     for (count, name, budget) in [(1_000, "1,000", 12.0), (8_192, "8,192", 100.0)] {
-        let (mut took, mut used) = time(&engine, count, calls.min(MOST))?;
+        let (mut took, mut used) = time(&runners, count, calls.min(MOST))?;
         let (median, p99) = median_and_p99(&mut took);
         table.budget(&format!("enumerate of {name} devices, median"), median, "ms", budget);
         table.figure(&format!("enumerate of {name} devices, p99"), p99, "ms");
@@ -31,7 +32,7 @@ pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
 }
 
 /// For each call how long it took, and how long it kept a processor busy: the one that is the same on a busy machine. In ms.
-fn time(engine: &Engine, count: u32, calls: usize) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
+fn time(runners: &Runners, count: u32, calls: usize) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     let kind = Kind { class: 0, count };
     let node = RecordedNode::parse("bench", &recording(&[kind]))?;
     let text = generic_policy(&[kind]);
@@ -42,16 +43,13 @@ fn time(engine: &Engine, count: u32, calls: usize) -> anyhow::Result<(Vec<f64>, 
     let policy = devgate_policy::parse(&[file])?;
     let plugin = policy.plugins.values().next().ok_or_else(|| anyhow!("no plugin"))?;
     let bytes = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;
-    let component = load(
-        engine,
-        LoadRequest {
-            plugin: "bench",
-            bytes: &bytes,
-            sha256: None,
-            limits: plugin.limits.clone(),
-            grants: &|_: &str| Grant::Granted,
-        },
-    )?;
+    let component = runners.load(&LoadRequest {
+        plugin: "bench",
+        bytes: &bytes,
+        sha256: None,
+        limits: plugin.limits.clone(),
+        grants: &|_: &str| Grant::Granted,
+    })?;
     let bench = Bench::new(&Arc::new(plugin.clone()), &node, Arc::new(component))?;
     let (mut times, mut used) = (Vec::with_capacity(calls), Vec::with_capacity(calls));
     for n in 0..calls + WARM_UP {

@@ -25,7 +25,7 @@ impl Registry {
                 .filter(|(name, _)| name.eq_ignore_ascii_case("location"))
         });
         let location = location.context("a location")?.1.trim();
-        let hex = devgate_sandbox::hex(&devgate_sandbox::digest(bytes));
+        let hex = devgate_types::Digest(devgate_runner::digest(bytes)).hex();
         let url = format!("{location}&digest=sha256:{hex}");
         let put = [
             "-X",
@@ -45,7 +45,7 @@ impl Registry {
         std::fs::write(self.path("manifest"), text)?;
         let digest = format!(
             "sha256:{}",
-            devgate_sandbox::hex(&devgate_sandbox::digest(text.as_bytes()))
+            devgate_types::Digest(devgate_runner::digest(text.as_bytes())).hex()
         );
         let name = tag.unwrap_or(&digest);
         let url = format!("https://localhost:{}/v2/{repository}/manifests/{name}", self.port);

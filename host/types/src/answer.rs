@@ -1,12 +1,10 @@
-//! What a component returned, as plain data, held to the lengths that `wit/types.wit` documents.
+//! What a component returned, held to the lengths that `wit/types.wit` documents.
 //!
-//! Whether it is *true* (names, ids, whose node that is) is for the plugin layer's gate; here it only becomes small enough
-//! and free of NUL.
+//! Whether it is *true* (names, ids, whose node that is) is for the gate; here it only becomes small enough and free of NUL. What
+//! only people read is cut instead of refused.
 
-use crate::bindings::types as wit;
-use devgate_types::{DeviceHandle, Edits, Failure, GuestFault, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
+use crate::{Edits, Failure, GuestFault, Pool, Property, Unit, Verdict};
 use std::collections::BTreeSet;
-use wasmtime::component::Resource;
 
 /// Bytes of a string.
 const STRING: usize = 4_096;
@@ -29,125 +27,101 @@ const UNREAD: &str = "devgate.unread";
 type Checked<T> = Result<T, GuestFault>;
 
 /// `enumerate`'s answer.
-pub(crate) fn pools(pools: Vec<wit::Pool>) -> Checked<Vec<Pool>> {
+///
+/// # Errors
+/// What is longer than the contract allows; likewise for the others.
+pub fn pools(mut pools: Vec<Pool>) -> Checked<Vec<Pool>> {
     length("the list of pools", pools.len(), LIST)?;
-    pools.into_iter().map(pool).collect()
+    pools.iter_mut().try_for_each(pool)?;
+    Ok(pools)
 }
 
 /// `health`'s answer to a question about `asked` units.
-pub(crate) fn verdicts(verdicts: Vec<wit::Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
+///
+/// # Errors
+/// Where it has more or fewer.
+pub fn verdicts(mut verdicts: Vec<Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
     if verdicts.len() != asked {
         let message = format!("{} verdicts for {asked} units", verdicts.len());
         return Err(GuestFault::contract(&message));
     }
-    Ok(verdicts.into_iter().map(verdict).collect())
+    for verdict in &mut verdicts {
+        if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {
+            cut(reason, REASON);
+        }
+    }
+    Ok(verdicts)
 }
 
 /// `allocate`'s answer.
-pub(crate) fn edits(edits: wit::Edits) -> Checked<Edits> {
+///
+/// # Errors
+/// As for [`pools`].
+pub fn edits(edits: Edits) -> Checked<Edits> {
     length("edits.mounts", edits.mounts.len(), LIST)?;
     length("edits.cdi", edits.cdi.len(), LIST)?;
-    Ok(Edits {
-        env: properties("edits.env", edits.env, LIST)?,
-        mounts: edits.mounts.iter().map(|mount| MountHandle(mount.rep())).collect(),
-        annotations: properties("edits.annotations", edits.annotations, LIST)?,
-        cdi: edits
-            .cdi
-            .into_iter()
-            .map(|name| text("a CDI name", name, STRING))
-            .collect::<Checked<_>>()?,
-        properties: properties("edits.properties", edits.properties, LIST)?,
-    })
+    properties("edits.env", &edits.env, LIST)?;
+    properties("edits.annotations", &edits.annotations, LIST)?;
+    edits.cdi.iter().try_for_each(|name| text("a CDI name", name, STRING))?;
+    properties("edits.properties", &edits.properties, LIST)?;
+    Ok(edits)
 }
 
 /// `choose`'s answer: ids, of which it is for others to say whether they are those that there are.
-pub(crate) fn choice(ids: Vec<String>) -> Checked<Vec<String>> {
+///
+/// # Errors
+/// As for [`pools`].
+pub fn choice(ids: Vec<String>) -> Checked<Vec<String>> {
     length("the choice", ids.len(), UNITS)?;
-    ids.into_iter().map(|id| text("a chosen id", id, STRING)).collect()
+    ids.iter().try_for_each(|id| text("a chosen id", id, STRING))?;
+    Ok(ids)
 }
 
 /// What a component says went wrong.
-pub(crate) fn failure(error: wit::Error) -> Failure {
-    Failure::new(error.kind.into(), cut(error.message, MESSAGE)).with_code(cut(error.code, CODE))
+#[must_use]
+pub fn failure(mut failure: Failure) -> Failure {
+    cut(&mut failure.message, MESSAGE);
+    cut(&mut failure.code, CODE);
+    failure
 }
 
-/// Units as a component is handed them, with own handles.
-pub(crate) fn units_for(units: &[Unit]) -> Vec<wit::Unit> {
-    let property = |property: &Property| wit::Property {
-        name: property.name.clone(),
-        value: property.value.clone(),
-    };
-    let unit = |unit: &Unit| wit::Unit {
-        id: unit.id.clone(),
-        backing: unit.backing.iter().map(|device| Resource::new_own(device.0)).collect(),
-        nodes: unit.nodes.iter().map(|node| Resource::new_own(node.0)).collect(),
-        properties: unit.properties.iter().map(property).collect(),
-    };
-    units.iter().map(unit).collect()
-}
-
-fn pool(pool: wit::Pool) -> Checked<Pool> {
+fn pool(pool: &mut Pool) -> Checked<()> {
     length("a pool's list of units", pool.units.len(), UNITS)?;
-    Ok(Pool {
-        resource: text("a pool's resource", pool.resource, STRING)?,
-        units: pool.units.into_iter().map(unit).collect::<Checked<_>>()?,
-        shared_nodes: nodes("a pool's shared nodes", &pool.shared_nodes)?,
-        properties: properties(
-            "a pool's properties",
-            pool.properties.into_iter().map(shorter).collect(),
-            LIST,
-        )?,
-    })
+    text("a pool's resource", &pool.resource, STRING)?;
+    pool.units.iter().try_for_each(unit)?;
+    length("a pool's shared nodes", pool.shared_nodes.len(), LIST)?;
+    pool.properties.iter_mut().for_each(shorten);
+    properties("a pool's properties", &pool.properties, LIST)
 }
 
 /// The names of devices cut to what a property holds, each of them whole.
-fn shorter(mut property: wit::Property) -> wit::Property {
+fn shorten(property: &mut Property) {
     if property.name == UNREAD && property.value.len() > STRING {
         // With the byte behind: where that is a space, the name before it is whole.
-        let kept = cut(std::mem::take(&mut property.value), STRING + 1);
-        property.value = kept.rsplit_once(' ').map_or("", |(names, _)| names).to_owned();
+        cut(&mut property.value, STRING + 1);
+        property.value.truncate(property.value.rfind(' ').unwrap_or(0));
     }
-    property
 }
 
-fn unit(unit: wit::Unit) -> Checked<Unit> {
+fn unit(unit: &Unit) -> Checked<()> {
     length("a unit's backing", unit.backing.len(), LIST)?;
-    Ok(Unit {
-        id: text("a unit's id", unit.id, STRING)?,
-        backing: unit.backing.iter().map(|device| DeviceHandle(device.rep())).collect(),
-        nodes: nodes("a unit's nodes", &unit.nodes)?,
-        properties: properties("a unit's properties", unit.properties, UNIT_PROPERTIES)?,
+    text("a unit's id", &unit.id, STRING)?;
+    length("a unit's nodes", unit.nodes.len(), LIST)?;
+    properties("a unit's properties", &unit.properties, UNIT_PROPERTIES)
+}
+
+fn properties(what: &str, properties: &[Property], most: usize) -> Checked<()> {
+    length(what, properties.len(), most)?;
+    if let Some(name) = repeated(properties) {
+        return Err(GuestFault::contract(&format!("{what}: \"{name}\" appears twice")));
+    }
+    properties.iter().try_for_each(|property| {
+        text("a property's name", &property.name, NAME)?;
+        text("a property's value", &property.value, STRING)
     })
 }
 
-fn nodes(what: &str, nodes: &[Resource<NodeHandle>]) -> Checked<Vec<NodeHandle>> {
-    length(what, nodes.len(), LIST)?;
-    Ok(nodes.iter().map(|node| NodeHandle(node.rep())).collect())
-}
-
-fn verdict(verdict: wit::Verdict) -> Verdict {
-    match verdict {
-        wit::Verdict::Healthy => Verdict::Healthy,
-        wit::Verdict::Unhealthy(reason) => Verdict::Unhealthy(cut(reason, REASON)),
-        wit::Verdict::Unknown(reason) => Verdict::Unknown(cut(reason, REASON)),
-    }
-}
-
-fn properties(what: &str, properties: Vec<wit::Property>, most: usize) -> Checked<Vec<Property>> {
-    length(what, properties.len(), most)?;
-    if let Some(name) = repeated(&properties) {
-        return Err(GuestFault::contract(&format!("{what}: \"{name}\" appears twice")));
-    }
-    let property = |property: wit::Property| {
-        Ok(Property {
-            name: text("a property's name", property.name, NAME)?,
-            value: text("a property's value", property.value, STRING)?,
-        })
-    };
-    properties.into_iter().map(property).collect()
-}
-
-fn repeated(properties: &[wit::Property]) -> Option<&str> {
+fn repeated(properties: &[Property]) -> Option<&str> {
     let mut seen = BTreeSet::new();
     let again = properties.iter().find(|property| !seen.insert(property.name.as_str()));
     again.map(|property| property.name.as_str())
@@ -162,7 +136,7 @@ fn length(what: &str, length: usize, most: usize) -> Checked<()> {
     Ok(())
 }
 
-fn text(what: &str, text: String, most: usize) -> Checked<String> {
+fn text(what: &str, text: &str, most: usize) -> Checked<()> {
     if text.len() > most {
         let length = text.len();
         return Err(GuestFault::contract(&format!(
@@ -172,33 +146,27 @@ fn text(what: &str, text: String, most: usize) -> Checked<String> {
     if text.contains('\0') {
         return Err(GuestFault::contract(&format!("{what} contains a NUL")));
     }
-    Ok(text)
+    Ok(())
 }
 
 /// At most `most` bytes, without half a character.
-fn cut(mut text: String, most: usize) -> String {
-    text.truncate(
-        (0..=most.min(text.len()))
-            .rev()
-            .find(|&end| text.is_char_boundary(end))
-            .unwrap_or(0),
-    );
-    text
+fn cut(text: &mut String, most: usize) {
+    text.truncate(text.floor_char_boundary(most));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn property(name: &str, value: &str) -> wit::Property {
-        wit::Property {
+    fn property(name: &str, value: &str) -> Property {
+        Property {
             name: name.into(),
             value: value.into(),
         }
     }
 
-    fn a_unit(id: &str, properties: Vec<wit::Property>) -> wit::Unit {
-        wit::Unit {
+    fn a_unit(id: &str, properties: Vec<Property>) -> Unit {
+        Unit {
             id: id.into(),
             backing: vec![],
             nodes: vec![],
@@ -206,8 +174,8 @@ mod tests {
         }
     }
 
-    fn pool_of(units: Vec<wit::Unit>) -> Vec<wit::Pool> {
-        vec![wit::Pool {
+    fn pool_of(units: Vec<Unit>) -> Vec<Pool> {
+        vec![Pool {
             resource: "v.com/x".into(),
             units,
             shared_nodes: vec![],
@@ -215,7 +183,7 @@ mod tests {
         }]
     }
 
-    fn refused(units: Vec<wit::Unit>) -> String {
+    fn refused(units: Vec<Unit>) -> String {
         pools(pool_of(units)).unwrap_err().to_string()
     }
 
@@ -290,25 +258,21 @@ mod tests {
 
     #[test]
     fn there_is_one_verdict_for_each_unit() {
-        assert_eq!(verdicts(vec![wit::Verdict::Healthy], 1).unwrap(), [Verdict::Healthy]);
+        assert_eq!(verdicts(vec![Verdict::Healthy], 1).unwrap(), [Verdict::Healthy]);
         insta::assert_snapshot!(
-            verdicts(vec![wit::Verdict::Healthy], 2).unwrap_err(),
+            verdicts(vec![Verdict::Healthy], 2).unwrap_err(),
             @"broke the contract: 1 verdicts for 2 units"
         );
     }
 
     #[test]
     fn text_for_people_is_cut_not_refused() {
-        let reason = verdicts(vec![wit::Verdict::Unknown("é".repeat(1_000))], 1).unwrap();
+        let reason = verdicts(vec![Verdict::Unknown("é".repeat(1_000))], 1).unwrap();
         assert_eq!(reason, [Verdict::Unknown("é".repeat(128))]);
-        let said = failure(wit::Error {
-            kind: wit::ErrorKind::Busy,
-            code: "c".repeat(100),
-            message: "m".repeat(10_000),
-        });
+        let said = failure(Failure::new(crate::FailureKind::Busy, "m".repeat(10_000)).with_code("c".repeat(100)));
         assert_eq!(
             (said.kind, said.code.len(), said.message.len()),
-            (devgate_types::FailureKind::Busy, 64, 1_024)
+            (crate::FailureKind::Busy, 64, 1_024)
         );
     }
 }

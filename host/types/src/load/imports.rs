@@ -1,12 +1,12 @@
 //! What a component imports and exports, against what it may have, before anything is compiled.
 
-use super::error::{Refusal, RefusedImport};
+use super::refusal::{Refusal, RefusedImport};
 use super::scan::Scan;
-use devgate_types::component::Profile;
-use devgate_types::{Grant, GuestText};
+use crate::component::Profile;
+use crate::{Grant, GuestText};
 
 /// The contract that this host serves.
-pub(super) const CONTRACT: &str = "0.1.0";
+pub const CONTRACT: &str = "0.1.0";
 
 /// Interfaces of the contract that every component has.
 const ALWAYS: [&str; 3] = ["types", "config", "log"];
@@ -14,7 +14,7 @@ const ALWAYS: [&str; 3] = ["types", "config", "log"];
 const SERVED: [&str; 6] = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
 
 /// Interfaces of WASI 0.2 that are served with nothing behind them, so that components of any language start.
-pub(super) const WASI: [&str; 15] = [
+pub const WASI: [&str; 15] = [
     "wasi:cli/environment",
     "wasi:cli/exit",
     "wasi:cli/stderr",
@@ -33,7 +33,7 @@ pub(super) const WASI: [&str; 15] = [
 ];
 
 /// Interfaces of WASI 0.2 that the policy grants, and the package that it grants them by.
-pub(super) const GRANTED_WASI: [(&str, &str); 5] = [
+pub const GRANTED_WASI: [(&str, &str); 5] = [
     ("wasi:clocks/monotonic-clock", "wasi:clocks"),
     ("wasi:clocks/wall-clock", "wasi:clocks"),
     ("wasi:random/insecure", "wasi:random"),
@@ -43,15 +43,19 @@ pub(super) const GRANTED_WASI: [(&str, &str); 5] = [
 
 /// An interface's name, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Interface<'a> {
-    pub(super) package: &'a str,
-    pub(super) name: &'a str,
-    pub(super) version: &'a str,
+pub struct Interface<'a> {
+    /// `namespace:package`.
+    pub package: &'a str,
+    /// The interface's own name.
+    pub name: &'a str,
+    /// What stands behind the `@`, or nothing.
+    pub version: &'a str,
 }
 
 impl<'a> Interface<'a> {
     /// Of `namespace:package/name@version`; nothing for a plain name.
-    pub(super) fn parse(name: &'a str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(name: &'a str) -> Option<Self> {
         let (package, rest) = name.split_once('/')?;
         let (name, version) = rest.split_once('@').unwrap_or((rest, ""));
         Some(Self { package, name, version })
@@ -69,8 +73,12 @@ fn on_track(version: &str, track: &str) -> bool {
     !patch.is_empty() && patch.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Refuses all imports at once that the component does not get.
-pub(super) fn check(scan: &Scan, grants: &dyn Fn(&str) -> Grant) -> Result<(), Refusal> {
+/// Refuses all imports at once that the component does not get. `grants` says whether an interface of `devgate:plugin`, by its name
+/// alone (`hardware`), or a package of WASI is granted.
+///
+/// # Errors
+/// [`Refusal::Imports`].
+pub fn check_imports(scan: &Scan, grants: &dyn Fn(&str) -> Grant) -> Result<(), Refusal> {
     let refused = scan.imports.iter().filter_map(|name| {
         let reason = reason_to_refuse(need_in(scan, name, grants))?;
         Some(RefusedImport {
@@ -183,7 +191,10 @@ pub(super) fn contract_of(scan: &Scan) -> Option<&str> {
 }
 
 /// What the component is, by the names of its imports and exports.
-pub(super) fn profile(scan: &Scan) -> Result<Profile, Refusal> {
+///
+/// # Errors
+/// [`Refusal::Export`] where it exports no `plugin`, or that of another contract.
+pub fn profile(scan: &Scan) -> Result<Profile, Refusal> {
     let exports = |name: &str| {
         let mut all = scan.exports.iter().filter_map(|export| Interface::parse(export));
         all.any(|export| export.name == name && export.is_on_our_track())

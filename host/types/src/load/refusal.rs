@@ -1,6 +1,6 @@
 //! Why a component was not loaded, in words for whoever has to do something about it.
 
-use devgate_types::{Digest, GuestText, escape};
+use crate::{Digest, GuestText, escape};
 use std::fmt::Write;
 
 /// A component that was not loaded.
@@ -29,8 +29,8 @@ pub enum Refusal {
     /// It is not the file that the policy pins.
     #[error(
         "component's sha256 is {}, the policy pins {}: update the pin if this file is meant, else do not trust it",
-        hex(found),
-        hex(pinned)
+        Digest(*found).hex(),
+        Digest(*pinned).hex()
     )]
     Digest {
         /// What the policy says.
@@ -53,6 +53,9 @@ pub enum Refusal {
     /// A function of an interface is missing on this host or has another type.
     #[error("component does not fit this host: {0}")]
     Mismatch(GuestText),
+    /// What was compiled cannot be run here.
+    #[error("host fault: machine code cannot be run: {0}")]
+    Code(String),
     /// The host failed; the component is not to blame.
     #[error("host fault: {0}")]
     Host(String),
@@ -65,12 +68,6 @@ pub struct RefusedImport {
     pub name: GuestText,
     /// Completes a sentence that starts with the name: what would grant it, or why nothing would.
     pub reason: String,
-}
-
-/// A digest as `sha256sum` prints it.
-#[must_use]
-pub fn hex(digest: &[u8; 32]) -> String {
-    Digest(*digest).hex()
 }
 
 /// At most this many imports are listed.

@@ -1,0 +1,49 @@
+//! What `devgate-runner` does: runs one component with wasmtime, in a process that can do nothing but compute and ask its host.
+#![deny(unsafe_code)]
+
+use devgate_runner::child::run::{self, Loading, Ready};
+use devgate_sandbox::{Engine, Loaded};
+use devgate_types::component::Component;
+use devgate_types::load::Refusal;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub use run::NAME;
+
+/// Runs the component that the host hands over. For a process that is nothing else.
+#[must_use]
+pub fn main() -> ExitCode {
+    run::main(load)
+}
+
+fn load(loading: Loading) -> Result<Ready, Refusal> {
+    let host = |error: &dyn std::fmt::Display| Refusal::Host(error.to_string());
+    // WASI's functions wait for nothing here, so nothing has to drive it.
+    let tokio = loading
+        .profile
+        .wasi
+        .then(|| tokio::runtime::Builder::new_current_thread().build());
+    let tokio = tokio.transpose().map_err(|error| host(&error))?;
+    // It lives as long as the process.
+    let handle = tokio.as_ref().map(|tokio| tokio.handle().clone());
+    std::mem::forget(tokio);
+    let engine = Engine::new(loading.memory, handle).map_err(|error| host(&error))?;
+    let Loading {
+        code,
+        imports,
+        profile,
+        limits,
+        ..
+    } = loading;
+    #[expect(
+        unsafe_code,
+        reason = "there is no other way to run what another process has compiled"
+    )]
+    // SAFETY: the host hands over what `devgate-compile` of the same build made of the component that has these imports: it has it from
+    // that process, or from a file that nobody else can write, whole as it was written. Where that is not so, it is this process that
+    // runs it, which can do nothing but compute and ask.
+    let loaded = Arc::new(unsafe { Loaded::new(engine, &code, &imports, profile) }?);
+    let component: Arc<dyn Component> = Arc::<Loaded>::clone(&loaded);
+    let check = Box::new(move || loaded.check_exports(&limits));
+    Ok(Ready { component, check })
+}

@@ -1,0 +1,60 @@
+//! The other side: what a child is, whatever it is called by. Which sandbox is in it, its program says.
+
+pub mod compile;
+mod remote;
+pub mod run;
+
+use devgate_confine::{Error, Landlock, drop_files};
+use std::ffi::OsString;
+use std::io;
+
+/// Why a child ends before it has begun.
+#[derive(Debug, thiserror::Error)]
+pub enum ChildError {
+    /// People call it, or another version.
+    #[error("is devgate's own, and not called by people")]
+    NotCalled,
+    /// The kernel, or a filter of the container or the service.
+    #[error(transparent)]
+    Confined(#[from] Error),
+    /// What it was handed is not what it needs.
+    #[error("{0}")]
+    Handed(#[from] io::Error),
+    /// An upgrade that is not complete.
+    #[error("is of another build than devgate; install all programs of one release")]
+    OtherBuild,
+    /// What it is told is not in the protocol.
+    #[error("{0}")]
+    Told(String),
+}
+
+/// The numbers that a child is called with, after its own name.
+fn numbers(args: impl IntoIterator<Item = OsString>) -> Result<Vec<u64>, ChildError> {
+    let number = |arg: OsString| arg.to_str().and_then(|text| text.parse::<u64>().ok());
+    let numbers: Option<Vec<_>> = args.into_iter().skip(1).map(number).collect();
+    numbers.ok_or(ChildError::NotCalled)
+}
+
+/// Gives up files and sockets by Landlock, and says by which version; 0 where the kernel lacks it or a filter around this process forbids
+/// it: seccomp holds without.
+fn fence() -> Result<u32, ChildError> {
+    match drop_files() {
+        Ok(Landlock::Enforced { abi, .. }) => Ok(abi),
+        Ok(Landlock::Missing) | Err(Error::Forbidden { .. }) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Refuses to work for a host of another build.
+fn check_build(build: &str) -> Result<(), ChildError> {
+    if build == crate::BUILD {
+        return Ok(());
+    }
+    Err(ChildError::OtherBuild)
+}
+
+/// Whether this program was called by this name.
+#[must_use]
+pub fn is_called(name: &str) -> bool {
+    std::env::args_os().next().is_some_and(|called| called == name)
+}

@@ -1,0 +1,81 @@
+//! `devgate-compile`: reads or compiles one component, and ends.
+
+use super::{ChildError, check_build, fence, numbers};
+use crate::message::{join, split, wire};
+use crate::program::COMPILER;
+use devgate_confine::{Filter, Limits as Confinement, begin, forbid};
+use devgate_types::load::{Refusal, Scan};
+use devgate_types::{ByteSize, Limits};
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+/// What this process is called by its host.
+pub const NAME: &str = COMPILER;
+/// Input, output and errors are there already, and one is opened to give up the rest.
+const OPEN_FILES: u64 = 4;
+/// The longest order, in bytes.
+const ORDER: usize = 4 << 10;
+
+/// What can be done with a component's file.
+pub struct Tools {
+    /// Reads it, within these limits.
+    pub scan: fn(&[u8], &Limits) -> Result<Scan, Refusal>,
+    /// Compiles a component whose memories start with so much.
+    pub compile: fn(&[u8], ByteSize) -> Result<Vec<u8>, Refusal>,
+}
+
+/// Does what it is called for, and says how it went on its output.
+#[must_use]
+pub fn main(tools: &Tools) -> ExitCode {
+    let made = work(tools).unwrap_or_else(|why| Err(Refusal::Host(format!("{NAME}: {why}"))));
+    let (kind, code) = match made {
+        Ok(Made::Scan(scan)) => (wire::made::Kind::Scan(scan.into()), Vec::new()),
+        Ok(Made::Code(code)) => (wire::made::Kind::Compiled(true), code),
+        Err(refusal) => (wire::made::Kind::Refused(refusal.into()), Vec::new()),
+    };
+    let mut out = io::stdout().lock();
+    let answer = join(&wire::Made { kind: Some(kind) }, &[]);
+    let written = out.write_all(&answer).and_then(|()| out.write_all(&code));
+    match written.and_then(|()| out.flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+enum Made {
+    Scan(Scan),
+    Code(Vec<u8>),
+}
+
+fn work(tools: &Tools) -> Result<Result<Made, Refusal>, ChildError> {
+    let numbers = numbers(std::env::args_os())?;
+    let [parent, seconds, memory] = *numbers else {
+        return Err(ChildError::NotCalled);
+    };
+    confine(parent, seconds, memory)?;
+    let mut input = Vec::new();
+    io::stdin().lock().read_to_end(&mut input)?;
+    let (order, component) = split::<wire::Order>(&input, ORDER).map_err(|why| ChildError::Told(why.to_string()))?;
+    check_build(&order.build)?;
+    match order.kind {
+        Some(wire::order::Kind::Scan(limits)) => Ok((tools.scan)(component, &limits.into()).map(Made::Scan)),
+        Some(wire::order::Kind::Compile(memory)) => Ok((tools.compile)(component, ByteSize(memory)).map(Made::Code)),
+        None => Err(ChildError::Told("there is no order".to_owned())),
+    }
+}
+
+/// Before it reads a byte of a component.
+fn confine(parent: u64, seconds: u64, memory: u64) -> Result<(), ChildError> {
+    let limits = Confinement {
+        address_space: memory,
+        file_size: 0,
+        cpu_seconds: Some(seconds),
+        open_files: OPEN_FILES,
+        nice: 19,
+    };
+    let parent = u32::try_from(parent).map_err(|_| ChildError::NotCalled)?;
+    begin(parent, c"devgate-compile", &limits)?;
+    fence()?;
+    forbid(Filter::Running)?;
+    Ok(())
+}

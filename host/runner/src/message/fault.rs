@@ -1,0 +1,156 @@
+//! Failures and faults, both ways. A fault that comes from a runner is the component's word, and no more than that.
+
+use super::wire::{self, failure::Kind, fault};
+use devgate_types::{ByteSize, CallError, Failure, FailureKind, GuestFault, GuestText, HostFault, Limit};
+use std::time::Duration;
+
+impl From<FailureKind> for Kind {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::Denied => Self::Denied,
+            FailureKind::NotFound => Self::NotFound,
+            FailureKind::Gone => Self::Gone,
+            FailureKind::Invalid => Self::Invalid,
+            FailureKind::Io => Self::Io,
+            FailureKind::Limit => Self::Limit,
+            FailureKind::Busy => Self::Busy,
+            FailureKind::Unsupported => Self::Unsupported,
+            FailureKind::Other => Self::Other,
+        }
+    }
+}
+
+impl From<Kind> for FailureKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Denied => Self::Denied,
+            Kind::NotFound => Self::NotFound,
+            Kind::Gone => Self::Gone,
+            Kind::Invalid => Self::Invalid,
+            Kind::Io => Self::Io,
+            Kind::Limit => Self::Limit,
+            Kind::Busy => Self::Busy,
+            Kind::Unsupported => Self::Unsupported,
+            Kind::Other => Self::Other,
+        }
+    }
+}
+
+impl From<Failure> for wire::Failure {
+    fn from(failure: Failure) -> Self {
+        Self {
+            kind: Kind::from(failure.kind).into(),
+            code: failure.code,
+            message: failure.message,
+        }
+    }
+}
+
+impl From<wire::Failure> for Failure {
+    fn from(failure: wire::Failure) -> Self {
+        let kind = failure.kind().into();
+        Self::new(kind, failure.message).with_code(failure.code)
+    }
+}
+
+impl From<CallError> for wire::Fault {
+    fn from(error: CallError) -> Self {
+        let (fault, most) = match error {
+            CallError::Failed(failure) => (fault::Fault::Failed(failure.into()), 0),
+            CallError::Host(HostFault(why)) => (fault::Fault::Host(why), 0),
+            CallError::Guest(GuestFault::Trap(why)) => (fault::Fault::Trap(why.as_str().to_owned()), 0),
+            CallError::Guest(GuestFault::Exited(status)) => (fault::Fault::Exited(status), 0),
+            CallError::Guest(GuestFault::Contract(why) | GuestFault::Ended(why)) => {
+                (fault::Fault::Contract(why.as_str().to_owned()), 0)
+            }
+            CallError::Guest(GuestFault::Limit(limit)) => {
+                let (limit, most) = numbered(limit);
+                (fault::Fault::Limit(limit.into()), most)
+            }
+        };
+        Self {
+            fault: Some(fault),
+            most,
+        }
+    }
+}
+
+impl From<wire::Fault> for CallError {
+    fn from(fault: wire::Fault) -> Self {
+        let most = fault.most;
+        match fault.fault {
+            Some(fault::Fault::Failed(failure)) => Self::Failed(devgate_types::answer::failure(failure.into())),
+            Some(fault::Fault::Trap(why)) => GuestFault::Trap(GuestText::of_escaped(&why)).into(),
+            Some(fault::Fault::Exited(status)) => GuestFault::Exited(status).into(),
+            Some(fault::Fault::Limit(limit)) => {
+                let limit = fault::Limit::try_from(limit).unwrap_or(fault::Limit::Cpu);
+                GuestFault::Limit(named(limit, most)).into()
+            }
+            Some(fault::Fault::Contract(why)) => GuestFault::Contract(GuestText::of_escaped(&why)).into(),
+            Some(fault::Fault::Host(why)) => HostFault(GuestText::of_escaped(&why).as_str().to_owned()).into(),
+            None => GuestFault::contract("it failed and does not say why").into(),
+        }
+    }
+}
+
+fn numbered(limit: Limit) -> (fault::Limit, u64) {
+    let time = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    match limit {
+        Limit::Cpu(most) => (fault::Limit::Cpu, time(most)),
+        Limit::Deadline(most) => (fault::Limit::Deadline, time(most)),
+        Limit::Memory(most) => (fault::Limit::Memory, most.0),
+        Limit::TableElements(most) => (fault::Limit::TableElements, most.into()),
+        Limit::Stack(most) => (fault::Limit::Stack, most.0),
+        Limit::Handles(most) => (fault::Limit::Handles, most.into()),
+        Limit::Transfer(most) => (fault::Limit::Transfer, most.0),
+        Limit::HostCalls(most) => (fault::Limit::HostCalls, most.into()),
+        Limit::Read(most) => (fault::Limit::Read, most.0),
+    }
+}
+
+fn named(limit: fault::Limit, most: u64) -> Limit {
+    let (time, size) = (Duration::from_nanos(most), ByteSize(most));
+    let number = u32::try_from(most).unwrap_or(u32::MAX);
+    match limit {
+        fault::Limit::Cpu => Limit::Cpu(time),
+        fault::Limit::Deadline => Limit::Deadline(time),
+        fault::Limit::Memory => Limit::Memory(size),
+        fault::Limit::TableElements => Limit::TableElements(number),
+        fault::Limit::Stack => Limit::Stack(size),
+        fault::Limit::Handles => Limit::Handles(number),
+        fault::Limit::Transfer => Limit::Transfer(size),
+        fault::Limit::HostCalls => Limit::HostCalls(number),
+        fault::Limit::Read => Limit::Read(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_arrives_as_it_was_sent() {
+        let limits = [
+            Limit::Cpu(Duration::from_micros(7)),
+            Limit::Deadline(Duration::from_secs(7)),
+            Limit::Memory(ByteSize::mib(7)),
+            Limit::TableElements(7),
+            Limit::Stack(ByteSize::kib(7)),
+            Limit::Handles(7),
+            Limit::Transfer(ByteSize(7)),
+            Limit::HostCalls(7),
+            Limit::Read(ByteSize(7)),
+        ];
+        let faults = [
+            GuestFault::Trap(GuestText::new("a\nb\\")),
+            GuestFault::Exited(-7),
+            GuestFault::contract("\x1b[2J"),
+        ];
+        let faults = faults.into_iter().chain(limits.map(GuestFault::Limit));
+        let failed = CallError::Failed(Failure::new(FailureKind::Gone, "a\nb").with_code("EIO"));
+        let host = CallError::Host(HostFault("no room".into()));
+        for error in faults.map(CallError::from).chain([failed, host]) {
+            assert_eq!(CallError::from(wire::Fault::from(error.clone())), error);
+        }
+    }
+}

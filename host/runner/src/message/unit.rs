@@ -1,0 +1,57 @@
+//! Units and properties, both ways.
+
+use super::wire;
+use devgate_types::{DeviceHandle, NodeHandle, Property, Unit};
+
+impl From<&Property> for wire::Property {
+    fn from(property: &Property) -> Self {
+        Self {
+            name: property.name.clone(),
+            value: property.value.clone(),
+        }
+    }
+}
+
+impl From<wire::Property> for Property {
+    fn from(property: wire::Property) -> Self {
+        Self {
+            name: property.name,
+            value: property.value,
+        }
+    }
+}
+
+impl From<&Unit> for wire::Unit {
+    fn from(unit: &Unit) -> Self {
+        Self {
+            id: unit.id.clone(),
+            backing: unit.backing.iter().map(|device| device.0).collect(),
+            nodes: unit.nodes.iter().map(|node| node.0).collect(),
+            properties: unit.properties.iter().map(wire::Property::from).collect(),
+        }
+    }
+}
+
+impl From<wire::Unit> for Unit {
+    fn from(unit: wire::Unit) -> Self {
+        Self {
+            properties: unit.properties.into_iter().map(Property::from).collect(),
+            ..Self::from(wire::UnitHead {
+                id: unit.id,
+                backing: unit.backing,
+                nodes: unit.nodes,
+            })
+        }
+    }
+}
+
+impl From<wire::UnitHead> for Unit {
+    fn from(unit: wire::UnitHead) -> Self {
+        Self {
+            id: unit.id,
+            backing: unit.backing.into_iter().map(DeviceHandle).collect(),
+            nodes: unit.nodes.into_iter().map(NodeHandle).collect(),
+            properties: Vec::new(),
+        }
+    }
+}

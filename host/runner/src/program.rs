@@ -1,0 +1,150 @@
+//! The programs that devgate starts, and how.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// What the processes are called.
+pub(crate) const RUNNER: &str = "devgate-runner";
+pub(crate) const COMPILER: &str = "devgate-compile";
+
+/// Why a program cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// It is not there, or cannot be read.
+    #[error("{0}: {1}; devgate needs it beside itself, from the same release")]
+    Missing(String, #[source] io::Error),
+    /// Where this program itself is.
+    #[error("this program's own file: {0}")]
+    Own(#[source] io::Error),
+    /// The thread that starts all of them.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// The programs that run and compile components, opened once: an upgrade while the host runs cannot mix versions.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    runner: Program,
+    compiler: Program,
+}
+
+/// A program's file, and what its process is called.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    file: Arc<File>,
+    name: &'static str,
+}
+
+impl Programs {
+    /// `devgate-runner` and `devgate-compile` from the directory that this program is in.
+    ///
+    /// # Errors
+    /// Which of them is missing.
+    pub fn beside() -> Result<Self, ProgramError> {
+        let own = std::env::current_exe().map_err(ProgramError::Own)?;
+        let program = |name: &'static str| {
+            let path = own.with_file_name(name);
+            match File::open(&path) {
+                Ok(file) => Ok(Program {
+                    file: Arc::new(file),
+                    name,
+                }),
+                Err(error) => Err(ProgramError::Missing(path.display().to_string(), error)),
+            }
+        };
+        Ok(Self {
+            runner: program(RUNNER)?,
+            compiler: program(COMPILER)?,
+        })
+    }
+
+    /// The programs beside this one, or this one itself where they are not there.
+    ///
+    /// # Errors
+    /// As for [`Programs::own`].
+    pub fn beside_or_own() -> Result<Self, ProgramError> {
+        Self::beside().or_else(|_| Self::own())
+    }
+
+    /// This program itself, called as each of them: for one that is a single file.
+    ///
+    /// # Errors
+    /// Where its file cannot be opened.
+    pub fn own() -> Result<Self, ProgramError> {
+        // Also where the file is another one by now.
+        let file = Arc::new(File::open("/proc/self/exe").map_err(ProgramError::Own)?);
+        let program = |name| Program {
+            file: Arc::clone(&file),
+            name,
+        };
+        Ok(Self {
+            runner: program(RUNNER),
+            compiler: program(COMPILER),
+        })
+    }
+
+    pub(crate) fn runner(&self) -> &Program {
+        &self.runner
+    }
+
+    pub(crate) fn compiler(&self) -> &Program {
+        &self.compiler
+    }
+}
+
+impl Program {
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// A command that starts it, with nothing of this process's environment.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
+        command.arg0(self.name).arg(std::process::id().to_string()).env_clear();
+        // A terminal's Ctrl-C is its parent's.
+        command.process_group(0);
+        command
+    }
+}
+
+type Order = (Command, SyncSender<io::Result<Child>>);
+
+/// The thread that starts processes which outlive a call. A process is killed when the thread that started it ends, so it is one that
+/// lives as long as whoever needs them.
+#[derive(Debug, Clone)]
+pub(crate) struct Spawner(Arc<Mutex<Sender<Order>>>);
+
+impl Spawner {
+    pub(crate) fn start() -> Result<Self, ProgramError> {
+        let (orders, taken) = channel::<Order>();
+        let work = move || {
+            for (mut command, answer) in taken {
+                let started = command.spawn();
+                // What it holds of the child's is closed before anyone waits for its end.
+                drop(command);
+                let _ = answer.send(started);
+            }
+        };
+        let thread = thread::Builder::new().name("devgate-spawner".into()).spawn(work);
+        thread.map_err(ProgramError::Thread)?;
+        Ok(Self(Arc::new(Mutex::new(orders))))
+    }
+
+    pub(crate) fn spawn(&self, command: Command) -> io::Result<Child> {
+        let (answer, answered) = sync_channel(1);
+        let sent = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .send((command, answer));
+        let ended = || io::Error::other("the thread that starts processes has ended");
+        sent.map_err(|_| ended())?;
+        answered.recv().map_err(|_| ended())?
+    }
+}

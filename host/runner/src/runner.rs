@@ -1,0 +1,223 @@
+//! A component in a process of its own, as its host calls it.
+
+mod ahead;
+mod asked;
+mod collect;
+mod lane;
+mod process;
+
+use crate::message::wire::{self, Export};
+use crate::program::{Program, Spawner};
+pub(crate) use asked::Interfaces;
+pub(crate) use collect::Collected;
+#[cfg(test)]
+pub(crate) use lane::Lane;
+pub(crate) use lane::{Ended, Wanted};
+
+use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
+use devgate_types::load::Refusal;
+use devgate_types::{CallError, Edits, GuestFault, GuestText, HostFault, Mutex, Pool, Unit, Verdict, answer};
+use process::{NotStarted, Process};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a component's process may take to be ready: the first one, and another one, for which a call waits.
+const FIRST: Duration = Duration::from_secs(30);
+const ANEW: Duration = Duration::from_secs(5);
+
+/// A component that runs in a process of its own, which is started anew where it has ended.
+#[derive(Debug)]
+pub struct Runner {
+    plugin: String,
+    profile: Profile,
+    /// What it imports, and so may ask.
+    interfaces: Interfaces,
+    start: Start,
+    process: Mutex<Option<Arc<Process>>>,
+}
+
+/// All that starting its process takes.
+#[derive(Debug)]
+struct Start {
+    program: Program,
+    spawner: Spawner,
+    code: File,
+    load: wire::Load,
+}
+
+impl Runner {
+    /// Starts the process of a component that was compiled.
+    ///
+    /// # Errors
+    /// What of it does not fit this host, or that the process cannot be started.
+    pub(crate) fn start(
+        plugin: &str,
+        (program, spawner): (Program, Spawner),
+        code: &[u8],
+        load: wire::Load,
+        profile: Profile,
+    ) -> Result<Self, Refusal> {
+        let code = in_memory(code).map_err(|error| Refusal::Host(format!("machine code cannot be held: {error}")))?;
+        let interfaces = Interfaces::of(&load.imports);
+        let start = Start {
+            program,
+            spawner,
+            code,
+            load,
+        };
+        let process = start.process(FIRST).map_err(|not| match not {
+            NotStarted::Refused(refusal) => refusal,
+            NotStarted::Fault(why) => Refusal::Host(why),
+        })?;
+        Ok(Self {
+            plugin: plugin.to_owned(),
+            profile,
+            interfaces,
+            start,
+            process: Mutex::new(Some(Arc::new(process))),
+        })
+    }
+
+    /// Its process; another one where it has ended.
+    fn process(&self) -> Result<Arc<Process>, CallError> {
+        let mut process = self.process.lock();
+        if let Some(running) = process.as_ref().filter(|process| process.is_running()) {
+            return Ok(Arc::clone(running));
+        }
+        *process = None;
+        let started = self.start.process(ANEW).map_err(|not| match not {
+            NotStarted::Refused(Refusal::Host(why)) | NotStarted::Fault(why) => why,
+            NotStarted::Refused(refusal) => refusal.to_string(),
+        });
+        let started = Arc::new(started.map_err(|why| CallError::Host(HostFault(why)))?);
+        *process = Some(Arc::clone(&started));
+        Ok(started)
+    }
+
+    /// One call, on another process where the first ended meanwhile, maybe because of a call beside it. What may have changed
+    /// something outside is not made twice.
+    fn call(
+        &self,
+        call: wire::Call,
+        mut host: Box<dyn Capabilities>,
+    ) -> Result<(Collected, Box<dyn Capabilities>, Cost), CallError> {
+        let wanted = Wanted::new(call, self.interfaces, host.limits().clone());
+        let until = Instant::now() + wanted.limits.deadline;
+        let mut may_repeat = !matches!(wanted.export, Export::Prepare | Export::Release);
+        loop {
+            let process = self.process()?;
+            let why = match process.call(&wanted, host.as_mut()) {
+                Ok((collected, cost)) => return Ok((collected, host, cost)),
+                Err(Ended::Fault(fault)) => return Err(fault),
+                Err(Ended::Late(limit)) => return Err(process.end(GuestFault::Limit(limit).into())),
+                Err(Ended::Broke(what)) => {
+                    let what = GuestText::new(&format!("its host ended it: {what}"));
+                    return Err(process.end(GuestFault::Ended(what).into()));
+                }
+                Err(Ended::NotBegun) if Instant::now() < until => {
+                    process.lost();
+                    continue;
+                }
+                Err(Ended::NotBegun | Ended::Lost) => process.lost(),
+            };
+            if !may_repeat || Instant::now() >= until {
+                return Err(why);
+            }
+            may_repeat = false;
+            tracing::warn!(
+                plugin = self.plugin,
+                family = "host",
+                "plugin {}: the process of its component ended in the middle of {}, which is asked again: {why}",
+                self.plugin,
+                wanted.export.as_str_name().to_lowercase(),
+            );
+        }
+    }
+}
+
+/// Machine code in a file that nobody has a name for, and that cannot be changed any more.
+fn in_memory(code: &[u8]) -> io::Result<File> {
+    use rustix::fs::{SealFlags, fcntl_add_seals};
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(memfd_create("devgate-code", flags)?);
+    file.write_all(code)?;
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
+    )?;
+    Ok(file)
+}
+
+fn about(export: Export, resource: &str, units: &[Unit]) -> wire::Call {
+    wire::Call {
+        export: export.into(),
+        resource: resource.to_owned(),
+        units: units.iter().map(wire::Unit::from).collect(),
+        ..wire::Call::default()
+    }
+}
+
+impl Component for Runner {
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn enumerate(&self, host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
+        let (collected, host, cost) = self.call(about(Export::Enumerate, "", &[]), host)?;
+        let value = answer::pools(collected.pools)?;
+        Ok(Answer { value, host, cost })
+    }
+
+    fn health(
+        &self,
+        host: Box<dyn Capabilities>,
+        resource: &str,
+        units: &[Unit],
+    ) -> Result<Answer<Vec<Verdict>>, CallError> {
+        let (collected, host, cost) = self.call(about(Export::Health, resource, units), host)?;
+        let value = answer::verdicts(collected.verdicts, units.len())?;
+        Ok(Answer { value, host, cost })
+    }
+
+    fn allocate(
+        &self,
+        host: Box<dyn Capabilities>,
+        resource: &str,
+        units: &[Unit],
+    ) -> Result<Answer<Edits>, CallError> {
+        let (collected, host, cost) = self.call(about(Export::Allocate, resource, units), host)?;
+        let value = answer::edits(collected.edits)?;
+        Ok(Answer { value, host, cost })
+    }
+
+    fn choose(
+        &self,
+        host: Box<dyn Capabilities>,
+        resource: &str,
+        available: &[Unit],
+        must_include: &[String],
+        size: u32,
+    ) -> Result<Answer<Vec<String>>, CallError> {
+        let call = wire::Call {
+            must_include: must_include.to_vec(),
+            size,
+            ..about(Export::Choose, resource, available)
+        };
+        let (collected, host, cost) = self.call(call, host)?;
+        let value = answer::choice(collected.choice)?;
+        Ok(Answer { value, host, cost })
+    }
+
+    fn prepare(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
+        let (_, host, cost) = self.call(about(Export::Prepare, resource, units), host)?;
+        Ok(Answer { value: (), host, cost })
+    }
+
+    fn release(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
+        let (_, host, cost) = self.call(about(Export::Release, resource, units), host)?;
+        Ok(Answer { value: (), host, cost })
+    }
+}

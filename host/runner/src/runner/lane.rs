@@ -1,0 +1,205 @@
+//! One call after the other, over one socket.
+
+use super::ahead::Habits;
+use super::asked::{Interfaces, serve};
+use super::collect::Collected;
+use crate::message::wire::{self, Export, answer::Answer as Given, from_runner, to_runner};
+use crate::socket::{MOST_UP, Socket, SocketError};
+use devgate_types::component::{Capabilities, Cost, LogLevel};
+use devgate_types::{ByteSize, CallError, Limit, Limits};
+use std::time::{Duration, Instant};
+
+/// How long a runner may take to end a call by itself once it is over its deadline. Less than what the host waits beyond it.
+const GRACE: Duration = Duration::from_millis(150);
+/// A wait that ended this much too late was not the runner's: the whole machine or container had been stopped.
+const OVERSLEPT: Duration = Duration::from_millis(50);
+/// What a line of the log counts besides its text.
+const LINE: u64 = 128;
+/// What says that there were more comes when there is no room any more.
+const LAST_LINE: u64 = 1 << 10;
+
+/// A call that is to be made.
+pub(crate) struct Wanted {
+    pub(super) message: wire::ToRunner,
+    pub(super) export: Export,
+    pub(super) interfaces: Interfaces,
+    pub(super) limits: Limits,
+}
+
+impl Wanted {
+    pub(crate) fn new(call: wire::Call, interfaces: Interfaces, limits: Limits) -> Self {
+        let export = call.export();
+        let call = wire::Call {
+            limits: Some((&limits).into()),
+            ..call
+        };
+        Self {
+            message: wire::ToRunner {
+                kind: Some(to_runner::Kind::Call(call)),
+            },
+            export,
+            interfaces,
+            limits,
+        }
+    }
+
+    /// Whether a pod waits for it.
+    pub(super) fn is_waited_for(&self) -> bool {
+        matches!(self.export, Export::Allocate | Export::Choose | Export::Prepare)
+    }
+}
+
+/// Why a call gave nothing.
+pub(crate) enum Ended {
+    /// The call's own error; the process goes on.
+    Fault(CallError),
+    /// The process has ended before the call was sent.
+    NotBegun,
+    /// The process has ended.
+    Lost,
+    /// It is over its time, and does not say so.
+    Late(Limit),
+    /// It does what no runner does.
+    Broke(String),
+}
+
+impl From<SocketError> for Ended {
+    fn from(error: SocketError) -> Self {
+        match error {
+            SocketError::Closed => Self::Lost,
+            error => Self::Broke(error.to_string()),
+        }
+    }
+}
+
+/// One socket of a runner.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    socket: Socket,
+    /// Whether a call on it did not end as it should: what comes now may be that one's answer.
+    is_over: bool,
+}
+
+impl Lane {
+    pub(crate) fn new(socket: Socket) -> Self {
+        Self { socket, is_over: false }
+    }
+
+    pub(super) fn socket(&mut self) -> &mut Socket {
+        &mut self.socket
+    }
+
+    /// One call. Its time is what the runner takes; what the host takes to answer is not counted, but no question is answered once all of
+    /// it is over the deadline.
+    #[tracing::instrument(name = "runner.call", level = "trace", skip_all)]
+    pub(crate) fn call(&mut self, wanted: &Wanted, host: &mut dyn Capabilities) -> Result<(Collected, Cost), Ended> {
+        if self.is_over {
+            return Err(Ended::NotBegun);
+        }
+        let outcome = self.converse(wanted, host);
+        self.is_over = !matches!(outcome, Ok(_) | Err(Ended::Fault(_)));
+        outcome
+    }
+
+    fn converse(&mut self, wanted: &Wanted, host: &mut dyn Capabilities) -> Result<(Collected, Cost), Ended> {
+        let Wanted { limits, .. } = wanted;
+        if self.socket.is_ahead() {
+            return Err(Ended::Broke("it answers before it is asked".to_owned()));
+        }
+        let late = || Ended::Late(Limit::Deadline(limits.deadline));
+        let mut left = limits.deadline + GRACE;
+        let (mut collected, mut habits) = (Collected::new(wanted.export, limits), Habits::default());
+        let mut log = limits.log.0.saturating_add(LAST_LINE);
+        // A list of attributes is one call to the host, and a question for each.
+        let (mut questions, mut may_ask) = (u64::from(limits.host_calls).saturating_mul(LIST), true);
+        let begun = Instant::now();
+        self.send(&mut left, limits, &wanted.message)?;
+        loop {
+            let message = self.receive(&mut left, limits)?;
+            match message.kind {
+                Some(from_runner::Kind::Ask(ask)) => {
+                    // A component's own clock ends it, which began later and runs while the host answers.
+                    if begun.elapsed() > limits.deadline + GRACE {
+                        return Err(late());
+                    }
+                    if questions == 0 || !may_ask {
+                        return Err(Ended::Broke("it asks more than it may".to_owned()));
+                    }
+                    questions -= 1;
+                    let answer = serve(host, ask, wanted.interfaces, &mut habits);
+                    let answer = answer.map_err(|what| Ended::Broke(what.to_owned()))?;
+                    may_ask = !matches!(answer.answer, Some(Given::End(_)));
+                    let answer = wire::ToRunner {
+                        kind: Some(to_runner::Kind::Answer(answer)),
+                    };
+                    self.send(&mut left, limits, &answer)?;
+                }
+                Some(from_runner::Kind::Log(line)) => {
+                    let size = LINE.saturating_add(u64::try_from(line.line.len()).unwrap_or(u64::MAX));
+                    let left = log.checked_sub(size);
+                    log = left.ok_or_else(|| Ended::Broke("it logs more than it may".to_owned()))?;
+                    host.log(level(line.level()), &line.line);
+                }
+                Some(from_runner::Kind::Item(item)) => {
+                    collected.add(item).map_err(|what| Ended::Broke(what.to_owned()))?;
+                }
+                Some(from_runner::Kind::Done(done)) => {
+                    if self.socket.is_ahead() {
+                        return Err(Ended::Broke("it goes on after its answer".to_owned()));
+                    }
+                    if let Some(fault) = done.fault {
+                        return Err(Ended::Fault(fault.into()));
+                    }
+                    let cost = Cost {
+                        time: begun.elapsed(),
+                        memory: ByteSize(done.memory),
+                        host_calls: done.host_calls,
+                    };
+                    return Ok((collected, cost));
+                }
+                _ => return Err(Ended::Broke("it says something that is not in the protocol".to_owned())),
+            }
+        }
+    }
+
+    fn send(&mut self, left: &mut Duration, limits: &Limits, message: &wire::ToRunner) -> Result<(), Ended> {
+        let begun = Instant::now();
+        self.socket.wait_until(begun + *left);
+        let sent = self.socket.send(message);
+        *left = left.saturating_sub(begun.elapsed());
+        match sent {
+            Err(SocketError::Late) => Err(Ended::Late(Limit::Deadline(limits.deadline))),
+            sent => Ok(sent?),
+        }
+    }
+
+    /// Waits for the runner, for as long as it has left; once more where this process was stopped meanwhile, as the runner was with it.
+    fn receive(&mut self, left: &mut Duration, limits: &Limits) -> Result<wire::FromRunner, Ended> {
+        let begun = Instant::now();
+        self.socket.wait_until(begun + *left);
+        let mut received = self.socket.receive(MOST_UP);
+        if let Err(SocketError::Late) = received
+            && let Some(overslept) = begun.elapsed().checked_sub(*left).filter(|over| *over > OVERSLEPT)
+        {
+            self.socket.wait_until(Instant::now() + overslept.min(limits.deadline));
+            received = self.socket.receive(MOST_UP);
+        }
+        *left = left.saturating_sub(begun.elapsed());
+        match received {
+            Err(SocketError::Late) => Err(Ended::Late(Limit::Deadline(limits.deadline))),
+            received => Ok(received?),
+        }
+    }
+}
+
+/// The longest list of attributes.
+const LIST: u64 = 4_096;
+
+fn level(level: wire::log::Level) -> LogLevel {
+    match level {
+        wire::log::Level::Debug => LogLevel::Debug,
+        wire::log::Level::Info => LogLevel::Info,
+        wire::log::Level::Warn => LogLevel::Warn,
+        wire::log::Level::Error => LogLevel::Error,
+    }
+}

@@ -1,0 +1,124 @@
+//! From a component's file to one that can be called, or to a refusal that says everything that is wrong with it.
+
+use crate::compile::{Compiler, Made, Source};
+use crate::kept::Kept;
+use crate::message::wire;
+use crate::program::{ProgramError, Programs, Spawner};
+use crate::runner::Runner;
+use devgate_types::component::Profile;
+use devgate_types::load::{Contents, Inspection, LoadError, Refusal, Scan, check_file, check_imports, profile};
+use devgate_types::{Grant, Limits, Mutex};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+
+/// What is to be loaded, and what it may have.
+pub struct LoadRequest<'a> {
+    /// The plugin's name, for messages.
+    pub plugin: &'a str,
+    /// The component's file.
+    pub bytes: &'a [u8],
+    /// The digest that the policy pins, if it does.
+    pub sha256: Option<[u8; 32]>,
+    /// What a component may be. What each of its calls may use comes with the call.
+    pub limits: Limits,
+    /// Whether an interface is granted: as for [`check_imports`].
+    pub grants: &'a dyn Fn(&str) -> Grant,
+}
+
+/// Loads components, each into a process of its own.
+#[derive(Debug)]
+pub struct Runners {
+    programs: Programs,
+    compiler: Compiler,
+    spawner: Spawner,
+    /// Components that were compiled again, because what was kept of them could not be run.
+    made_anew: Mutex<BTreeSet<[u8; 32]>>,
+}
+
+impl Runners {
+    /// With these programs, and with what was compiled before, if it is kept.
+    ///
+    /// # Errors
+    /// [`ProgramError::Thread`].
+    pub fn new(programs: Programs, kept: Option<Kept>) -> Result<Self, ProgramError> {
+        Ok(Self {
+            compiler: Compiler::new(programs.compiler().clone(), kept),
+            spawner: Spawner::start()?,
+            made_anew: Mutex::default(),
+            programs,
+        })
+    }
+
+    /// Loads a component, for which the calling thread waits: some milliseconds where its code is kept, else for its compiler, which
+    /// takes seconds for a whole language's runtime.
+    ///
+    /// Everything that can be known without compiling is looked at before, in this order: size, digest, kind of file, limits on what
+    /// a component may be, validity, imports and exports.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub fn load(&self, request: &LoadRequest<'_>) -> Result<Runner, LoadError> {
+        let plugin = request.plugin.to_owned();
+        self.admit(request).map_err(|refusal| LoadError { plugin, refusal })
+    }
+
+    fn admit(&self, request: &LoadRequest<'_>) -> Result<Runner, Refusal> {
+        let LoadRequest { bytes, limits, .. } = request;
+        let sha256 = digest(bytes);
+        check_file(bytes, sha256, limits, request.sha256)?;
+        let source = Source { bytes, sha256, limits };
+        let admit = |scan: &Scan| {
+            check_imports(scan, request.grants)?;
+            profile(scan).map(|_| ())
+        };
+        let start = |made: &Made| {
+            let profile = Profile {
+                sha256: Some(sha256),
+                ..profile(&made.scan)?
+            };
+            let load = wire::Load {
+                imports: made.scan.imports.clone(),
+                preference: profile.preference,
+                lifecycle: profile.lifecycle,
+                wasi: profile.wasi,
+                memory: made.scan.counts.memory.0,
+                limits: Some(limits.into()),
+                build: crate::BUILD.to_owned(),
+            };
+            let started_by = (self.programs.runner().clone(), self.spawner.clone());
+            Runner::start(request.plugin, started_by, &made.code, load, profile)
+        };
+        let made = self.compiler.make(source, &admit, false)?;
+        match start(&made) {
+            // What was kept was made for another processor, as in a disk that was moved. Once.
+            Err(Refusal::Code(_)) if made.was_kept && self.made_anew.lock().insert(sha256) => {
+                start(&*self.compiler.make(source, &admit, true)?)
+            }
+            started => started,
+        }
+    }
+
+    /// Looks at a file as [`Runners::load`] does before it compiles, but goes on where that would refuse for a lack of grants.
+    ///
+    /// `most` bounds what is looked at, and so the time that it takes: what is larger is not counted any further.
+    #[must_use]
+    pub fn inspect(&self, bytes: &[u8], most: &Limits, grants: &dyn Fn(&str) -> Grant) -> Inspection {
+        let sha256 = digest(bytes);
+        let source = Source {
+            bytes,
+            sha256,
+            limits: most,
+        };
+        let scan = check_file(bytes, sha256, most, None).and_then(|()| self.compiler.scan(source));
+        Inspection {
+            sha256,
+            contents: scan.map(|scan| Contents::new(scan, grants)),
+        }
+    }
+}
+
+/// A file's SHA-256 digest.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}

@@ -1,0 +1,21 @@
+//! From a component's file to native code.
+
+use crate::brief::message;
+use crate::engine::config;
+use devgate_types::load::Refusal;
+use devgate_types::{ByteSize, GuestText};
+use wasmtime::Engine;
+
+/// Compiles a component whose memories start with this much, on this thread, however long it takes.
+///
+/// # Errors
+/// What is wrong with the component, as wasmtime says it.
+pub fn compile(component: &[u8], memory: ByteSize) -> Result<Vec<u8>, Refusal> {
+    let compiled = engine(memory)?.precompile_component(component);
+    compiled.map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))
+}
+
+/// An engine for one compilation: it keeps its compiler's working memory as long as it lives.
+fn engine(memory: ByteSize) -> Result<Engine, Refusal> {
+    Engine::new(&config(memory)).map_err(|error| Refusal::Host(format!("{error:#}")))
+}

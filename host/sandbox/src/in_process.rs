@@ -1,0 +1,52 @@
+//! A component in the process that asks for it: for tests of the sandbox itself. A host has each in a process of its own.
+
+use crate::engine::Engine;
+use crate::load::Loaded;
+use crate::{compile, scan};
+use devgate_types::component::Profile;
+use devgate_types::load::{LoadError, Refusal, check_file, check_imports, profile};
+use devgate_types::{Grant, Limits};
+use sha2::{Digest, Sha256};
+
+/// What is to be loaded, and what it may have.
+pub struct LoadRequest<'a> {
+    /// The plugin's name, for messages.
+    pub plugin: &'a str,
+    /// The component's file.
+    pub bytes: &'a [u8],
+    /// The digest that the policy pins, if it does.
+    pub sha256: Option<[u8; 32]>,
+    /// What a component may be. What each of its calls may use comes with the call.
+    pub limits: Limits,
+    /// Whether an interface is granted: as for [`check_imports`].
+    pub grants: &'a dyn Fn(&str) -> Grant,
+}
+
+/// Loads a component into this process, without a limit on compiling it.
+///
+/// # Errors
+/// See [`Refusal`].
+pub fn load(request: LoadRequest<'_>) -> Result<Loaded, LoadError> {
+    let plugin = request.plugin.to_owned();
+    admit(&request).map_err(|refusal| LoadError { plugin, refusal })
+}
+
+fn admit(request: &LoadRequest<'_>) -> Result<Loaded, Refusal> {
+    let LoadRequest { bytes, limits, .. } = request;
+    let sha256 = Sha256::digest(bytes).into();
+    check_file(bytes, sha256, limits, request.sha256)?;
+    let scan = scan(bytes, limits)?;
+    check_imports(&scan, request.grants)?;
+    let profile = Profile {
+        sha256: Some(sha256),
+        ..profile(&scan)?
+    };
+    let memory = scan.counts.memory;
+    let code = compile(bytes, memory)?;
+    let engine = Engine::new(memory, None).map_err(|error| Refusal::Host(error.to_string()))?;
+    #[expect(unsafe_code, reason = "the code is from the line above")]
+    // SAFETY: it is what `compile` returned for this component.
+    let loaded = unsafe { Loaded::new(engine, &code, &scan.imports, profile) }?;
+    loaded.check_exports(limits)?;
+    Ok(loaded)
+}
