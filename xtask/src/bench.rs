@@ -9,8 +9,9 @@ use std::process::{Command, ExitCode};
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building the benchmark (minutes the first time) …");
-    // The program, too, which it starts.
-    let programs = ["--bin", "devgate", "--bin", "devgatectl", "--bin", "bench"];
+    // The programs, too, which it starts.
+    let programs = ["devgate", "devgate-runner", "devgate-compile", "devgatectl", "bench"];
+    let programs = programs.iter().flat_map(|name| ["--bin", name]);
     process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
     let mut bench = Command::new(target()?.join("debug/bench"));
     bench.args(arguments);

@@ -88,9 +88,9 @@ fn command(options: &Options) -> Result<Command> {
         (Some(image), Some(program)) => (std::path::absolute(image)?, std::path::absolute(program)?),
         _ => {
             image::needs_buildah()?;
-            let program = static_binary::for_tests(static_binary::Program::Devgate)?;
+            let program = static_binary::for_tests(static_binary::Product::Devgate)?;
             (
-                image::build(static_binary::Program::Devgate, std::slice::from_ref(&program), &out)?,
+                image::build(static_binary::Product::Devgate, std::slice::from_ref(&program), &out)?,
                 program,
             )
         }

@@ -1,8 +1,10 @@
-//! What this project may depend on: the one-way order of its crates and of core's modules, no vendor by name in the host, one set of features; and what
+//! What this project may depend on: the one-way order of its crates and of core's modules, no vendor by name in the host, one set of features, what is
+//! linked into which program; and what
 //! deny.toml says of everybody else's code, which cargo-deny holds against licences, sources and pinning.
 
 mod features;
 mod layers;
+mod linked;
 mod modules;
 mod vendors;
 
@@ -22,6 +24,7 @@ pub(crate) fn check() -> Result<()> {
     problems.extend(layers::problems(&metadata_for(&root(), &platform)?));
     problems.extend(modules::problems(&root())?);
     problems.extend(features::problems(&platform)?);
+    problems.extend(linked::problems(&platform)?);
     problems.sort();
     problems.dedup();
     if !problems.is_empty() {

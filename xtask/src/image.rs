@@ -1,11 +1,11 @@
-//! The images: of each program its static binary and nothing else, as an archive that podman, docker, skopeo and containerd read.
+//! The images: static binaries and nothing else, as an archive that podman, docker, skopeo and containerd read.
 //!
 //! By buildah, which needs no daemon and writes what it is told and no more. A stage of deploy/image/Dockerfile is built,
-//! with a program from here in place of the stage that builds it.
+//! with programs from here in place of the stage that builds them.
 
 use crate::dist::{self, Out};
 use crate::process;
-use crate::static_binary::{self, Machine, Profile, Program};
+use crate::static_binary::{self, Machine, Product, Profile};
 use crate::workspace::{root, target};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -28,9 +28,10 @@ const NAME: &str = "org.opencontainers.image.ref.name";
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Which program
-    #[arg(long, value_enum, default_value_t = Program::Devgate)]
-    program: Program,
-    /// A program that `cargo xtask static` built; given for two kinds of machines, one image for both [default: build it]
+    #[arg(long, value_enum, default_value_t = Product::Devgate)]
+    program: Product,
+    /// A program that `cargo xtask static` built, with those that it needs beside it; given for two kinds of machines, one image for
+    /// both [default: build it]
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
     binary: Vec<PathBuf>,
     /// For which machines to build it [default: as this one]
@@ -61,13 +62,14 @@ pub(crate) fn needs_buildah() -> Result<()> {
     bail!("there is no buildah here; install it (Debian: apt-get install buildah)")
 }
 
-/// Makes the archive of programs, one for each kind of machine, in a folder, and gives its file.
+/// Makes the archive of a program, one file for each kind of machine and with what it needs beside it, in a folder, and gives the
+/// archive's file.
 ///
 /// # Errors
-/// When two are for the same machines, and when buildah or tar fails.
-pub(crate) fn build(program: Program, binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
+/// When two are for the same machines, when one lacks what it needs beside it, and when buildah or tar fails.
+pub(crate) fn build(product: Product, binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     let epoch = dist::epoch()?;
-    let reference = format!("{}:{}", program.name(), dist::version()?);
+    let reference = format!("{}:{}", product.name(), dist::version()?);
     let work = tempfile::Builder::new().prefix("image-").tempdir_in(target()?)?;
     let mut machines = Vec::new();
     for binary in binaries {
@@ -77,7 +79,7 @@ pub(crate) fn build(program: Program, binaries: &[PathBuf], folder: &Path) -> Re
         }
         machines.push(machine);
         one(
-            program,
+            product,
             binary,
             machine,
             &format!("{reference}-{}", machine.oci()),
@@ -103,7 +105,7 @@ pub(crate) fn build(program: Program, binaries: &[PathBuf], folder: &Path) -> Re
         "image".to_owned()
     };
     name_for_containerd(&layout.join("index.json"))?;
-    let archive = folder.join(format!("{}-{}-{name}.tar", program.name(), dist::version()?));
+    let archive = folder.join(format!("{}-{}-{name}.tar", product.name(), dist::version()?));
     dist::tar(&layout, &archive, epoch)?;
     dist::announce(&archive)?;
     Ok(archive)
@@ -123,13 +125,14 @@ fn name_for_containerd(index: &Path) -> Result<()> {
     std::fs::write(index, serde_json::to_vec(&json)?).with_context(|| format!("write {}", index.display()))
 }
 
-/// Builds the image of one program into the store of a folder.
-fn one(program: Program, binary: &Path, machine: Machine, tag: &str, work: &Path) -> Result<()> {
+/// Builds the image of one kind of machine into the store of a folder.
+fn one(product: Product, binary: &Path, machine: Machine, tag: &str, work: &Path) -> Result<()> {
     let context = work.join(machine.oci());
     std::fs::create_dir(&context)?;
-    let inside = context.join(program.name());
-    std::fs::copy(binary, &inside).with_context(|| format!("read {}", binary.display()))?;
-    std::fs::set_permissions(&inside, Permissions::from_mode(0o755))?;
+    product.copy(binary, &context)?;
+    for program in product.programs() {
+        std::fs::set_permissions(context.join(program.name()), Permissions::from_mode(0o755))?;
+    }
 
     let mut build = buildah(work);
     build.args([
@@ -143,10 +146,10 @@ fn one(program: Program, binary: &Path, machine: Machine, tag: &str, work: &Path
     build.arg(format!("--platform=linux/{}", machine.oci()));
     build.args(["--build-arg", &format!("VERSION={}", dist::version()?)]);
     build.args(["--build-arg", &format!("REVISION={}", dist::revision())]);
-    build.args(["--target", program.name()]);
+    build.args(["--target", product.name()]);
     build.args([
         "--build-context",
-        &format!("build-{}={}", program.name(), context.display()),
+        &format!("build-{}={}", product.name(), context.display()),
     ]);
     build.arg("--file").arg(root().join("deploy/image/Dockerfile"));
     // As the context of the other stage, of which nothing is used.
@@ -193,7 +196,7 @@ mod tests {
     fn what_is_imported_is_what_the_manifests_name() {
         let text = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
         let values: Value = serde_saphyr::from_str(&text("deploy/helm/devgate/values.yaml")).unwrap();
-        let repository = format!("{REGISTRY}/{}", Program::Devgate.name());
+        let repository = format!("{REGISTRY}/{}", Product::Devgate.name());
         assert_eq!(values["image"]["repository"], repository.as_str());
         for key in ["tag", "digest"] {
             assert_eq!(values["image"][key], "", "{key}: the chart's version is");

@@ -55,21 +55,21 @@ enum Command {
     /// Each is a finished WebAssembly component. Prints size and SHA-256 (which a policy names), and fails for one that
     /// imports anything of WASI: it would need what no component of this project needs.
     Components(components::Options),
-    /// Builds the static binary: one file that runs on any node and in an empty image
+    /// Builds the static binaries: programs that run on any node and in an empty image
     ///
-    /// With musl, by rustup; the same commit and compiler make the same bytes, wherever it is built (docs/image.md). Prints
-    /// size and SHA-256.
+    /// With musl, by rustup; the same commit and compiler make the same bytes, wherever they are built (docs/image.md). Looks for
+    /// compilers and runtimes in those that may not have one. Prints size and SHA-256.
     Static(static_binary::Options),
-    /// Makes the image: the static binary and nothing else, as an OCI archive that podman, docker and skopeo read
+    /// Makes the image: static binaries and nothing else, as an OCI archive that podman, docker and skopeo read
     ///
-    /// By buildah, without a daemon. The same binary makes the same bytes (docs/image.md). Prints size and SHA-256.
+    /// By buildah, without a daemon. The same binaries make the same bytes (docs/image.md). Prints size and SHA-256.
     Image(image::Options),
-    /// Makes the Debian package: the static binary as a service, with the components and policies that come with it
+    /// Makes the Debian package: devgate as a service, with the components and policies that come with it
     ///
-    /// By cargo-deb, installed into target/tools if it is not there. The same binary makes the same bytes (docs/bare-metal.md).
+    /// By cargo-deb, installed into target/tools if it is not there. The same binaries make the same bytes (docs/bare-metal.md).
     /// Prints size and SHA-256.
     Package(package::Options),
-    /// Makes a release: program, image, package, chart, manifests, components, bills of materials and digests, in one folder
+    /// Makes a release: programs, images, package, chart, manifests, components, bills of materials and digests, in one folder
     ///
     /// Of the last commit, and the same bytes for it each time: `--twice` makes it again from a clone elsewhere and compares
     /// (docs/release.md). Signing and publishing are left to whoever does that.

@@ -1,9 +1,9 @@
-//! The Debian package: the static binary as a service of the node, with the components and policies that come with it.
+//! The Debian package: devgate as a service of the node, with the components and policies that come with it.
 //!
 //! By cargo-deb, from `[package.metadata.deb]` in host/devgate/Cargo.toml. What is built is put where that says `target/release`.
 
 use crate::dist::{self, Out};
-use crate::static_binary::{self, Machine, Profile, Program};
+use crate::static_binary::{self, Machine, Product, Profile};
 use crate::workspace::{cargo, guests, root, target};
 use crate::{components, process, shipped, tools};
 use anyhow::{Context, Result};
@@ -19,7 +19,7 @@ const CARGO_DEB: &str = "3.8.0";
 /// What to make.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// A program that `cargo xtask static` built [default: build it]
+    /// The devgate that `cargo xtask static` built, with the programs beside it [default: build it]
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
     binary: Option<PathBuf>,
     /// For which machines [default: as this one]
@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let binary = match &options.binary {
         Some(file) => file.clone(),
         None => static_binary::build(
-            Program::Devgate,
+            Product::Devgate,
             Machine::or_here(options.target)?,
             Profile::Release,
             &folder,
@@ -79,7 +79,9 @@ fn stage(binary: &Path, folder: &Path) -> Result<()> {
     for folder in [&wasm, &policies] {
         std::fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     }
-    copy(binary, &folder.join("devgate"))?;
+    Product::Devgate.copy(binary, folder)?;
+    // Where people and units look for it; it looks for the others beside its real file.
+    std::os::unix::fs::symlink("../libexec/devgate/devgate", folder.join("devgate-link"))?;
     for name in components::shipped()? {
         let file = format!("{name}.wasm");
         copy(&components::folder()?.join(&file), &wasm.join(&file))?;

@@ -7,7 +7,7 @@ mod sbom;
 mod sums;
 
 use crate::dist;
-use crate::static_binary::{self, Machine, Profile, Program};
+use crate::static_binary::{self, Machine, Product, Profile};
 use crate::workspace::target;
 use crate::{chart, components, image, manifests, package};
 use anyhow::{Context, Result, bail};
@@ -84,27 +84,23 @@ fn make(options: &Options, version: &str, notes: &str, place: &Path) -> Result<(
     };
     let mut programs = Vec::new();
     for file in &options.binary {
-        let own = Program::of_file(file).file_name(Machine::of_program(file)?, Profile::Release)?;
-        let own = folder.join(own);
-        std::fs::copy(file, &own).with_context(|| format!("read {}", file.display()))?;
-        programs.push(own);
+        programs.push(Product::of_file(file).adopt(file, &folder)?);
     }
     if options.binary.is_empty() {
-        // One build for each: cargo unites what two of one build ask of a dependency.
-        for program in [Program::Devgate, Program::Devgatectl] {
+        for product in [Product::Devgate, Product::Devgatectl] {
             for machine in machines {
-                step(program.name());
-                programs.push(static_binary::build(program, *machine, Profile::Release, &folder)?);
+                step(product.name());
+                programs.push(static_binary::build(product, *machine, Profile::Release, &folder)?);
             }
         }
     }
     let (workshop, host): (Vec<_>, Vec<_>) = programs
         .into_iter()
-        .partition(|file| Program::of_file(file) == Program::Devgatectl);
+        .partition(|file| Product::of_file(file) == Product::Devgatectl);
     step("images");
-    image::build(Program::Devgate, &host, &folder)?;
+    image::build(Product::Devgate, &host, &folder)?;
     if !workshop.is_empty() {
-        image::build(Program::Devgatectl, &workshop, &folder)?;
+        image::build(Product::Devgatectl, &workshop, &folder)?;
     }
     for program in &host {
         step("package");

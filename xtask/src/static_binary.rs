@@ -1,6 +1,8 @@
-//! The static binary: one file that runs on any node and in an empty image, and has the same bytes wherever it is built.
+//! The static binaries: programs that run on any node and in an empty image, and have the same bytes wherever they are built.
 
+mod contents;
 mod machine;
+mod program;
 mod ways;
 
 use crate::dist::{self, Out};
@@ -9,59 +11,17 @@ use crate::process;
 use crate::workspace::{cargo, root, target};
 use anyhow::{Context, Result};
 pub(crate) use machine::Machine;
+pub(crate) use program::{Product, Program};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use ways::Way;
 
-/// The programs of a release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Program {
-    /// What a node runs
-    Devgate,
-    /// What vendors, testers and admins use
-    Devgatectl,
-}
-
-impl Program {
-    /// As cargo, a shell and an image name it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Devgate => "devgate",
-            Self::Devgatectl => "devgatectl",
-        }
-    }
-
-    /// The file's name: a program that is not for nodes says so.
-    pub(crate) fn file_name(self, machine: Machine, profile: Profile) -> Result<String> {
-        let mark = match profile {
-            Profile::Release => "",
-            Profile::Dev => "-dev",
-        };
-        Ok(format!(
-            "{}-{}-linux-{}{mark}",
-            self.name(),
-            dist::version()?,
-            machine.oci()
-        ))
-    }
-
-    /// Which of them a file is, by its name.
-    pub(crate) fn of_file(file: &Path) -> Self {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("devgatectl") {
-            Self::Devgatectl
-        } else {
-            Self::Devgate
-        }
-    }
-}
-
 /// What to build.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Which program
-    #[arg(long, value_enum, default_value_t = Program::Devgate)]
-    program: Program,
+    /// Which programs; may be given several times [default: devgate and what it needs beside it]
+    #[arg(long = "program", value_name = "PROGRAM", value_enum)]
+    programs: Vec<Program>,
     /// For which machines [default: as this one]
     #[arg(long, value_name = "TRIPLE", value_enum)]
     target: Option<Machine>,
@@ -82,17 +42,19 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Release => "release",
-            Self::Dev => "dev",
+    /// As Cargo.toml names it.
+    const fn name(self, program: Program) -> &'static str {
+        match (self, program) {
+            (Self::Release, Program::DevgateRunner) => "runner",
+            (Self::Release, _) => "release",
+            (Self::Dev, _) => "dev",
         }
     }
 
     /// Where cargo puts what it builds.
-    const fn folder(self) -> &'static str {
+    const fn folder(self, program: Program) -> &'static str {
         match self {
-            Self::Release => "release",
+            Self::Release => self.name(program),
             Self::Dev => "debug",
         }
     }
@@ -100,43 +62,74 @@ impl Profile {
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let machine = Machine::or_here(options.target)?;
-    build(options.program, machine, options.profile, &options.out.folder()?)?;
+    let programs = match options.programs.as_slice() {
+        [] => Product::Devgate.programs(),
+        programs => programs,
+    };
+    let folder = options.out.folder()?;
+    for program in programs {
+        build_one(*program, machine, options.profile, &folder)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The program that the stages of `cargo xtask test` pack and run: built by the first that asks, found done by the others. Without
-/// link-time optimisation, which is half of the time that a release takes and changes nothing that they look at.
-pub(crate) fn for_tests(program: Program) -> Result<PathBuf> {
-    build(program, Machine::here()?, Profile::Dev, &Out::default().folder()?)
+/// The program that the stages of `cargo xtask test` pack and run, with what it needs beside it: built by the first that asks, found
+/// done by the others. Without link-time optimisation, which is half of the time that a release takes and changes nothing that they
+/// look at.
+pub(crate) fn for_tests(product: Product) -> Result<PathBuf> {
+    build(product, Machine::here()?, Profile::Dev, &Out::default().folder()?)
 }
 
-/// Builds it into a folder, and gives the file.
+/// Builds a program and those that it needs beside it into a folder, and gives the program's file.
 ///
 /// # Errors
-/// When nothing here builds it, which says what to do; when the build fails; and when the program names a folder of this machine.
-pub(crate) fn build(program: Program, machine: Machine, profile: Profile, folder: &Path) -> Result<PathBuf> {
+/// As [`build_one`].
+pub(crate) fn build(product: Product, machine: Machine, profile: Profile, folder: &Path) -> Result<PathBuf> {
+    for program in product.programs() {
+        build_one(*program, machine, profile, folder)?;
+    }
+    product.main().file(folder, machine, profile)
+}
+
+/// Builds a program into a folder, by a call of cargo's own: cargo unites what the programs of one call ask of a dependency, so that
+/// the one that runs components would get the compiler of the one that compiles them.
+///
+/// # Errors
+/// When nothing here builds it, which says what to do; when the build fails; when the program names a folder of this machine; and when
+/// it has something in it that belongs into another program.
+fn build_one(program: Program, machine: Machine, profile: Profile, folder: &Path) -> Result<()> {
     let way = ways::ensure(machine)?;
     let triple = way.triple(machine);
     let places = Places::here(&root(), triple)?;
-    println!("Building for {triple}, {way} (minutes the first time: it contains a compiler) …");
+    println!(
+        "Building {} for {triple}, {way} (minutes the first time) …",
+        program.name()
+    );
     process::run(&mut command(program, machine, &way, profile, &places)?)?;
-    let built = target()?.join(triple).join(profile.folder()).join(program.name());
+    let built = target()?
+        .join(triple)
+        .join(profile.folder(program))
+        .join(program.name());
     let bytes = std::fs::read(&built).with_context(|| format!("read {}", built.display()))?;
     places.refuse_in(&bytes)?;
-    let file = folder.join(program.file_name(machine, profile)?);
+    contents::check(program, profile, &bytes)?;
+    let file = program.file(folder, machine, profile)?;
+    if let Some(parent) = file.parent() {
+        std::fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+    }
     // Another process may run the old one, which cannot be written to; what is renamed in its place is another file.
     let new = file.with_extension("new");
     std::fs::copy(&built, &new).with_context(|| format!("write {}", new.display()))?;
     std::fs::rename(&new, &file).with_context(|| format!("write {}", file.display()))?;
-    dist::announce(&file)?;
-    Ok(file)
+    dist::announce(&file)
 }
 
 fn command(program: Program, machine: Machine, way: &Way, profile: Profile, places: &Places) -> Result<Command> {
     let triple = way.triple(machine);
     let mut command = cargo();
-    command.args(["build", "--locked", "--package", program.name(), "--target", triple]);
-    command.args(["--profile", profile.name()]);
+    command.args(["build", "--locked", "--package", program.package()]);
+    command.args(["--bin", program.name(), "--target", triple]);
+    command.args(["--profile", profile.name(program)]);
     // What a user's environment says about builds would make another program.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
@@ -149,7 +142,7 @@ fn command(program: Program, machine: Machine, way: &Way, profile: Profile, plac
     flags.extend(["-Ctarget-feature=+crt-static", "-Clink-arg=-Wl,--build-id=none"].map(str::to_owned));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command.env(
-        format!("CARGO_PROFILE_{}_STRIP", profile.name().to_uppercase()),
+        format!("CARGO_PROFILE_{}_STRIP", profile.name(program).to_uppercase()),
         "symbols",
     );
     // For C in crates, which `cc` compiles.

@@ -20,7 +20,7 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
     /// Also build and test the example in all languages, which brings their tools (pip, npm), hold CDI files against the CNCF's
-    /// library, and the static binary and the image of it, and play the scenarios on a real Kubernetes: minutes each
+    /// library, and the static binaries and the image of them, and play the scenarios on a real Kubernetes: minutes each
     #[arg(long)]
     full: bool,
     /// Go on after a stage that fails, and fail at the end

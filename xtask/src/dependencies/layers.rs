@@ -1,5 +1,6 @@
-//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← devgate, and never back; sandbox ← runner, oci and kubelet
-//! are beside them, on the types alone. What pretends is beside all of them, and devgate is built without it.
+//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← devgate, and never back; sandbox, oci and kubelet
+//! are beside them, on the types alone, and so is runner, the language that devgate and its children speak. Only the children's programs
+//! have both that and the sandbox. What pretends is beside all of them, and devgate is built without it.
 
 use cargo_metadata::{DependencyKind, Metadata, NodeDep, Package};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,10 @@ const BELOW: &[(&str, &[&str])] = &[
     ("devgate-fake-node", &["devgate-types", "devgate-node"]),
     ("devgate-oci", &["devgate-types"]),
     ("devgate-sandbox", &["devgate-types"]),
-    ("devgate-runner", &["devgate-types", "devgate-sandbox"]),
+    ("devgate-confine", &[]),
+    ("devgate-runner", &["devgate-types", "devgate-confine"]),
+    ("devgate-runner-program", CHILD),
+    ("devgate-compile", CHILD),
     ("devgate-kubelet", &["devgate-types"]),
     (
         "devgate-device-plugin",
@@ -40,6 +44,8 @@ const BELOW: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
+const CHILD: &[&str] = &["devgate-runner", "devgate-sandbox", "devgate-types"];
+
 const HOST: &[&str] = &[
     "devgate-cdi",
     "devgate-core",
@@ -48,13 +54,14 @@ const HOST: &[&str] = &[
     "devgate-oci",
     "devgate-policy",
     "devgate-runner",
-    "devgate-sandbox",
     "devgate-types",
 ];
 
 const ALL: &[&str] = &[
     "devgate",
     "devgate-cdi",
+    "devgate-compile",
+    "devgate-confine",
     "devgate-device-plugin",
     "devgate-fake-kubelet",
     "devgate-kubelet",
@@ -65,6 +72,7 @@ const ALL: &[&str] = &[
     "devgate-policy",
     "devgate-oci",
     "devgate-runner",
+    "devgate-runner-program",
     "devgate-sandbox",
 ];
 
@@ -74,7 +82,11 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("cranelift", &[]),
     // The benchmark measures against an empty call of tonic.
     ("tonic", KUBELET),
-    ("prost", KUBELET),
+    ("prost", MESSAGES),
+    // What a child may ask of the kernel is decided in one place.
+    ("seccompiler", &["devgate-confine"]),
+    ("landlock", &["devgate-confine"]),
+    ("libc", &["devgate-confine"]),
     // What speaks to the network and what decides about signatures is in one place.
     ("reqwest", &["devgate-oci"]),
     ("oci-client", &[]),
@@ -86,6 +98,14 @@ const KUBELET: &[&str] = &[
     "devgate-kubelet",
     "devgate-device-plugin",
     "devgate-fake-kubelet",
+    "devgate-tests",
+];
+
+const MESSAGES: &[&str] = &[
+    "devgate-kubelet",
+    "devgate-device-plugin",
+    "devgate-fake-kubelet",
+    "devgate-runner",
     "devgate-tests",
 ];
 
@@ -205,7 +225,11 @@ mod tests {
             ("devgate-core", "devgate-types"),
             ("devgate-device-plugin", "devgate-core"),
             ("devgate-device-plugin", "devgate-fake-kubelet"),
-            ("devgate", "devgate-sandbox"),
+            ("devgate", "devgate-runner"),
+            ("devgate-runner", "devgate-confine"),
+            ("devgate-runner-program", "devgate-sandbox"),
+            ("devgate-compile", "devgate-runner"),
+            ("devgatectl", "devgate-compile"),
             ("devgate-types", "thiserror"),
         ] {
             assert_eq!(of(one, other, "^1"), Vec::<String>::new());
@@ -217,6 +241,11 @@ mod tests {
             ("devgate-kubelet", "devgate-core"),
             ("devgate-device-plugin", "devgate-sandbox"),
             ("devgate-sandbox", "devgate-device-plugin"),
+            ("devgate-confine", "devgate-types"),
+            ("devgate-runner", "devgate-sandbox"),
+            ("devgate-runner-program", "devgate-policy"),
+            ("devgate", "devgate-sandbox"),
+            ("devgate", "devgate-compile"),
             ("devgate", "devgate-fake-kubelet"),
             ("devgate", "devgate-fake-node"),
             ("devgate-node", "devgate-fake-node"),
@@ -248,6 +277,12 @@ mod tests {
         let expected = "devgate: must not depend on rustls-native-certs; only devgate-oci may";
         assert_eq!(of("devgate", "rustls-native-certs", "^0.8"), [expected]);
         assert_eq!(of("devgate-oci", "reqwest", "^0.13"), Vec::<String>::new());
+        assert_eq!(of("devgate-runner", "prost-build", "^0.14"), Vec::<String>::new());
+        for fence in ["seccompiler", "landlock", "libc"] {
+            assert_eq!(of("devgate-confine", fence, "^0"), Vec::<String>::new());
+            let expected = format!("devgate-runner: must not depend on {fence}; only devgate-confine may");
+            assert_eq!(of("devgate-runner", fence, "^0"), [expected]);
+        }
         let expected = "devgate-sandbox: must not depend on cranelift-codegen; no crate may";
         assert_eq!(of("devgate-sandbox", "cranelift-codegen", "^0.120"), [expected]);
     }
@@ -261,7 +296,7 @@ mod tests {
     #[test]
     fn reaching_follows_every_step() {
         let metadata = metadata_for(&root(), &host().unwrap()).unwrap();
-        assert!(reaches(&metadata, "devgate", "wasmtime") && reaches(&metadata, "xtask", "xtask"));
+        assert!(reaches(&metadata, "devgatectl", "wasmtime") && reaches(&metadata, "xtask", "xtask"));
         assert!(!reaches(&metadata, "devgate-types", "wasmtime") && !reaches(&metadata, "none", "wasmtime"));
     }
 }

@@ -1,11 +1,11 @@
-//! What is in what is released: a CycloneDX bill of materials for the program and for each component.
+//! What is in what is released: a CycloneDX bill of materials for each program of a node and for each component.
 //!
 //! By cargo-cyclonedx, which writes beside each `Cargo.toml`: so it is given a copy of the tree. What it says of this
 //! machine, the folder that the tree lies in, is taken out, and the digest of the file that it speaks of is put in.
 
 use crate::components;
 use crate::components::digest;
-use crate::static_binary::{Machine, Profile, Program};
+use crate::static_binary::{Machine, Product, Profile};
 use crate::workspace::{WASM, root};
 use crate::{dist, process, tools};
 use anyhow::{Context, Result};
@@ -35,16 +35,21 @@ pub(super) fn write(machines: &[Machine], folder: &Path) -> Result<()> {
         command.args(["--target", triple, "--manifest-path"]).arg(manifest);
         process::run(&mut command)
     };
-    for machine in machines {
-        describe(&copy.join("host/devgate/Cargo.toml"), machine.musl())?;
-        let name = Program::Devgate.file_name(*machine, Profile::Release)?;
-        let bill = copy.join("host/devgate/devgate_bin.cdx.json");
-        finish(
-            &bill,
-            &copy,
-            &folder.join(&name),
-            &folder.join(format!("{name}.cdx.json")),
-        )?;
+    for program in Product::Devgate.programs() {
+        let place = format!("host/{}", program.name());
+        alone(&copy, &place)?;
+        for machine in machines {
+            describe(&copy.join(&place).join("Cargo.toml"), machine.musl())?;
+            let bill = copy.join(&place).join(format!("{}_bin.cdx.json", program.name()));
+            let described = program.file(folder, *machine, Profile::Release)?;
+            let own = format!(
+                "{}-{}-linux-{}.cdx.json",
+                program.name(),
+                dist::version()?,
+                machine.oci()
+            );
+            finish(&bill, &copy, &described, &folder.join(own))?;
+        }
     }
     describe(&copy.join("guests/Cargo.toml"), WASM)?;
     let place = folder.join("components");
@@ -57,6 +62,20 @@ pub(super) fn write(machines: &[Machine], folder: &Path) -> Result<()> {
         finish(&copy.join(bill), &copy, &described, &own)?;
     }
     Ok(())
+}
+
+/// Makes the workspace one of a single program and what it is made of: cargo unites what all crates of a workspace ask of a dependency,
+/// so that the bill of a program without a compiler would have one.
+fn alone(tree: &Path, place: &str) -> Result<()> {
+    let file = tree.join("Cargo.toml");
+    let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
+    let text = of_one(&text, place).context("Cargo.toml has no line of members")?;
+    std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))
+}
+
+fn of_one(workspace: &str, place: &str) -> Option<String> {
+    let members = workspace.lines().find(|line| line.starts_with("members = ["))?;
+    Some(workspace.replacen(members, &format!("members = [\"{place}\"]"), 1))
 }
 
 /// Copies the tree as git knows it, with what was changed and not committed yet.
@@ -98,6 +117,18 @@ fn finished(text: &str, tree: &Path, digest: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_described_without_the_others() {
+        let text = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        let alone = of_one(&text, "host/devgate-runner").unwrap();
+        assert!(
+            alone.contains("[workspace]\nresolver = \"3\"\nmembers = [\"host/devgate-runner\"]\n"),
+            "{alone}"
+        );
+        assert_eq!(alone.lines().count(), text.lines().count());
+        assert_eq!(of_one("[workspace]\n", "host/devgate"), None);
+    }
 
     #[test]
     fn a_bill_names_the_file_and_no_folder_of_this_machine() {

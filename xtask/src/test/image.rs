@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::stages::host_cargo;
 use crate::dist::Out;
-use crate::static_binary::{self, Program};
+use crate::static_binary::{self, Product};
 use crate::workspace::{WHOLE, cargo, target};
 use crate::{components, image, process};
 use anyhow::{Context, Result, bail};
@@ -12,8 +12,8 @@ use std::process::Command;
 
 /// What is built here is built once: later stages find it done.
 pub(super) fn program() -> Result<Outcome> {
-    static_binary::for_tests(Program::Devgate)?;
-    static_binary::for_tests(Program::Devgatectl)?;
+    static_binary::for_tests(Product::Devgate)?;
+    static_binary::for_tests(Product::Devgatectl)?;
     Ok(Outcome::Passed)
 }
 
@@ -25,12 +25,12 @@ pub(super) fn check() -> Result<Outcome> {
         Err(error) => return Err(error),
     }
     let folder = Out::default().folder()?;
-    let binary = static_binary::for_tests(Program::Devgate)?;
-    let archive = image::build(Program::Devgate, std::slice::from_ref(&binary), &folder)?;
+    let binary = static_binary::for_tests(Product::Devgate)?;
+    let archive = image::build(Product::Devgate, std::slice::from_ref(&binary), &folder)?;
     let again = tempfile::tempdir_in(target()?)?;
-    same(&archive, &image::build(Program::Devgate, &[binary], again.path())?)?;
-    let workshop = static_binary::for_tests(Program::Devgatectl)?;
-    let workshop = image::build(Program::Devgatectl, &[workshop], &folder)?;
+    same(&archive, &image::build(Product::Devgate, &[binary], again.path())?)?;
+    let workshop = static_binary::for_tests(Product::Devgatectl)?;
+    let workshop = image::build(Product::Devgatectl, &[workshop], &folder)?;
 
     components::build()?;
     host_cargo(&["build", WHOLE, "--locked"])?;

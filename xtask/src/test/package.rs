@@ -26,7 +26,7 @@ pub(super) fn check() -> Result<Outcome> {
     // For who has one at hand: building takes minutes.
     let binary = match std::env::var_os("DEVGATE_BINARY") {
         Some(file) => PathBuf::from(file),
-        None => static_binary::for_tests(static_binary::Program::Devgate)?,
+        None => static_binary::for_tests(static_binary::Product::Devgate)?,
     };
     components::build()?;
     let file = package::build(&binary, &Out::default().folder()?)?;
@@ -93,18 +93,19 @@ fn shown(listing: &str, pages: &[PathBuf]) -> Result<String> {
     let mut lines = Vec::new();
     for line in listing.lines().filter(|line| !line.starts_with('d')) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [mode, owner, _size, _day, _time, path] = words[..] else {
+        let [mode, owner, _size, _day, _time, path, link @ ..] = words.as_slice() else {
             bail!("dpkg-deb --contents says {line:?}");
         };
-        let path = path.trim_start_matches('.');
+        let (mode, owner, path) = (*mode, *owner, path.trim_start_matches('.'));
         let page = path.strip_prefix(DOCUMENTATION).map(Path::new);
         let is_listed = page.is_some_and(|page| pages.iter().any(|known| known == page));
         if !(is_listed && mode == "-rw-r--r--" && owner == "0/0") {
-            lines.push(format!("{mode} {owner} {path}\n"));
+            let link: String = link.iter().map(|word| format!(" {word}")).collect();
+            lines.push((path, format!("{mode} {owner} {path}{link}\n")));
         }
     }
-    lines.sort_by(|one, other| one.split(' ').next_back().cmp(&other.split(' ').next_back()));
-    Ok(lines.concat())
+    lines.sort_unstable();
+    Ok(lines.into_iter().map(|(_, line)| line).collect())
 }
 
 #[cfg(test)]
@@ -114,11 +115,14 @@ mod tests {
     #[test]
     fn contents_are_told_without_what_differs_from_build_to_build() {
         let listing = "drwxr-xr-x 0/0 0 2026-11-18 11:06 ./usr/\n\
-                       -rwxr-xr-x 0/0 35265160 2026-11-18 11:06 ./usr/bin/devgate\n\
+                       -rwxr-xr-x 0/0 35265160 2026-11-18 11:06 ./usr/libexec/devgate/devgate\n\
+                       lrwxrwxrwx 0/0 0 2026-11-18 11:06 ./usr/bin/devgate -> ../libexec/devgate/devgate\n\
                        -rw-r--r-- 0/0 705 2026-11-18 11:06 ./etc/default/devgate\n\
                        -rw-r--r-- 0/0 9 2026-11-18 11:06 ./usr/share/doc/devgate/docs/policy.md\n";
         let pages = [PathBuf::from("docs/policy.md")];
-        let expected = "-rw-r--r-- 0/0 /etc/default/devgate\n-rwxr-xr-x 0/0 /usr/bin/devgate\n";
+        let expected = "-rw-r--r-- 0/0 /etc/default/devgate\n\
+                        lrwxrwxrwx 0/0 /usr/bin/devgate -> ../libexec/devgate/devgate\n\
+                        -rwxr-xr-x 0/0 /usr/libexec/devgate/devgate\n";
         assert_eq!(shown(listing, &pages).unwrap(), expected);
         let all = shown(listing, &[]).unwrap();
         assert!(all.ends_with("/usr/share/doc/devgate/docs/policy.md\n"), "{all}");
