@@ -115,6 +115,10 @@ fn build_one(program: Program, machine: Machine, profile: Profile, folder: &Path
     contents::check(program, profile, &bytes)?;
     let file = program.file(folder, machine, profile)?;
     if let Some(parent) = file.parent() {
+        // Version 0.1 was one file, called as the folder is now.
+        if parent.is_file() {
+            std::fs::remove_file(parent).with_context(|| format!("remove {}", parent.display()))?;
+        }
         std::fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
     }
     // Another process may run the old one, which cannot be written to; what is renamed in its place is another file.

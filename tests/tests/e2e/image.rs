@@ -293,6 +293,8 @@ fn the_image_has_nothing_but_the_program() -> anyhow::Result<()> {
     insta::assert_snapshot!(entries.collect::<Vec<_>>().join("\n"), @r"
     drwxr-xr-x 0/0 components/
     -rwxr-xr-x 0/0 devgate
+    -rwxr-xr-x 0/0 devgate-compile
+    -rwxr-xr-x 0/0 devgate-runner
     drwxr-xr-x 0/0 etc/
     drwxr-xr-x 0/0 etc/devgate/
     drwxr-xr-x 0/0 etc/devgate/policy.d/
