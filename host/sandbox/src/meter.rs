@@ -11,6 +11,8 @@ pub(crate) struct Meter {
     limits: Arc<Limits>,
     started: Instant,
     processor_at_start: Duration,
+    /// Processor time that asking the host has taken: it is none of what the component computes.
+    asking: Duration,
     host_calls: u32,
     handles: u32,
     transferred: u64,
@@ -23,6 +25,7 @@ impl Meter {
             limits,
             started: Instant::now(),
             processor_at_start: processor_time(),
+            asking: Duration::ZERO,
             host_calls: 0,
             handles: 0,
             transferred: 0,
@@ -44,8 +47,17 @@ impl Meter {
     /// Both clocks; at every tick.
     pub(crate) fn clocks(&self) -> Result<(), CallError> {
         let taken = processor_time().saturating_sub(self.processor_at_start);
+        let taken = taken.saturating_sub(self.asking);
         within(taken < self.limits.cpu, Limit::Cpu(self.limits.cpu))?;
         self.deadline()
+    }
+
+    /// What asks the host, which is not counted as computing: how many times it may is another limit, and how long it takes the deadline's.
+    pub(crate) fn ask<T>(&mut self, ask: impl FnOnce() -> T) -> T {
+        let begun = processor_time();
+        let answer = ask();
+        self.asking += processor_time().saturating_sub(begun);
+        answer
     }
 
     /// The wall clock; around every call to the host.
@@ -170,6 +182,22 @@ mod tests {
         assert_eq!(clocks(long, long), None);
         assert_eq!(clocks(none, long), Some(Limit::Cpu(none)));
         assert_eq!(clocks(long, none), Some(Limit::Deadline(none)));
+    }
+
+    #[test]
+    fn asking_is_not_computing() {
+        let spin = || {
+            let begun = processor_time();
+            while processor_time().saturating_sub(begun) < Duration::from_millis(40) {}
+        };
+        let mut meter = meter(Limits {
+            cpu: Duration::from_millis(20),
+            ..Limits::default()
+        });
+        meter.ask(spin);
+        assert_eq!(limit(meter.clocks()), None);
+        spin();
+        assert_eq!(limit(meter.clocks()), Some(Limit::Cpu(Duration::from_millis(20))));
     }
 
     #[test]

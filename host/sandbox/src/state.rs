@@ -66,7 +66,7 @@ impl Call {
             .host
             .as_deref_mut()
             .ok_or_else(|| host_fault("a call has no capabilities"))?;
-        let outcome = answer(host);
+        let outcome = self.meter.ask(|| answer(host));
         self.meter.read(host.bytes_read())?;
         self.meter.deadline()?;
         match outcome {
