@@ -108,6 +108,46 @@ async fn a_host_that_is_killed_takes_its_runners_along() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Far beyond what is reserved for a memory at first, and as far as its policy lets it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_may_have_all_the_memory_that_its_policy_gives_it() -> anyhow::Result<()> {
+    let grows = |pages: u32| {
+        let grow = format!("(if (i32.eq (memory.grow (i32.const {pages})) (i32.const -1)) (then (unreachable)))");
+        // Its last page, too, is there.
+        let last = "(i32.store (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 4)) (i32.const 1))";
+        plugin(&format!("{grow} {last} {NOTHING}"), NOTHING, NOTHING)
+    };
+    let entry = |name: &str| {
+        format!(
+            "  {name}:\n    component: {{file: {name}.wasm}}\n    resources: [devgate.dev/{name}]\n    limits: {{memory: 128MiB, cpu: 10s, deadline: 20s}}\n"
+        )
+    };
+    let policy = generic_policy(&[KIND]) + &["large", "larger"].map(entry).concat();
+    let host = Setup::new(&policy)
+        .on(&recording(&[KIND]))
+        .with("large.wasm", grows(1_900))
+        .with("larger.wasm", grows(2_048))
+        .start()
+        .await?;
+    let line = host
+        .logged(|line| line.plugin == "larger" && line.level == "ERROR")
+        .await?;
+    assert!(
+        line.message.contains("exceeded its 128MiB of memory (limits.memory)"),
+        "{}",
+        line.message
+    );
+    host.logged(|line| line.plugin == "large" && line.message.contains("loaded"))
+        .await?;
+    host.allocatable(RESOURCE, 2).await?;
+    let complains = host
+        .lines()
+        .into_iter()
+        .find(|line| line.plugin == "large" && line.level == "ERROR");
+    assert!(complains.is_none(), "{complains:?}");
+    Ok(())
+}
+
 /// What stands for native code in a component's machine code: eight bytes that no other part of it has.
 const MARK: u64 = 0x1122_3344_5566_7788;
 
