@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use devgate_runner::child::compile::{self, Tools};
+use devgate_sandbox::Code;
 use std::process::ExitCode;
 
 pub use compile::NAME;
@@ -11,6 +12,6 @@ pub use compile::NAME;
 pub fn main() -> ExitCode {
     compile::main(&Tools {
         scan: devgate_sandbox::scan,
-        compile: devgate_sandbox::compile,
+        compile: |component, memory| devgate_sandbox::compile(component, memory).map(Code::into_bytes),
     })
 }

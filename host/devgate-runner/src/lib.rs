@@ -2,7 +2,7 @@
 #![deny(unsafe_code)]
 
 use devgate_runner::child::run::{self, Loading, Ready};
-use devgate_sandbox::{Engine, Loaded};
+use devgate_sandbox::{Code, Engine, Loaded};
 use devgate_types::component::Component;
 use devgate_types::load::Refusal;
 use std::process::ExitCode;
@@ -35,14 +35,12 @@ fn load(loading: Loading) -> Result<Ready, Refusal> {
         limits,
         ..
     } = loading;
-    #[expect(
-        unsafe_code,
-        reason = "there is no other way to run what another process has compiled"
-    )]
-    // SAFETY: the host hands over what `devgate-compile` of the same build made of the component that has these imports: it has it from
-    // that process, or from a file that nobody else can write, whole as it was written. Where that is not so, it is this process that
-    // runs it, which can do nothing but compute and ask.
-    let loaded = Arc::new(unsafe { Loaded::new(engine, &code, &imports, profile) }?);
+    #[expect(unsafe_code, reason = "nothing can tell code that this build made from other code")]
+    // SAFETY: the host hands over what `devgate-compile` of the same build made: it has it from that process, or from a file that nobody
+    // else can write, whole as it was written. Where that is not so, it is this process that runs it, which can do nothing but compute
+    // and ask.
+    let code = unsafe { Code::made_elsewhere(code) };
+    let loaded = Arc::new(Loaded::new(engine, &code, &imports, profile)?);
     let component: Arc<dyn Component> = Arc::<Loaded>::clone(&loaded);
     let check = Box::new(move || loaded.check_exports(&limits));
     Ok(Ready { component, check })

@@ -2,6 +2,7 @@
 
 use crate::brief::message;
 use crate::engine::config;
+use crate::precompiled::Code;
 use devgate_types::load::Refusal;
 use devgate_types::{ByteSize, GuestText};
 use wasmtime::Engine;
@@ -10,9 +11,11 @@ use wasmtime::Engine;
 ///
 /// # Errors
 /// What is wrong with the component, as wasmtime says it.
-pub fn compile(component: &[u8], memory: ByteSize) -> Result<Vec<u8>, Refusal> {
+pub fn compile(component: &[u8], memory: ByteSize) -> Result<Code, Refusal> {
     let compiled = engine(memory)?.precompile_component(component);
-    compiled.map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))
+    compiled
+        .map(Code::made_here)
+        .map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))
 }
 
 /// An engine for one compilation: it keeps its compiler's working memory as long as it lives.

@@ -44,9 +44,7 @@ fn admit(request: &LoadRequest<'_>) -> Result<Loaded, Refusal> {
     let memory = scan.counts.memory;
     let code = compile(bytes, memory)?;
     let engine = Engine::new(memory, None).map_err(|error| Refusal::Host(error.to_string()))?;
-    #[expect(unsafe_code, reason = "the code is from the line above")]
-    // SAFETY: it is what `compile` returned for this component.
-    let loaded = unsafe { Loaded::new(engine, &code, &scan.imports, profile) }?;
+    let loaded = Loaded::new(engine, &code, &scan.imports, profile)?;
     loaded.check_exports(limits)?;
     Ok(loaded)
 }

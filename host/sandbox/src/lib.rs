@@ -39,5 +39,6 @@ pub use engine::{Engine, EngineError};
 #[cfg(feature = "compiler")]
 pub use in_process::{LoadRequest, load};
 pub use load::Loaded;
+pub use precompiled::Code;
 #[cfg(feature = "compiler")]
 pub use scan::scan;

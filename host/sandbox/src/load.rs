@@ -8,7 +8,7 @@ use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
 use crate::brief::message;
 use crate::engine::Engine;
-use crate::precompiled;
+use crate::precompiled::Code;
 use crate::state::Call;
 use devgate_types::Limits;
 use devgate_types::component::Profile;
@@ -37,13 +37,8 @@ impl Loaded {
     ///
     /// # Errors
     /// What of it does not fit this host, or that the engine cannot run the code.
-    ///
-    /// # Safety
-    /// The code must be what `compile` of this crate returned for a component with these imports, unchanged: it is run as it is.
-    #[expect(unsafe_code, reason = "the caller promises what wasmtime asks for")]
-    pub unsafe fn new(engine: Engine, code: &[u8], imports: &[String], profile: Profile) -> Result<Self, Refusal> {
-        // SAFETY: the caller's promise.
-        let component = unsafe { precompiled::ready(&engine, code) }?;
+    pub fn new(engine: Engine, code: &Code, imports: &[String], profile: Profile) -> Result<Self, Refusal> {
+        let component = code.ready(&engine)?;
         // Before the process gives up what that takes.
         let image = component.initialize_copy_on_write_image();
         image.map_err(|error| {
