@@ -1,6 +1,7 @@
 //! Compiling: in a child that has limits and an end, once for each component.
 
 use crate::wat_component::{NOTHING, plugin};
+use devgate_tests::process::children;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use rustix::process::Signal;
 use std::fs;
@@ -74,15 +75,9 @@ fn policy() -> String {
 
 /// The compilers of a host.
 fn compilers(host: &Host) -> anyhow::Result<Vec<String>> {
-    let pid = host.pid()?;
-    let of = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))?.flatten();
-    let all = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let all = all.collect::<Vec<_>>().join(" ") + &of;
-    let name = |pid: &str| fs::read_to_string(format!("/proc/{pid}/cmdline")).ok();
-    let mut names: Vec<_> = all.split_whitespace().filter_map(name).collect();
-    names.retain(|name| name.starts_with("devgate-compile"));
-    Ok(names)
+    let name = |pid: u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).ok();
+    let names = children(host.pid()?)?.into_iter().filter_map(name);
+    Ok(names.filter(|name| name.starts_with("devgate-compile")).collect())
 }
 
 /// The bombs of the audit of version 0.1: neither the time nor the memory that they would take is the host's.
@@ -147,7 +142,7 @@ async fn a_host_that_is_killed_takes_its_compiler_along() -> anyhow::Result<()> 
     host.allocatable(GOOD, 1).await?;
     let pid = host.pid()?;
     let begun = Instant::now();
-    let compiling = || compilers(&host).map(|all| all.iter().any(|name| name.starts_with("devgate-compile")));
+    let compiling = || compilers(&host).map(|all| !all.is_empty());
     while !compiling()? {
         anyhow::ensure!(begun.elapsed() < Duration::from_secs(20), "nothing is compiled");
         tokio::time::sleep(Duration::from_millis(20)).await;

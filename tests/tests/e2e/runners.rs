@@ -2,6 +2,7 @@
 
 use crate::conformance::allocate;
 use crate::wat_component::{NOTHING, plugin};
+use devgate_tests::process::children;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::{Digest, Sha256};
@@ -14,15 +15,12 @@ const RESOURCE: &str = "devgate.dev/bench0";
 
 /// The processes that a host runs components in.
 fn runners(host: &Host) -> anyhow::Result<Vec<Pid>> {
-    let tasks = fs::read_dir(format!("/proc/{}/task", host.pid()?))?.flatten();
-    let all = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let all = all.collect::<Vec<_>>().join(" ");
-    let is_runner = |pid: &&str| {
+    let is_runner = |pid: &u32| {
         let called = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         called.starts_with("devgate-runner")
     };
-    let pids = all.split_whitespace().filter(is_runner);
-    Ok(pids.filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect())
+    let pids = children(host.pid()?)?.into_iter().filter(is_runner);
+    Ok(pids.filter_map(|pid| Pid::from_raw(pid.cast_signed())).collect())
 }
 
 async fn good() -> anyhow::Result<Host> {
