@@ -9,7 +9,7 @@ use devgate_types::component::Capabilities;
 use std::collections::HashMap;
 
 /// For so many devices at once.
-const DEVICES: usize = 64;
+const DEVICES: usize = 256;
 /// How often all of a list may be sent.
 const TIMES: usize = 4;
 
