@@ -55,7 +55,7 @@ pub(crate) struct Compiler {
     /// What is wrong with components that could not be compiled, by their digests: they are not tried again.
     refused: Mutex<BTreeMap<[u8; 32], Refusal>>,
     budget: Budget,
-    /// Components that are being made, by their digests: whoever asks for the same meanwhile gets what comes of it.
+    /// Components that are being made, by their digests: a plugin that asks for the same meanwhile gets what comes of it.
     under_way: Mutex<BTreeMap<[u8; 32], UnderWay>>,
 }
 

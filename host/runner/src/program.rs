@@ -64,19 +64,16 @@ impl Programs {
         })
     }
 
-    /// The programs beside this one, or this one itself where they are not there.
+    /// The programs beside this one, or this one itself, called as each of them, where they are not there: for one that may be a single
+    /// file.
     ///
     /// # Errors
-    /// As for [`Programs::own`].
+    /// Where its own file cannot be opened.
     pub fn beside_or_own() -> Result<Self, ProgramError> {
         Self::beside().or_else(|_| Self::own())
     }
 
-    /// This program itself, called as each of them: for one that is a single file.
-    ///
-    /// # Errors
-    /// Where its file cannot be opened.
-    pub fn own() -> Result<Self, ProgramError> {
+    fn own() -> Result<Self, ProgramError> {
         // Also where the file is another one by now.
         let file = Arc::new(File::open("/proc/self/exe").map_err(ProgramError::Own)?);
         let program = |name| Program {

@@ -89,7 +89,7 @@ impl Runner {
         }
         *process = None;
         let started = self.start.process(ANEW).map_err(|not| match not {
-            NotStarted::Refused(Refusal::Host(why)) | NotStarted::Fault(why) => why,
+            NotStarted::Refused(Refusal::Host(why) | Refusal::Code(why)) | NotStarted::Fault(why) => why,
             NotStarted::Refused(refusal) => refusal.to_string(),
         });
         let started = Arc::new(started.map_err(|why| CallError::Host(HostFault(why)))?);
@@ -104,18 +104,22 @@ impl Runner {
         call: wire::Call,
         mut host: Box<dyn Capabilities>,
     ) -> Result<(Collected, Box<dyn Capabilities>, Cost), CallError> {
-        let wanted = Wanted::new(call, self.interfaces, host.limits().clone());
+        let wanted = Wanted::new(call, self.interfaces, host.as_mut());
         let until = Instant::now() + wanted.limits.deadline;
         let mut may_repeat = !matches!(wanted.export, Export::Prepare | Export::Release);
         loop {
             let process = self.process()?;
+            let end = |why: GuestFault| {
+                let why = CallError::from(why);
+                process.end(&wanted.name(), &why);
+                Err(why)
+            };
             let why = match process.call(&wanted, host.as_mut()) {
                 Ok((collected, cost)) => return Ok((collected, host, cost)),
                 Err(Ended::Fault(fault)) => return Err(fault),
-                Err(Ended::Late(limit)) => return Err(process.end(GuestFault::Limit(limit).into())),
+                Err(Ended::Late(limit)) => return end(GuestFault::Limit(limit)),
                 Err(Ended::Broke(what)) => {
-                    let what = GuestText::new(&format!("its host ended it: {what}"));
-                    return Err(process.end(GuestFault::Ended(what).into()));
+                    return end(GuestFault::Ended(GuestText::new(&format!("its host ended it: {what}"))));
                 }
                 Err(Ended::NotBegun) if Instant::now() < until => {
                     process.lost();
@@ -132,7 +136,7 @@ impl Runner {
                 family = "host",
                 "plugin {}: the process of its component ended in the middle of {}, which is asked again: {why}",
                 self.plugin,
-                wanted.export.as_str_name().to_lowercase(),
+                wanted.name(),
             );
         }
     }

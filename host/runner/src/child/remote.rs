@@ -14,15 +14,18 @@ pub(super) struct Remote {
     bytes_read: u64,
     /// Answers that came before their questions.
     ahead: HashMap<(i32, u32), Given>,
+    /// What came with the call.
+    config: Option<Arc<str>>,
 }
 
 impl Remote {
-    pub(super) fn new(host: Arc<Mutex<Socket>>, limits: Limits) -> Self {
+    pub(super) fn new(host: Arc<Mutex<Socket>>, limits: Limits, config: Option<String>) -> Self {
         Self {
             host,
             limits,
             bytes_read: 0,
             ahead: HashMap::new(),
+            config: config.map(Arc::from),
         }
     }
 
@@ -321,9 +324,12 @@ impl Capabilities for Remote {
     }
 
     fn config(&mut self) -> Arc<str> {
+        if let Some(config) = &self.config {
+            return Arc::clone(config);
+        }
+        // Where there is no answer the host is gone, and with it all that this call could give.
         let config = self.ask(asking(Function::Config)).and_then(text);
-        // Where there is no answer the host is gone, and with it whatever this call could give.
-        config.map_or_else(|_| Arc::from("null"), Arc::from)
+        Arc::clone(self.config.insert(config.map_or_else(|_| Arc::from("null"), Arc::from)))
     }
 
     fn log(&mut self, level: LogLevel, message: &str) {

@@ -186,7 +186,7 @@ fn answer(
     mut call: wire::Call,
 ) -> Result<(Items, Cost), CallError> {
     let limits: Limits = call.limits.take().unwrap_or_default().into();
-    let remote: Box<dyn Capabilities> = Box::new(Remote::new(Arc::clone(host), limits));
+    let remote: Box<dyn Capabilities> = Box::new(Remote::new(Arc::clone(host), limits, call.config.take()));
     let units: Vec<Unit> = std::mem::take(&mut call.units).into_iter().map(Unit::from).collect();
     let resource = call.resource.as_str();
     Ok(match call.export() {
@@ -219,7 +219,6 @@ fn finish(host: &mut Socket, outcome: Result<(Items, Cost), CallError>) -> Resul
             }
             wire::Done {
                 fault: None,
-                nanoseconds: u64::try_from(cost.time.as_nanos()).unwrap_or(u64::MAX),
                 memory: cost.memory.0,
                 host_calls: cost.host_calls,
             }

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_millis(150);
 /// A wait that ended this much too late was not the runner's: the whole machine or container had been stopped.
 const OVERSLEPT: Duration = Duration::from_millis(50);
+/// The longest configuration that goes with each call, in bytes; a longer one is asked for.
+const CONFIG: usize = 4 << 10;
 /// What a line of the log counts besides its text.
 const LINE: u64 = 128;
 /// What says that there were more comes when there is no room any more.
@@ -27,10 +29,13 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    pub(crate) fn new(call: wire::Call, interfaces: Interfaces, limits: Limits) -> Self {
-        let export = call.export();
+    /// A call with what it may use up, and with what most components ask in each: so a warm one is one question and one answer.
+    pub(crate) fn new(call: wire::Call, interfaces: Interfaces, host: &mut dyn Capabilities) -> Self {
+        let (export, limits, config) = (call.export(), host.limits().clone(), host.config());
+        let config = (config.len() <= CONFIG).then(|| config.as_ref().to_owned());
         let call = wire::Call {
             limits: Some((&limits).into()),
+            config,
             ..call
         };
         Self {
@@ -41,6 +46,11 @@ impl Wanted {
             interfaces,
             limits,
         }
+    }
+
+    /// What it is called in the contract.
+    pub(super) fn name(&self) -> String {
+        self.export.as_str_name().to_lowercase()
     }
 
     /// Whether a pod waits for it.

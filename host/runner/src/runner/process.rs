@@ -46,7 +46,7 @@ pub(super) struct Process {
 #[derive(Debug)]
 struct State {
     child: Child,
-    /// Why it ended, once it has: what was found first.
+    /// Why its host ended it, where it did, and how it ended otherwise.
     ended: Option<CallError>,
 }
 
@@ -130,12 +130,13 @@ impl Process {
         state.ended.is_none() && matches!(state.child.try_wait(), Ok(None))
     }
 
-    /// Ends it for this, and says why it ended: what is said first counts.
-    pub(super) fn end(&self, why: CallError) -> CallError {
+    /// Ends it for what a call did. Calls beside it are told so.
+    pub(super) fn end(&self, call: &str, why: &CallError) {
         let mut state = self.state.lock();
         let _ = state.child.kill();
         wait(&mut state.child, KILLED);
-        state.ended.get_or_insert(why).clone()
+        let what = GuestText::new(&format!("its host ended it for another call: {call} {why}"));
+        state.ended.get_or_insert_with(|| GuestFault::Ended(what).into());
     }
 
     /// Says why one ended that has closed its sockets.

@@ -162,7 +162,8 @@ fn limits() -> Limits {
 fn call(lane: &mut Lane, call: wire::Call, host: &mut Fake) -> Result<(Collected, Cost), Ended> {
     let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
     let imports = imports.map(|name| format!("devgate:plugin/{name}@0.1.0"));
-    lane.call(&Wanted::new(call, Interfaces::of(&imports), host.limits.clone()), host)
+    let wanted = Wanted::new(call, Interfaces::of(&imports), host);
+    lane.call(&wanted, host)
 }
 
 fn about(export: Export, resource: &str) -> wire::Call {

@@ -68,7 +68,7 @@ fn ended(export: Export, said: Vec<u8>, stays: bool) -> String {
             ..wire::Call::default()
         };
         let imports = ["devgate:plugin/hardware@0.1.0".to_owned()];
-        let wanted = Wanted::new(call, Interfaces::of(&imports), limits());
+        let wanted = Wanted::new(call, Interfaces::of(&imports), Fake::new(limits()).as_mut());
         match lane.call(&wanted, Fake::new(limits()).as_mut()) {
             Ok((collected, _)) => format!("answered: {} pools", collected.pools.len()),
             Err(Ended::Fault(fault)) => format!("fault: {fault}"),
@@ -222,7 +222,13 @@ fn one_that_answers_before_it_is_asked_is_not_asked() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     theirs.write_all(&[done(), done()].concat()).unwrap();
     let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-    let wanted = || Wanted::new(wire::Call::default(), Interfaces::default(), limits());
+    let wanted = || {
+        Wanted::new(
+            wire::Call::default(),
+            Interfaces::default(),
+            Fake::new(limits()).as_mut(),
+        )
+    };
     let mut host = Fake::new(limits());
     let first = lane.call(&wanted(), host.as_mut());
     assert!(matches!(first, Err(Ended::Broke(_))), "there is more than its answer");
@@ -234,7 +240,13 @@ fn one_that_answers_before_it_is_asked_is_not_asked() {
 fn an_answer_that_is_late_is_not_the_next_calls() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-    let wanted = || Wanted::new(wire::Call::default(), Interfaces::default(), limits());
+    let wanted = || {
+        Wanted::new(
+            wire::Call::default(),
+            Interfaces::default(),
+            Fake::new(limits()).as_mut(),
+        )
+    };
     let mut host = Fake::new(limits());
     assert!(matches!(lane.call(&wanted(), host.as_mut()), Err(Ended::Late(_))));
     theirs.write_all(&done()).unwrap();
@@ -255,7 +267,10 @@ fn a_host_does_not_answer_for_longer_than_a_call_may_take() {
         let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
         let imports = ["devgate:plugin/hardware@0.1.0".to_owned()];
         let call = wire::Call::default();
-        lane.call(&Wanted::new(call, Interfaces::of(&imports), limits()), host.as_mut())
+        lane.call(
+            &Wanted::new(call, Interfaces::of(&imports), Fake::new(limits()).as_mut()),
+            host.as_mut(),
+        )
     };
     assert!(matches!(ended, Err(Ended::Late(_))));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
