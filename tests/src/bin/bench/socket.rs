@@ -40,7 +40,7 @@ pub(crate) async fn measure(table: &mut Table, calls: usize) -> anyhow::Result<(
         table.figure(&of("empty call over the socket, p99"), empty_p99, "µs");
         table.figure(&of("Allocate over the socket, p99"), p99, "µs");
         if callers == 1 {
-            table.budget(&of("Allocate / empty call, median"), p50 / empty_p50, "×", 1.25);
+            table.budget(&of("Allocate / empty call, median"), p50 / empty_p50, "×", 1.5);
             table.budget(&of("Allocate / empty call, p99"), p99 / empty_p99, "×", 1.5);
         } else {
             table.figure(&of("Allocate / empty call, median"), p50 / empty_p50, "×");
