@@ -1,5 +1,6 @@
 //! The real `devgate run` as a process, against a kubelet stand-in.
 
+use crate::memory_group::MemoryGroup;
 use anyhow::{Context, bail};
 use devgate_fake_kubelet::{StandIn, StandInConfig};
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,6 +26,7 @@ pub struct Setup {
     heard: bool,
     more: Vec<String>,
     variables: Vec<(String, String)>,
+    group: Option<PathBuf>,
 }
 
 impl Setup {
@@ -41,6 +43,7 @@ impl Setup {
             heard: true,
             more: Vec::new(),
             variables: Vec::new(),
+            group: None,
         }
     }
 
@@ -83,6 +86,13 @@ impl Setup {
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// In a control group, from its first instruction.
+    #[must_use]
+    pub fn inside(mut self, group: &MemoryGroup) -> Self {
+        self.group = Some(group.procs());
         self
     }
 
@@ -136,6 +146,7 @@ impl Setup {
             heard: self.heard,
             more: self.more,
             variables: self.variables,
+            group: self.group,
             child: None,
             log: Arc::default(),
         };
@@ -154,6 +165,7 @@ pub struct Host {
     heard: bool,
     more: Vec<String>,
     variables: Vec<(String, String)>,
+    group: Option<PathBuf>,
     child: Option<Child>,
     log: Arc<Mutex<Vec<Line>>>,
 }
@@ -198,7 +210,18 @@ impl Host {
         } else {
             crate::devgate()?
         };
-        let mut child = Command::new(program)
+        let mut command = match &self.group {
+            None => Command::new(program),
+            Some(procs) => {
+                let mut joins = Command::new("sh");
+                joins
+                    .args(["-c", "echo $$ > \"$0\" && exec \"$@\""])
+                    .arg(procs)
+                    .arg(program);
+                joins
+            }
+        };
+        let mut child = command
             .arg("run")
             .args([Path::new("--policy"), &root.join("policy.yaml")])
             .args([

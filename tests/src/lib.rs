@@ -6,6 +6,7 @@ pub mod chaos;
 mod devices;
 mod host;
 pub mod machine;
+mod memory_group;
 mod place;
 mod port;
 pub mod process;
@@ -13,6 +14,7 @@ mod recording;
 
 pub use devices::{Devices, Disk};
 pub use host::{Host, Line, Setup};
+pub use memory_group::MemoryGroup;
 pub use place::{components, devgate, devgatectl, program};
 pub use port::Port;
 pub use recording::{Kind, generic_policy, recording};

@@ -23,6 +23,7 @@ mod work;
 
 const LIMITS: Limits = Limits {
     address_space: 4 << 30,
+    data: 4 << 30,
     file_size: 0,
     cpu_seconds: Some(60),
     open_files: 16,

@@ -8,6 +8,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 pub struct Limits {
     /// Bytes of address space: the kernel gives no memory beyond, and a child that takes that badly aborts.
     pub address_space: u64,
+    /// Bytes of memory that the child may write to, which is what it can use up: address space that is only reserved does not count.
+    pub data: u64,
     /// Seconds of processor time, after which the kernel ends the child; none for a child that stays.
     pub cpu_seconds: Option<u64>,
     /// Descriptors at once: one more than the child holds, which [`drop_files`](crate::drop_files) needs for a moment.
@@ -18,11 +20,16 @@ pub struct Limits {
     pub nice: i32,
 }
 
+/// The stack that the kernel grows by itself, which is no data: as much as threads of the standard library have.
+const STACK: u64 = 2 << 20;
+
 impl Limits {
     /// Has the kernel apply them; a dump of the child's memory is not made.
     pub(crate) fn apply(&self) -> Result<(), Error> {
         let counted = [
             (Resource::As, Some(self.address_space)),
+            (Resource::Data, Some(self.data)),
+            (Resource::Stack, Some(STACK)),
             (Resource::Cpu, self.cpu_seconds),
             (Resource::Fsize, Some(self.file_size)),
             (Resource::Core, Some(0)),

@@ -4,6 +4,7 @@ mod component;
 mod dangers;
 mod finding;
 mod grants;
+mod memory;
 mod names;
 mod overlaps;
 mod placeholders;
@@ -115,6 +116,9 @@ fn report(args: &CheckArgs, sources: Sources) -> anyhow::Result<Report> {
     placeholders::look(&args.place.policy, &policy, &mut plugins);
     if args.run {
         running::look(runners, &components, &policy, &node, &mut plugins);
+    }
+    if !node.is_recorded() {
+        memory::look(&policy, &mut plugins);
     }
     pods::look(&node, &args.pod_resources_dir, &mut plugins);
     Ok(Report::new(args, &node, plugins))

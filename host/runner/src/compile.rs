@@ -5,9 +5,10 @@ mod allowance;
 mod judge;
 
 use crate::kept::Kept;
+use crate::memory::Budget;
 use crate::message::{bytes, join, split, wire};
 use crate::program::Program;
-use allowance::{Allowance, Budget};
+use allowance::Allowance;
 use devgate_types::load::{Refusal, Scan};
 use devgate_types::{GuestText, Limits, Mutex};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -54,7 +55,7 @@ pub(crate) struct Compiler {
     kept: Option<Kept>,
     /// What is wrong with components that could not be compiled, by their digests: they are not tried again.
     refused: Mutex<BTreeMap<[u8; 32], Refusal>>,
-    budget: Budget,
+    budget: Arc<Budget>,
     /// Components that are being made, by their digests: a plugin that asks for the same meanwhile gets what comes of it.
     under_way: Mutex<BTreeMap<[u8; 32], UnderWay>>,
 }
@@ -63,12 +64,12 @@ pub(crate) struct Compiler {
 type UnderWay = Arc<Mutex<Option<Result<Arc<Made>, Refusal>>>>;
 
 impl Compiler {
-    pub(crate) fn new(program: Program, kept: Option<Kept>) -> Self {
+    pub(crate) fn new(program: Program, kept: Option<Kept>, budget: Arc<Budget>) -> Self {
         Self {
             program,
             kept,
             refused: Mutex::default(),
-            budget: Budget::default(),
+            budget,
             under_way: Mutex::default(),
         }
     }
@@ -199,8 +200,8 @@ impl Compiler {
 
     /// What a child answers that has an end.
     fn ask(&self, order: wire::order::Kind, component: &[u8]) -> Result<Vec<u8>, Refusal> {
-        let allowance = self.budget.allow(bytes(component.len()));
-        let _share = self.budget.wait(allowance.memory);
+        let allowance = Allowance::of(bytes(component.len())).within(self.budget.most_for_compiler());
+        let _share = self.budget.share(allowance.memory);
         let host = |error: io::Error| Refusal::Host(format!("cannot start a compiler: {error}"));
         let order = wire::Order {
             build: crate::BUILD.to_owned(),

@@ -13,6 +13,7 @@
 pub mod child;
 mod compile;
 mod kept;
+mod memory;
 mod message;
 mod program;
 mod runner;
@@ -28,6 +29,7 @@ mod socket;
 mod tests;
 
 pub use kept::{Kept, NotKept};
+pub use memory::{COMPILER_MEMORY, HOST_MEMORY, memory_limit, runner_memory};
 pub use program::{ProgramError, Programs};
 pub use runner::Runner;
 pub use runners::{LoadRequest, Runners, digest};

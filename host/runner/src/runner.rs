@@ -6,7 +6,11 @@ mod collect;
 mod lane;
 mod process;
 
-use crate::message::wire::{self, Export};
+use crate::memory::{Reserved, RunnerMemory};
+use crate::message::{
+    self,
+    wire::{self, Export},
+};
 use crate::program::{Program, Spawner};
 pub(crate) use asked::Interfaces;
 pub(crate) use collect::Collected;
@@ -37,6 +41,8 @@ pub struct Runner {
     interfaces: Interfaces,
     start: Start,
     process: Mutex<Option<Arc<Process>>>,
+    /// After the process, which has it until its end.
+    _memory: Reserved,
 }
 
 /// All that starting its process takes.
@@ -46,6 +52,7 @@ struct Start {
     spawner: Spawner,
     code: File,
     load: wire::Load,
+    memory: RunnerMemory,
 }
 
 impl Runner {
@@ -59,7 +66,11 @@ impl Runner {
         code: &[u8],
         load: wire::Load,
         profile: Profile,
+        mut reserved: Reserved,
     ) -> Result<Self, Refusal> {
+        let limits = load.limits.unwrap_or_default().into();
+        let memory = RunnerMemory::of(&limits, message::bytes(code.len()));
+        reserved.resize(memory.used());
         let code = in_memory(code).map_err(|error| Refusal::Host(format!("machine code cannot be held: {error}")))?;
         let interfaces = Interfaces::of(&load.imports);
         let start = Start {
@@ -67,6 +78,7 @@ impl Runner {
             spawner,
             code,
             load,
+            memory,
         };
         let process = start.process(FIRST).map_err(|not| match not {
             NotStarted::Refused(refusal) => refusal,
@@ -78,6 +90,7 @@ impl Runner {
             interfaces,
             start,
             process: Mutex::new(Some(Arc::new(process))),
+            _memory: reserved,
         })
     }
 

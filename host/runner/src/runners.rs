@@ -2,7 +2,8 @@
 
 use crate::compile::{Compiler, Made, Source};
 use crate::kept::Kept;
-use crate::message::wire;
+use crate::memory::{Budget, Reserved, runner_memory};
+use crate::message::{self, wire};
 use crate::program::{ProgramError, Programs, Spawner};
 use crate::runner::Runner;
 use devgate_types::component::Profile;
@@ -10,6 +11,7 @@ use devgate_types::load::{Contents, Inspection, LoadError, Refusal, Scan, check_
 use devgate_types::{Grant, Limits, Mutex};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What is to be loaded, and what it may have.
 pub struct LoadRequest<'a> {
@@ -31,6 +33,7 @@ pub struct Runners {
     programs: Programs,
     compiler: Compiler,
     spawner: Spawner,
+    budget: Arc<Budget>,
     /// Components that were compiled again, because what was kept of them could not be run.
     made_anew: Mutex<BTreeSet<[u8; 32]>>,
 }
@@ -41,9 +44,11 @@ impl Runners {
     /// # Errors
     /// [`ProgramError::Thread`].
     pub fn new(programs: Programs, kept: Option<Kept>) -> Result<Self, ProgramError> {
+        let budget = Arc::<Budget>::default();
         Ok(Self {
-            compiler: Compiler::new(programs.compiler().clone(), kept),
+            compiler: Compiler::new(programs.compiler().clone(), kept, Arc::clone(&budget)),
             spawner: Spawner::start()?,
+            budget,
             made_anew: Mutex::default(),
             programs,
         })
@@ -71,7 +76,7 @@ impl Runners {
             check_imports(scan, request.grants)?;
             profile(scan).map(|_| ())
         };
-        let start = |made: &Made| {
+        let start = |made: &Made, reserved: Reserved| {
             let profile = Profile {
                 sha256: Some(sha256),
                 ..profile(&made.scan)?
@@ -86,13 +91,19 @@ impl Runners {
                 build: crate::BUILD.to_owned(),
             };
             let started_by = (self.programs.runner().clone(), self.spawner.clone());
-            Runner::start(request.plugin, started_by, &made.code, load, profile)
+            Runner::start(request.plugin, started_by, &made.code, load, profile, reserved)
         };
+        // Before it is compiled: no other component's compiler then has what this one is to run in.
+        let reserve = || {
+            let memory = runner_memory(limits, message::bytes(bytes.len()));
+            self.budget.reserve(request.plugin, memory)
+        };
+        let reserved = reserve();
         let made = self.compiler.make(source, &admit, false)?;
-        match start(&made) {
+        match start(&made, reserved) {
             // What was kept was made for another processor, as in a disk that was moved. Once.
             Err(Refusal::Code(_)) if made.was_kept && self.made_anew.lock().insert(sha256) => {
-                start(&*self.compiler.make(source, &admit, true)?)
+                start(&*self.compiler.make(source, &admit, true)?, reserve())
             }
             started => started,
         }

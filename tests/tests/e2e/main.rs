@@ -38,6 +38,7 @@ mod leases;
 mod life;
 mod look;
 mod manifests;
+mod memory;
 mod new_project;
 mod nvidia;
 mod offers;

@@ -150,14 +150,14 @@ async fn a_component_may_have_all_the_memory_that_its_policy_gives_it() -> anyho
 const MARK: u64 = 0x1122_3344_5566_7788;
 
 /// A component that enumerates nothing, with room for native code; each number makes another file.
-fn with_room(number: usize) -> Vec<u8> {
+pub(crate) fn with_room(number: usize) -> Vec<u8> {
     let keep =
         format!("(i64.store (i32.const 2048) (i64.const {MARK})) (i32.store (i32.const 2056) (i32.const {number}))");
     plugin(&format!("{keep} {NOTHING}"), NOTHING, NOTHING)
 }
 
 /// Puts native code into the machine code that a host has kept of a component, as one would that could write there.
-fn patch(kept: &Path, component: &[u8], native: &[u8]) -> anyhow::Result<()> {
+pub(crate) fn patch(kept: &Path, component: &[u8], native: &[u8]) -> anyhow::Result<()> {
     let begins: String = Sha256::digest(component)
         .iter()
         .map(|byte| format!("{byte:02x}"))
@@ -186,6 +186,29 @@ fn system_call(number: u32) -> Vec<u8> {
     let mut code = vec![0xb8];
     code.extend(number.to_le_bytes());
     code.extend([0x0f, 0x05, 0x0f, 0x0b]);
+    code
+}
+
+/// Maps 1 MiB that can be written to, with these flags.
+fn map(flags: u32) -> Vec<u8> {
+    // xor edi, edi; mov esi, 1 MiB; mov edx, PROT_READ | PROT_WRITE; mov r10d, FLAGS; mov r8, -1; xor r9d, r9d
+    let mut code = vec![0x31, 0xff, 0xbe, 0, 0, 0x10, 0, 0xba, 3, 0, 0, 0, 0x41, 0xba];
+    code.extend(flags.to_le_bytes());
+    code.extend([0x49, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff, 0x45, 0x31, 0xc9]);
+    code.extend(system_call(9));
+    code
+}
+
+/// Maps memory and writes to each of its pages, until there is no more; then it goes on without end.
+pub(crate) fn take_all_memory() -> Vec<u8> {
+    let mut code = map(0x22);
+    // Not the `ud2`, but: test rax, rax; js END; mov ecx, 256; PAGE: mov byte [rax], 1; add rax, 4096; dec ecx; jnz PAGE; jmp START; END:
+    code.truncate(code.len() - 2);
+    code.extend([0x48, 0x85, 0xc0, 0x78, 0x14, 0xb9, 0, 1, 0, 0]);
+    code.extend([0xc6, 0, 1, 0x48, 0x05, 0, 0x10, 0, 0, 0xff, 0xc9, 0x75, 0xf3, 0xeb]);
+    let back = u8::try_from(code.len() + 1).unwrap_or_default().wrapping_neg();
+    code.push(back);
+    code.extend([0xeb, 0xfe]);
     code
 }
 
@@ -251,6 +274,15 @@ async fn native_code_in_a_component_can_call_nothing() -> anyhow::Result<()> {
         vec![0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0x0f, 0x0b],
         "tried a system call",
     ));
+    // Memory that no limit counts: shared with others, and not to be written to any more.
+    tried.push(("mmap-shared".to_owned(), map(0x21), "tried a system call"));
+    tried.push(("mmap-grows-down".to_owned(), map(0x122), "tried a system call"));
+    tried.push((
+        "mprotect-read".to_owned(),
+        [&[0xba, 1, 0, 0, 0], &*system_call(10)].concat(),
+        "tried a system call",
+    ));
+    tried.push(("mmap-private".to_owned(), map(0x22), "it crashed"));
     tried.push(("getpid".to_owned(), system_call(39), "it crashed"));
     let components: Vec<_> = (0..tried.len()).map(with_room).collect();
     let entries = tried.iter().map(|(name, ..)| {

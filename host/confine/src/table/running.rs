@@ -4,6 +4,9 @@ use super::Argument::{OneOf, Own, Without};
 use super::{Line, bits, line};
 
 const NO_EXEC: u32 = bits(libc::PROT_EXEC);
+const OWN: &[u32] = &[bits(libc::MAP_PRIVATE)];
+const PLACES: u32 = bits(libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE | libc::MAP_STACK);
+const WRITABLE: &[u32] = &[bits(libc::PROT_READ | libc::PROT_WRITE)];
 const GIVE_BACK: &[u32] = &[bits(libc::MADV_DONTNEED), bits(libc::MADV_FREE)];
 /// The process itself instead of a descriptor of one, from kernel 6.14 on.
 const PIDFD_SELF: u32 = bits(-10000);
@@ -34,10 +37,10 @@ pub(super) const LINES: &[Line] = &[
     line("poll", libc::SYS_poll, &[], "waits for the host"),
     line("ppoll", libc::SYS_ppoll, &[], "waits for the host"),
     line("brk", libc::SYS_brk, &[], "the allocator's memory"),
-    line("mmap", libc::SYS_mmap, &[Without(2, NO_EXEC)], "memory, and the first contents of a component's from the descriptor that holds them; never executable"),
+    line("mmap", libc::SYS_mmap, &[Without(2, NO_EXEC), OneOf(3, OWN, PLACES)], "memory, and the first contents of a component's from the descriptor that holds them; never executable, shared, or a stack that grows by itself, which no limit counts"),
     line("mremap", libc::SYS_mremap, &[], "grows memory; what it may be used for stays"),
     line("munmap", libc::SYS_munmap, &[], "gives memory back"),
-    line("mprotect", libc::SYS_mprotect, &[Without(2, NO_EXEC)], "a component's memory grows; never executable"),
+    line("mprotect", libc::SYS_mprotect, &[OneOf(2, WRITABLE, 0)], "a component's memory grows; never executable, and nothing that was written leaves what the limit of data counts"),
     line("madvise", libc::SYS_madvise, &[OneOf(2, GIVE_BACK, 0)], "gives memory back, between calls of a component too"),
     line("process_madvise", libc::SYS_process_madvise, &[OneOf(0, &[PIDFD_SELF], 0), OneOf(3, GIVE_BACK, 0)], "the same for several ranges at once, as the engine asks between calls; of this process only"),
     line("futex", libc::SYS_futex, &[OneOf(1, WAIT_AND_WAKE, FUTEX_FLAGS)], "threads wait for each other"),

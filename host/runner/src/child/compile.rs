@@ -68,6 +68,7 @@ fn work(tools: &Tools) -> Result<Result<Made, Refusal>, ChildError> {
 fn confine(parent: u64, seconds: u64, memory: u64) -> Result<(), ChildError> {
     let limits = Confinement {
         address_space: memory,
+        data: memory,
         file_size: 0,
         cpu_seconds: Some(seconds),
         open_files: OPEN_FILES,

@@ -60,14 +60,14 @@ pub fn main(load: Load) -> ExitCode {
 
 fn work(load: Load) -> Result<(), ChildError> {
     let numbers = numbers(std::env::args_os())?;
-    let [parent, memory] = *numbers else {
+    let [parent, address_space, data] = *numbers else {
         return Err(ChildError::NotCalled);
     };
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
     let mut first = Socket::blocking(owned(input.as_fd())?);
     let second = Socket::blocking(owned(output.as_fd())?);
     let mut code = File::from(owned(error.as_fd())?);
-    let landlock = match confine(parent, memory) {
+    let landlock = match confine(parent, address_space, data) {
         Ok(landlock) => landlock,
         Err(why) => {
             let why = Refusal::Host(format!("{NAME}: {why}"));
@@ -116,11 +116,12 @@ fn owned(fd: BorrowedFd<'_>) -> io::Result<std::os::fd::OwnedFd> {
 }
 
 /// The version of Landlock that fences it from now on; 0 without.
-fn confine(parent: u64, memory: u64) -> Result<u32, ChildError> {
+fn confine(parent: u64, address_space: u64, data: u64) -> Result<u32, ChildError> {
     let limits = Confinement {
-        address_space: memory,
+        address_space,
+        data,
         // The image of its component's first memory, where that is large.
-        file_size: memory,
+        file_size: data,
         cpu_seconds: None,
         open_files: OPEN_FILES,
         nice: 10,

@@ -6,7 +6,7 @@ use crate::message::wire::{self, from_runner, to_runner};
 use crate::socket::{MOST_UP, Socket, SocketError};
 use devgate_types::component::{Capabilities, Cost};
 use devgate_types::load::Refusal;
-use devgate_types::{ByteSize, CallError, GuestFault, GuestText, HostFault, Mutex};
+use devgate_types::{CallError, GuestFault, GuestText, HostFault, Mutex};
 use rustix::process::Signal;
 use std::io::{self, Seek};
 use std::os::fd::OwnedFd;
@@ -16,12 +16,6 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-/// What a process needs beside its component: its program, its allocator's arenas, its threads.
-const BESIDES: ByteSize = ByteSize::mib(192);
-/// What is reserved for each memory of an instance.
-const RESERVED: ByteSize = ByteSize::mib(33);
-/// What an element of a table takes.
-const ELEMENT: u64 = 16;
 /// How long a process that was killed is waited for: one that the kernel does not let go ends later.
 const KILLED: Duration = Duration::from_secs(1);
 /// How long one that has closed its sockets is waited for before it is killed: how it ends by itself says more.
@@ -59,7 +53,7 @@ impl Start {
         (&self.code).rewind().map_err(fault)?;
         let code = self.code.try_clone().map_err(fault)?;
         let mut command = self.program.command();
-        command.arg(self.address_space().0.to_string());
+        command.args([self.memory.address_space, self.memory.data].map(|bytes| bytes.to_string()));
         command
             .stdin(Stdio::from(OwnedFd::from(its_first)))
             .stdout(Stdio::from(OwnedFd::from(its_second)))
@@ -73,21 +67,6 @@ impl Start {
         };
         process.load(&self.load, patience)?;
         Ok(process)
-    }
-
-    /// What it may have: both lanes may be within a call, and a memory that grows is there twice for a moment.
-    fn address_space(&self) -> ByteSize {
-        let limits = self.load.limits.unwrap_or_default();
-        let memories = RESERVED.0.saturating_mul(limits.memories.into());
-        let tables = u64::from(limits.tables).saturating_mul(limits.table_elements.into());
-        let call = limits.memory.saturating_mul(2).saturating_add(memories);
-        let call = call.saturating_add(tables.saturating_mul(ELEMENT));
-        let code = self.code.metadata().map_or(0, |code| code.len());
-        ByteSize(
-            call.saturating_mul(2)
-                .saturating_add(code.saturating_mul(3))
-                .saturating_add(BESIDES.0),
-        )
     }
 }
 
