@@ -4,11 +4,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 const PROTO: &str = "../../proto";
 const FILE: &str = "runner.proto";
-/// What decides which machine code a build can run: the versions of all crates, and how the sandbox sets wasmtime up.
-const DECIDES: [&str; 3] = [
+/// What decides which machine code a build can run, and which messages it knows: the versions of all crates, how the sandbox sets
+/// wasmtime up, and what is said to the children.
+const DECIDES: [&str; 4] = [
     "../../Cargo.lock",
     "../sandbox/src/engine.rs",
     "../../proto/runner.proto",
+    "../../proto/pull.proto",
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -10,7 +10,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building the benchmark (minutes the first time) …");
     // The programs, too, which it starts.
-    let programs = ["devgate", "devgate-runner", "devgate-compile", "devgatectl", "bench"];
+    let programs = [
+        "devgate",
+        "devgate-runner",
+        "devgate-compile",
+        "devgate-pull",
+        "devgatectl",
+        "bench",
+    ];
     let programs = programs.iter().flat_map(|name| ["--bin", name]);
     process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
     let mut bench = Command::new(target()?.join("debug/bench"));

@@ -9,7 +9,14 @@ use std::process::{Command, ExitCode};
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building the harness (minutes the first time) …");
-    let programs = ["devgate", "devgate-runner", "devgate-compile", "devgatectl", "soak"];
+    let programs = [
+        "devgate",
+        "devgate-runner",
+        "devgate-compile",
+        "devgate-pull",
+        "devgatectl",
+        "soak",
+    ];
     let programs = programs.iter().flat_map(|name| ["--bin", name]);
     process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
     let mut soak = Command::new(target()?.join("debug/soak"));

@@ -40,7 +40,7 @@ use devgate::{exit, output, policy};
 use devgate_core::Loader;
 use devgate_fake_node::{Opened, RecordedNode};
 use devgate_policy::PluginPolicy;
-use devgate_runner::{Programs, Runners};
+use devgate_runner::{Program, Programs, Runners};
 use devgate_types::escape;
 use harness::Harness;
 use scorecard::{Grade, Group, Scorecard};
@@ -107,7 +107,12 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
             format!("the policy has no plugin {name} (--plugin)"),
         ));
     }
-    let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
+    let components = Components::looking(
+        args.place.components().as_ref(),
+        &args.place.registry,
+        args.place.pull,
+        Program::puller_or_own(),
+    );
     let loader = ComponentLoader::new(Runners::new(Programs::beside_or_own()?, None)?, components.clone());
     let mut report = Report {
         node: escape(&root.to_string_lossy(), 1024),

@@ -10,7 +10,7 @@ use about::{Described, Role, about};
 use anyhow::Context;
 use devgate::{exit, output, transfer};
 use devgate_policy::{PluginPolicy, PolicyFile};
-use devgate_runner::{Programs, Runners};
+use devgate_runner::{Program, Programs, Runners};
 use devgate_types::load::{Contents, Inspection, Need};
 use devgate_types::{ByteSize, Digest, Reference, escape};
 use serde::Serialize;
@@ -104,7 +104,7 @@ fn report(args: &InspectArgs) -> anyhow::Result<Report> {
     };
     let parsed = reference.parse::<Reference>();
     let parsed = parsed.map_err(|why| exit::with_code(exit::USAGE, format!("{}: {why}", escape(reference, 120))))?;
-    let (pinned, bytes) = transfer::get(&parsed, &args.registry, None)?;
+    let (pinned, bytes) = transfer::get(&parsed, &args.registry, None, Program::puller_or_own())?;
     let mut report = of(Path::new(&pinned.to_string()), &bytes)?;
     if report.policy.is_some() {
         report.policy = Some(skeleton::pulled(&pinned, &report));

@@ -19,7 +19,7 @@ use cli::Command;
 use devgate::cli::Command as HostCommand;
 use devgate::exit;
 use devgate::node::{OpenNode, Sources};
-use devgate_runner::Programs;
+use devgate_runner::{Program, Programs};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -29,6 +29,9 @@ fn main() -> ExitCode {
     }
     if devgate_runner::child::is_called(devgate_runner_program::NAME) {
         return devgate_runner_program::main();
+    }
+    if devgate_runner::child::is_called(devgate_pull::NAME) {
+        return devgate_pull::main();
     }
     let done = |()| exit::OK;
     let result = match cli::Cli::parse().command {
@@ -53,5 +56,6 @@ fn sources(node: OpenNode) -> Sources {
     Sources {
         node,
         programs: Programs::beside_or_own,
+        puller: Program::puller_or_own,
     }
 }

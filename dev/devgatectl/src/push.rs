@@ -28,12 +28,11 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     let about = about(&report, &args.annotation);
     let (size, sha256) = (bytes.len(), Digest(devgate_runner::digest(&bytes)).hex());
     let artifact = Artifact::new(bytes, &about).context("artifact")?;
-    let store = args.registry.store(None, true);
     let progress = devgate_oci::Progress::default();
     let pushed = {
         let _progress = Progress::begin(format!("pushing {} to {}", args.file.display(), args.reference));
-        let registries = store.registries();
-        upload::push(registries, &artifact, &args.reference, args.replace, &progress).map_err(coded)?
+        let registries = args.registry.registries();
+        upload::push(&registries, &artifact, &args.reference, args.replace, &progress).map_err(coded)?
     };
     show(
         args.output,

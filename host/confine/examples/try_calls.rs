@@ -1,7 +1,7 @@
 //! Confines itself as a child of the host does, and then tries what the tests tell it to.
 //!
 //! `try_calls PARENT UNTIL call NUMBER ARGUMENT...` makes one raw system call; `try_calls PARENT UNTIL WORK` does a piece of ordinary
-//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running` or `compiling` (without `loading` before).
+//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before) or `pulling`.
 
 #![allow(
     clippy::expect_used,
@@ -10,7 +10,7 @@
     reason = "a program of the tests"
 )]
 
-use devgate_confine::{Filter, Limits, begin, drop_files, forbid};
+use devgate_confine::{Filter, Limits, Network, begin, drop_files, forbid};
 use std::env::args;
 use std::ffi::c_long;
 use std::sync::mpsc::{Sender, channel};
@@ -42,18 +42,24 @@ fn main() {
     }
     contain::answer(until);
     if until != "filters" {
-        println!("{:?}", drop_files().unwrap_or_else(|error| panic!("{error}")));
+        let network = match until == "pulling" {
+            true => Network::Kept,
+            false => Network::Refused,
+        };
+        println!("{:?}", drop_files(network).unwrap_or_else(|error| panic!("{error}")));
     }
     if until == "files" || until.contains("answered") {
         return work();
     }
     let on_thread = what == "thread" || what.ends_with("-on-thread");
     let other = (on_thread && until != "loading").then(lane);
-    if until != "compiling" {
+    if !["compiling", "pulling"].contains(&until.as_str()) {
         forbid(Filter::Loading).unwrap_or_else(|error| panic!("{error}"));
     }
     let other = other.or_else(|| on_thread.then(lane));
-    if until != "loading" {
+    if until == "pulling" {
+        forbid(Filter::Pulling).unwrap_or_else(|error| panic!("{error}"));
+    } else if until != "loading" {
         forbid(Filter::Running).unwrap_or_else(|error| panic!("{error}"));
     }
     match other {

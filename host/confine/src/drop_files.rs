@@ -25,18 +25,30 @@ pub enum Landlock {
     Missing,
 }
 
-/// Has the kernel refuse this process every file, every connection and every signal to others, from here on.
+/// What becomes of networks when a process gives up files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// The kernel refuses each connection, as far as it knows the kind.
+    Refused,
+    /// They stay, for a process that fetches something.
+    Kept,
+}
+
+/// Has the kernel refuse this process every file, every signal to others and, where it is told so, every connection, from here on.
 ///
 /// The kernel does that for the calling thread and those that it starts later: call it before there are others.
 ///
 /// # Errors
 ///
 /// The kernel may have Landlock and was not let use it.
-pub fn drop_files() -> Result<Landlock, Error> {
+pub fn drop_files(network: Network) -> Result<Landlock, Error> {
     let (ruleset, probed) = probe();
     let created = ruleset
         .handle_access(AccessFs::from_all(KNOWN))
-        .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(KNOWN)))
+        .and_then(|ruleset| match network {
+            Network::Refused => ruleset.handle_access(AccessNet::from_all(KNOWN)),
+            Network::Kept => Ok(ruleset),
+        })
         .and_then(|ruleset| ruleset.scope(Scope::from_all(KNOWN)))
         .and_then(Ruleset::create);
     let status = created.and_then(|ruleset| ruleset.restrict_self()).map_err(name)?;

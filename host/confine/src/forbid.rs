@@ -12,6 +12,8 @@ pub enum Filter {
     Loading,
     /// While code of vendors runs or is compiled: memory, waiting, clocks, and the descriptors that the process has.
     Running,
+    /// While something is fetched from a registry: the calls of `Running`, and sockets of the internet that connect and never listen.
+    Pulling,
 }
 
 /// Has the kernel end this process at the first system call that is not in the [table](crate::lines), on each of its threads.

@@ -1,4 +1,4 @@
-//! Takes from the calling process what it does not need: for the children of the host that run or compile what vendors wrote.
+//! Takes from the calling process what it does not need: for the children of the host that run or compile what vendors wrote, or fetch it.
 //!
 //! A child calls, in this order and before it starts a thread:
 //!
@@ -6,6 +6,8 @@
 //! 2. [`drop_files`]: the kernel opens no file for it and connects it to nothing (Landlock).
 //! 3. [`forbid`] with [`Filter::Loading`]: threads and executable memory are all that it may still make (seccomp).
 //! 4. [`forbid`] with [`Filter::Running`], once all its threads are there: it computes, and talks over descriptors that it has.
+//!
+//! One that fetches keeps the network, and calls [`forbid`] once, with [`Filter::Pulling`].
 //!
 //! Nothing of this is undone while the process lives. The crate knows neither components nor the host.
 
@@ -24,7 +26,7 @@ mod right;
 mod table;
 
 pub use begin::begin;
-pub use drop_files::{Landlock, drop_files};
+pub use drop_files::{Landlock, Network, drop_files};
 pub use error::Error;
 pub use forbid::{Filter, forbid};
 pub use limits::Limits;

@@ -2,6 +2,7 @@
 
 mod libc_differences;
 mod loading;
+mod pulling;
 mod running;
 
 use crate::Filter;
@@ -59,6 +60,7 @@ pub fn lines(filter: Filter) -> impl Iterator<Item = &'static Line> {
     let more = match filter {
         Filter::Loading => [loading::LINES, libc_differences::LOADING],
         Filter::Running => [&[][..], &[]],
+        Filter::Pulling => [pulling::LINES, &[]],
     };
     [running::LINES, libc_differences::RUNNING]
         .into_iter()

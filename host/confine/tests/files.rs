@@ -31,6 +31,8 @@ fn no_file_is_opened_and_nothing_connected() {
     assert!(run("begin", &["connect"]).said.contains("Ok("));
     let end = run("files", &["connect"]);
     assert_eq!(end.said.contains("PermissionDenied"), abi >= 4, "{end:?}");
+    // What pulls connects, and opens nothing either.
+    assert!(run("pulling", &["connect"]).said.contains("Ok("));
 }
 
 #[test]

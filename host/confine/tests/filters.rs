@@ -77,6 +77,17 @@ fn loading_ends_at_every_number_that_is_not_listed() {
 }
 
 #[test]
+fn pulling_ends_at_every_number_that_is_not_listed() {
+    let survivors = survivors("pulling", 0..=600);
+    assert!(
+        survivors.is_subset(&listed(Filter::Pulling)),
+        "{:?}",
+        &survivors - &listed(Filter::Pulling)
+    );
+    assert!(survivors.is_superset(&unconditional(Filter::Pulling)));
+}
+
+#[test]
 fn no_number_of_another_kind_is_taken_for_one_that_is_listed() {
     let listed = listed(Filter::Loading);
     assert_eq!(
@@ -212,6 +223,76 @@ fn attacks_end_the_process_on_every_thread() {
             let fails = refused.contains(&number) && end.said.contains("-1 Some(Os { code: 38");
             assert!(end.by_filter() || fails, "{what}, {until}, {call}: {end:?}");
         }
+    }
+}
+
+/// Of sockets what a client of the internet needs, and nothing of those by which others of this machine are reached or a port is opened.
+#[test]
+fn pulling_has_sockets_of_the_internet_and_only_to_connect() {
+    let socket = |arguments: &[&str]| tried("pulling", "call", libc::SYS_socket, arguments);
+    // IPv4 and IPv6, streams and datagrams, with the flags that are asked for at the same time.
+    for good in [
+        ["2", "1", "0"],
+        ["10", "526337", "6"],
+        ["2", "526338", "17"],
+        ["10", "2", "0"],
+    ] {
+        let end = socket(&good);
+        assert_eq!((end.signal, end.code), (None, Some(0)), "{good:?}: {end:?}");
+    }
+    for (what, bad) in [
+        ("a socket by path", ["1", "1", "0"]),
+        ("the kernel's messages", ["16", "3", "0"]),
+        ("packets as they are", ["17", "3", "768"]),
+        ("the machine that this one runs on", ["40", "1", "0"]),
+        ("ciphers of the kernel", ["38", "5", "0"]),
+        ("raw", ["2", "3", "1"]),
+        ("echo requests", ["2", "2", "1"]),
+        ("several paths", ["2", "1", "262"]),
+    ] {
+        assert!(socket(&bad).by_filter(), "{what}");
+    }
+    let others: [(&str, i64, &[&str]); 8] = [
+        ("a port for others", libc::SYS_listen, &["0", "1"]),
+        ("who connects", libc::SYS_accept4, &["0", "0", "0", "0"]),
+        ("pass descriptors", libc::SYS_sendmsg, &["1", "zeros", "0"]),
+        ("take descriptors", libc::SYS_recvmsg, &["1", "zeros", "0"]),
+        (
+            "a program for a socket",
+            libc::SYS_setsockopt,
+            &["0", "1", "26", "zeros", "16"],
+        ),
+        (
+            "through a device of its choice",
+            libc::SYS_setsockopt,
+            &["0", "1", "25", "zeros", "4"],
+        ),
+        (
+            "who is at the other end",
+            libc::SYS_getsockopt,
+            &["0", "1", "17", "zeros", "zeros"],
+        ),
+        ("a thread", libc::SYS_clone, &["331520", "0", "0", "0", "0"]),
+    ];
+    for (what, number, arguments) in others {
+        let end = tried("pulling", "call", number, arguments);
+        assert!(end.by_filter(), "{what}: {end:?}");
+        assert!(!tried("begin", "call", number, arguments).by_filter(), "{what}");
+    }
+}
+
+/// All that an attacker would make, but for what a client needs itself.
+#[test]
+fn attacks_end_what_pulls_as_well() {
+    let own: BTreeSet<i64> = lines(Filter::Pulling).map(|line| line.number).collect();
+    for (what, number, arguments) in attacks() {
+        let end = tried("pulling", "call", number, arguments);
+        let fails = end.code == Some(0) && own.contains(&number) && end.said.contains("-1 Some(Os");
+        assert!(end.by_filter() || fails, "{what}: {end:?}");
+    }
+    for (what, number, arguments) in conveniences() {
+        let end = tried("pulling", "call", number, arguments);
+        assert!(end.by_filter(), "{what}: {end:?}");
     }
 }
 

@@ -21,7 +21,8 @@ fn the_page_names_each_call_that_is_listed_and_no_other() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/confinement.md")).unwrap();
     let (_, tables) = page.split_once("## While it runs").unwrap();
     let (running, loading) = tables.split_once("## While it loads").unwrap();
-    let (loading, _) = loading.split_once("\n## ").unwrap();
+    let (loading, pulling) = loading.split_once("\n## While it pulls").unwrap();
+    let (pulling, _) = pulling.split_once("\n## ").unwrap();
     let listed = |filter| lines(filter).map(|line| line.name.to_owned()).collect::<BTreeSet<_>>();
     // What another processor or C library has besides.
     let elsewhere = [
@@ -33,17 +34,21 @@ fn the_page_names_each_call_that_is_listed_and_no_other() {
         "set_robust_list",
         "sched_getaffinity",
         "clone3",
+        "epoll_wait",
     ];
     let but = |mut names: BTreeSet<String>| {
         names.retain(|name| !elsewhere.contains(&name.as_str()));
         names
     };
-    let (run, load) = (named(running), named(loading));
+    let (run, load, pull) = (named(running), named(loading), named(pulling));
     assert_eq!(but(run.clone()), but(listed(Filter::Running)));
     let both = run.union(&load).cloned().collect();
     assert_eq!(but(both), but(listed(Filter::Loading)));
+    let both = run.union(&pull).cloned().collect();
+    assert_eq!(but(both), but(listed(Filter::Pulling)));
     let all: BTreeSet<_> = run.union(&load).cloned().collect();
-    for name in listed(Filter::Loading) {
+    let all: BTreeSet<_> = all.union(&pull).cloned().collect();
+    for name in listed(Filter::Loading).into_iter().chain(listed(Filter::Pulling)) {
         assert!(all.contains(&name), "{name}");
     }
 }

@@ -14,7 +14,7 @@ use common::{SIGABRT, SIGSEGV, run, run_for};
 
 #[test]
 fn ordinary_work_is_done() {
-    for until in ["loading", "running", "compiling", "filters"] {
+    for until in ["loading", "running", "compiling", "pulling", "filters"] {
         for work in ["compute", "talk", "wait", "stdin"] {
             for work in [work.to_owned(), format!("{work}-on-thread")] {
                 let end = run(until, &[&work]);

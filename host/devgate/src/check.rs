@@ -82,7 +82,12 @@ fn report(args: &CheckArgs, sources: Sources) -> anyhow::Result<Report> {
             ),
         ));
     }
-    let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
+    let components = Components::looking(
+        args.place.components().as_ref(),
+        &args.place.registry,
+        args.place.pull,
+        (sources.puller)(),
+    );
     let runners = sources.runners(None)?;
     let mut plugins = Vec::new();
     let mut offers = Vec::new();

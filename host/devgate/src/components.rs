@@ -6,6 +6,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt};
 use devgate_core::LoadFailure;
 use devgate_oci::{Error, MOST_SIGNATURE, PublicKey, Store, Wanted};
 use devgate_policy::{ComponentSource, PluginPolicy, Policy};
+use devgate_runner::{Program, ProgramError};
 use devgate_types::ByteSize;
 use rustix::fs::OFlags;
 use std::io::{ErrorKind, Read};
@@ -29,8 +30,13 @@ impl Components {
     }
 
     /// For a command that pulls only where it is told to.
-    pub fn looking(dir: Option<&PathBuf>, registry: &RegistryArgs, pull: bool) -> Self {
-        Self::new(dir.cloned(), Arc::new(registry.store(None, pull)))
+    pub fn looking(
+        dir: Option<&PathBuf>,
+        registry: &RegistryArgs,
+        pull: bool,
+        puller: Result<Program, ProgramError>,
+    ) -> Self {
+        Self::new(dir.cloned(), Arc::new(registry.store(None, pull, puller)))
     }
 
     /// The cache and the registries.
@@ -304,7 +310,12 @@ plugins:
         std::fs::write(at("policy.yaml"), POLICY).unwrap();
         let policy = crate::policy::read(&[at("policy.yaml")]).unwrap();
         let plugin = policy.plugins.values().next().unwrap();
-        let components = Components::looking(Some(&at("components")), &RegistryArgs::default(), false);
+        let components = Components::looking(
+            Some(&at("components")),
+            &RegistryArgs::default(),
+            false,
+            Program::puller(),
+        );
         let keys = || components.keys(plugin).map(|keys| keys.unwrap().len());
         let none = keys().unwrap_err().to_string();
         assert!(

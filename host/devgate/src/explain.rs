@@ -73,7 +73,12 @@ impl World {
         let args = &args.place;
         let policy = policy::read(&args.policy)?;
         let node = (sources.node)(&args.node_root)?;
-        let components = Components::looking(args.components().as_ref(), &args.registry, args.pull);
+        let components = Components::looking(
+            args.components().as_ref(),
+            &args.registry,
+            args.pull,
+            (sources.puller)(),
+        );
         Ok(Self {
             surveyed: survey(sources.runners(None)?, components, &policy, &node),
             policy,

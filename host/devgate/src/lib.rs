@@ -40,7 +40,7 @@ pub fn run(command: &Command, sources: Sources) -> anyhow::Result<u8> {
     match command {
         Command::Run(args) => run::run(args, sources).map(|()| exit::OK),
         Command::Check(args) => check::check(args, sources),
-        Command::Pull(args) => transfer::pull(args),
+        Command::Pull(args) => transfer::pull(args, sources),
         Command::Explain(args) => explain::explain(args, sources),
         Command::Status(args) => status::status(args),
         Command::Reload(args) => reload::command(args),

@@ -5,7 +5,7 @@ use clap::Parser;
 use devgate::cli::Cli;
 use devgate::node::{self, Sources};
 use devgate::{cdi, exit};
-use devgate_runner::Programs;
+use devgate_runner::{Program, Programs};
 use std::process::ExitCode;
 
 /// Commands that were devgate's in 0.1 and are those of vendors and testers.
@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     let sources = Sources {
         node: node::open_live,
         programs: Programs::beside,
+        puller: Program::puller,
     };
     match devgate::run(&Cli::parse().command, sources) {
         Ok(code) => code.into(),

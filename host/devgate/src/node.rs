@@ -2,7 +2,7 @@
 
 use crate::exit;
 use devgate_node::{Node, NodeError};
-use devgate_runner::{Kept, ProgramError, Programs, Runners};
+use devgate_runner::{Kept, Program, ProgramError, Programs, Runners};
 use std::path::Path;
 
 /// Opens the node that `--node-root` names. The error has its exit code.
@@ -15,6 +15,8 @@ pub struct Sources {
     pub node: OpenNode,
     /// The programs that compile and run components.
     pub programs: fn() -> Result<Programs, ProgramError>,
+    /// The program that speaks to registries.
+    pub puller: fn() -> Result<Program, ProgramError>,
 }
 
 impl Sources {

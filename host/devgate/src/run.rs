@@ -15,6 +15,7 @@ use devgate_core::status::When;
 use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Recorded, Surroundings};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
+use devgate_oci::Store;
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_runner::{Kept, NotKept, Runners};
 use std::io;
@@ -71,6 +72,8 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         return Ok(());
     }
     let runners = sources.runners(kept(&args.state_dir))?;
+    let puller = (sources.puller)();
+    let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull, puller));
     let memory = if is_new_machine(args) {
         Memory::of_new_node(&args.state_dir)
     } else {
@@ -117,7 +120,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         args,
         &policy,
         seen,
-        (&node, runners),
+        (&node, runners, store),
         &memory,
         pods,
         (stop, hangup),
@@ -208,13 +211,12 @@ async fn serve(
     args: &RunArgs,
     policy: &Policy,
     seen: Stamps,
-    (node, runners): (&Node, Runners),
+    (node, runners, store): (&Node, Runners, Arc<Store>),
     memory: &Memory,
     pods: Option<Pods>,
     (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
     let ports = Ports::open(&args.watch).await?;
-    let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull));
     let components = Components::new(args.components.clone(), Arc::clone(&store));
     let (tidied, named) = (components.clone(), policy.clone());
     tokio::task::spawn_blocking(move || tidied.keep([&named]));

@@ -1,10 +1,12 @@
 //! `devgate pull`: a component out of a registry; and what `devgatectl` shares with it.
 
 use crate::cli::{Output, PullArgs, RegistryArgs};
+use crate::node::Sources;
 use crate::progress::Progress;
 use crate::{exit, output};
 use anyhow::Context;
 use devgate_oci::{Error, PublicKey, Wanted};
+use devgate_runner::{Program, ProgramError};
 use devgate_types::{ByteSize, Digest, PinnedReference, Reference, escape};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -41,11 +43,11 @@ pub fn coded(error: Error) -> anyhow::Error {
 }
 
 /// Runs `devgate pull`.
-pub fn pull(args: &PullArgs) -> anyhow::Result<u8> {
+pub fn pull(args: &PullArgs, sources: Sources) -> anyhow::Result<u8> {
     let keys = args.cosign_key.iter().map(|file| key(file));
     let keys: Vec<_> = keys.collect::<anyhow::Result<_>>()?;
     let keys = (!keys.is_empty()).then_some(keys);
-    let (pinned, bytes) = get(&args.reference, &args.registry, keys.as_deref())?;
+    let (pinned, bytes) = get(&args.reference, &args.registry, keys.as_deref(), (sources.puller)())?;
     let out = args.out.clone().unwrap_or_else(|| file_name(&args.reference));
     output::write_file(&out, &bytes)?;
     show(
@@ -70,9 +72,10 @@ pub fn get(
     reference: &Reference,
     registry: &RegistryArgs,
     keys: Option<&[PublicKey]>,
+    puller: Result<Program, ProgramError>,
 ) -> anyhow::Result<(PinnedReference, Vec<u8>)> {
-    let store = Arc::new(registry.store(None, true));
-    let pinned = store.registries().resolve(reference).map_err(coded)?;
+    let store = Arc::new(registry.store(None, true, puller));
+    let pinned = store.resolve(reference).map_err(coded)?;
     let wanted = Wanted { most: LARGEST, keys };
     let (asked, digest) = (Arc::clone(&store), pinned.digest);
     let _progress = Progress::following(format!("pulling {pinned}"), move || asked.progress(digest));

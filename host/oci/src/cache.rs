@@ -20,8 +20,8 @@ const SIGNATURES: &str = "signatures.json";
 const NEW: &str = ".new";
 /// What is still being made after so long has nobody who makes it.
 const ABANDONED: Duration = Duration::from_secs(3_600);
-/// The largest manifest, and the most that is kept of signatures.
-pub(crate) const MOST_MANIFEST: u64 = 1024 * 1024;
+/// The largest manifest.
+pub const MOST_MANIFEST: u64 = 1024 * 1024;
 /// As many as are read of a registry, as large as they may be (a payload, its signature, a bundle), each byte of them as an escape.
 const MOST_KEPT_SIGNATURES: u64 = MOST_SIGNATURES as u64 * 3 * MOST_SIGNATURE * 6 + 64 * 1024;
 /// The most artifacts, whatever their size.

@@ -15,10 +15,14 @@ const DOCKER: &str = "https://index.docker.io/v1/";
 
 /// What to show a registry.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Credentials {
+pub enum Credentials {
+    /// Nothing.
     Nobody,
+    /// A name, and what goes with it.
     Password {
+        /// The name.
         user: String,
+        /// What is secret.
         password: String,
     },
     /// A token to get others with (OAuth 2).

@@ -18,7 +18,10 @@ pub(crate) struct Entry {
 pub(crate) const MOST_MANIFESTS: usize = 2;
 
 /// The layer that a chain of manifests leads to from this digest, or the next manifest that is missing.
-pub(crate) fn follow(manifests: &[Vec<u8>], from: Digest, most: ByteSize) -> Result<Next, NotUsable> {
+///
+/// # Errors
+/// When one is other bytes than its digest says, or names no component of at most `most` bytes.
+pub fn follow(manifests: &[Vec<u8>], from: Digest, most: ByteSize) -> Result<Next, NotUsable> {
     let mut wanted = from;
     for bytes in manifests.iter().take(MOST_MANIFESTS) {
         if crate::digest(bytes) != wanted {
@@ -47,9 +50,18 @@ pub(crate) fn follow(manifests: &[Vec<u8>], from: Digest, most: ByteSize) -> Res
 
 /// What comes next on the way to a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
+    /// A manifest.
     Manifest(Digest),
-    Layer { digest: Digest, size: u64, packed: Packed },
+    /// The component's layer.
+    Layer {
+        /// What it is.
+        digest: Digest,
+        /// Its bytes.
+        size: u64,
+        /// How the component lies in it.
+        packed: Packed,
+    },
 }
 
 impl Entry {

@@ -2,38 +2,45 @@
 //!
 //! ```text
 //!   Store ──► cache, each entry checked against its digest at every load
-//!     └────► Registries (HTTPS) ──► manifest ──► layer ──► component
-//!                                       └──► signatures, checked against the policy's keys
+//!     └────► devgate-pull ──► registry (HTTPS)
+//!              └──► manifests, signatures, the layer: checked as if they came from the cache
 //! ```
 //!
-//! Nothing that a registry sends is believed: a manifest is what its digest says, a layer what its manifest says, and every body
-//! has a limit. The crate knows neither WebAssembly nor the policy.
+//! Nothing that a registry or the process that speaks to it sends is believed: a manifest is what its digest says, a layer what its
+//! manifest says, a signature what a key of the policy has signed, and all of them have limits. The crate knows neither WebAssembly nor
+//! the policy, and opens no connection.
 #![forbid(unsafe_code)]
 
 mod archive;
-mod beside;
+mod authorities;
 mod cache;
 mod credentials;
 mod entry;
 mod error;
-mod http;
 pub mod manifest;
+mod message;
 mod progress;
-mod pull;
+mod puller;
+mod registries;
 mod signature;
 mod store;
-mod tls;
 
 pub use error::Error;
-pub use http::{Registries, Replied, Session};
 pub use manifest::{Descriptor, Manifest, NotUsable, Packed};
 pub use progress::Progress;
-pub use pull::wait;
+pub use registries::Registries;
 pub use signature::{InvalidKey, MOST_SIGNATURE, PublicKey, check_file};
 pub use store::{Counts, Store, StoreSettings, Wanted};
 
-#[cfg(test)]
-mod tests;
+/// What `devgate-pull` works with: what it is told and answers, and what it looks at of what a registry sends, so as not to fetch what
+/// would be refused.
+pub mod child {
+    pub use crate::cache::MOST_MANIFEST;
+    pub use crate::credentials::Credentials;
+    pub use crate::entry::{Next, follow};
+    pub use crate::message::{MOST_ORDER, PIECE, wire};
+    pub use crate::signature::{ANNOTATION, BUNDLE, MOST_SIGNATURES, NotSigned, PAYLOAD, SIGNS, Signed, check};
+}
 
 use devgate_types::Digest;
 

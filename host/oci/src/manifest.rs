@@ -58,7 +58,10 @@ impl Descriptor {
     }
 
     /// Its digest, where it is one that can be checked.
-    pub(crate) fn sha256(&self) -> Result<Digest, NotUsable> {
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn sha256(&self) -> Result<Digest, NotUsable> {
         let wrong = || {
             NotUsable(format!(
                 "names {}, which is no SHA-256 digest",

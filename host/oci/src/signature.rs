@@ -2,7 +2,7 @@
 
 mod bundle;
 
-pub(crate) use bundle::{BUNDLE, SIGNS};
+pub use bundle::{BUNDLE, SIGNS};
 
 use crate::error::Error;
 use base64::Engine;
@@ -18,13 +18,13 @@ use spki::der::{Decode, DecodePem, SliceReader};
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoOwned};
 
 /// The media type of a payload (cosign, "Signature Specification").
-pub(crate) const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+pub const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// Where the signature of a payload is.
-pub(crate) const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
+pub const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
 /// The most bytes of a payload, of a signature and of a bundle that are read.
 pub const MOST_SIGNATURE: u64 = 64 * 1024;
 /// The most of each.
-pub(crate) const MOST_SIGNATURES: usize = 32;
+pub const MOST_SIGNATURES: usize = 32;
 
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
@@ -36,6 +36,7 @@ const EDWARDS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 pub struct PublicKey {
     kind: &'static dyn VerificationAlgorithm,
     bytes: Vec<u8>,
+    pem: String,
 }
 
 impl std::fmt::Debug for PublicKey {
@@ -74,12 +75,14 @@ pub enum InvalidKey {
 
 /// Why no key has signed an artifact, and what to do; without the artifact's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotSigned {
+pub enum NotSigned {
+    /// None is there.
     #[error("has no signature in its registry; sign it with `cosign sign --key` (docs/registry.md)")]
     NoSignature,
     /// With the digest, escaped and cut.
     #[error("has a signature that is good for {0} and not for it: somebody put it there, or pushed the wrong one")]
     Other(String),
+    /// Those that are there are others'.
     #[error(
         "is not signed by a key of the policy (signature.cosign-key): use the key of whoever signs it, or do not trust it"
     )]
@@ -126,7 +129,13 @@ impl PublicKey {
         Ok(Self {
             kind,
             bytes: bytes.to_vec(),
+            pem: text.to_owned(),
         })
+    }
+
+    /// As it was read.
+    pub(crate) fn pem(&self) -> &str {
+        &self.pem
     }
 
     fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
@@ -149,11 +158,19 @@ fn modulus_bits(key: &[u8]) -> Option<u32> {
 /// What cosign puts beside an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Signed {
+pub enum Signed {
     /// What was signed, and the signature in base64: cosign's own form.
-    Simple { payload: String, signature: String },
+    Simple {
+        /// What was signed.
+        payload: String,
+        /// In base64.
+        signature: String,
+    },
     /// Both in one: Sigstore's form.
-    Bundle { bundle: String },
+    Bundle {
+        /// In JSON.
+        bundle: String,
+    },
 }
 
 impl Signed {
@@ -192,7 +209,7 @@ fn text<'a>(document: &'a Value, at: &str) -> Option<&'a str> {
 ///
 /// # Errors
 /// Why none has, and what to do; without the artifact's name.
-pub(crate) fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result<(), NotSigned> {
+pub fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result<(), NotSigned> {
     if signed.is_empty() {
         return Err(NotSigned::NoSignature);
     }

@@ -3,18 +3,19 @@
 use crate::cache::Cache;
 use crate::entry::Entry;
 use crate::error::Error;
-use crate::http::Registries;
 use crate::progress::Progress;
-use crate::pull::wait;
+use crate::puller::Puller;
+use crate::registries::Registries;
 use crate::signature::{self, PublicKey};
-use devgate_types::{ByteSize, Digest, Mutex, PinnedReference};
+use devgate_runner::{Program, ProgramError};
+use devgate_types::{ByteSize, Digest, Mutex, PinnedReference, Reference};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How a store works.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct StoreSettings {
     /// Where components are kept.
     pub cache: PathBuf,
@@ -24,6 +25,8 @@ pub struct StoreSettings {
     pub pull: bool,
     /// How registries are spoken to.
     pub registries: Registries,
+    /// The program that speaks to them. Where it is missing, that is said when something is to be pulled.
+    pub puller: Result<Program, ProgramError>,
 }
 
 /// What a component must be besides what its digest says.
@@ -53,7 +56,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Store {
     cache: Cache,
-    registries: Registries,
+    puller: Puller,
     pull: bool,
     keep: Mutex<Keep>,
     pulls: Mutex<BTreeMap<Digest, Arc<Pull>>>,
@@ -82,7 +85,7 @@ impl Store {
     pub fn new(settings: StoreSettings) -> Self {
         Self {
             cache: Cache::new(settings.cache, settings.most),
-            registries: settings.registries,
+            puller: Puller::new(settings.registries, settings.puller),
             pull: settings.pull,
             keep: Mutex::default(),
             pulls: Mutex::default(),
@@ -90,10 +93,15 @@ impl Store {
         }
     }
 
-    /// The registries behind it.
-    #[must_use]
-    pub fn registries(&self) -> &Registries {
-        &self.registries
+    /// The artifact that a reference means now: the one that it is pinned to, or the one that its tag is given to.
+    ///
+    /// # Errors
+    /// When there is none, or the registry cannot be asked.
+    pub fn resolve(&self, reference: &Reference) -> Result<PinnedReference, Error> {
+        match reference.clone().pinned() {
+            Some(pinned) => Ok(pinned),
+            None => self.puller.resolve(reference),
+        }
     }
 
     /// Whether what is not kept is pulled.
@@ -210,7 +218,7 @@ impl Store {
             return Err(Error::Host(why));
         }
         progress.start();
-        let pulled = wait(self.registries.pull(reference, wanted.most, wanted.keys, progress));
+        let pulled = self.puller.pull(reference, wanted, progress);
         let checked = pulled.and_then(|entry| {
             let refused = |why: crate::NotUsable| Error::Refused(format!("{reference}: {why}"));
             let bytes = entry.component(reference.digest, wanted.most).map_err(refused)?;
@@ -237,8 +245,9 @@ impl Store {
         if !self.pull {
             return Err(why);
         }
-        let again = wait(self.registries.signatures(reference, wanted.keys.unwrap_or_default()))
-            .map_err(|error| Error::Host(format!("{why}; its registry cannot be asked for others: {error}")));
+        let again = self.puller.signatures(reference, wanted.keys.unwrap_or_default());
+        let again =
+            again.map_err(|error| Error::Host(format!("{why}; its registry cannot be asked for others: {error}")));
         let again = again.and_then(|signatures| {
             let entry = Entry { signatures, ..entry };
             signed(&entry, reference, wanted).map(|()| entry)

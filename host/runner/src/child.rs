@@ -4,7 +4,7 @@ pub mod compile;
 mod remote;
 pub mod run;
 
-use devgate_confine::{Error, Landlock, drop_files};
+use devgate_confine::{Error, Landlock, Network, drop_files};
 use std::ffi::OsString;
 use std::io;
 
@@ -29,16 +29,22 @@ pub enum ChildError {
 }
 
 /// The numbers that a child is called with, after its own name.
-fn numbers(args: impl IntoIterator<Item = OsString>) -> Result<Vec<u64>, ChildError> {
+///
+/// # Errors
+/// Where one of them is none.
+pub fn numbers(args: impl IntoIterator<Item = OsString>) -> Result<Vec<u64>, ChildError> {
     let number = |arg: OsString| arg.to_str().and_then(|text| text.parse::<u64>().ok());
     let numbers: Option<Vec<_>> = args.into_iter().skip(1).map(number).collect();
     numbers.ok_or(ChildError::NotCalled)
 }
 
-/// Gives up files and sockets by Landlock, and says by which version; 0 where the kernel lacks it or a filter around this process forbids
+/// Gives up files by Landlock, and networks where that is said, and says by which version; 0 where the kernel lacks it or a filter around this process forbids
 /// it: seccomp holds without.
-fn fence() -> Result<u32, ChildError> {
-    match drop_files() {
+///
+/// # Errors
+/// Where it is there and cannot be had.
+pub fn fence(network: Network) -> Result<u32, ChildError> {
+    match drop_files(network) {
         Ok(Landlock::Enforced { abi, .. }) => Ok(abi),
         Ok(Landlock::Missing) | Err(Error::Forbidden { .. }) => Ok(0),
         Err(error) => Err(error.into()),
@@ -46,7 +52,10 @@ fn fence() -> Result<u32, ChildError> {
 }
 
 /// Refuses to work for a host of another build.
-fn check_build(build: &str) -> Result<(), ChildError> {
+///
+/// # Errors
+/// Where it is of another one.
+pub fn check_build(build: &str) -> Result<(), ChildError> {
     if build == crate::BUILD {
         return Ok(());
     }

@@ -30,9 +30,10 @@ mod tests;
 
 pub use kept::{Kept, NotKept};
 pub use memory::{COMPILER_MEMORY, HOST_MEMORY, memory_limit, runner_memory};
-pub use program::{ProgramError, Programs};
+pub use program::{Program, ProgramError, Programs};
 pub use runner::Runner;
 pub use runners::{LoadRequest, Runners, digest};
+pub use socket::{Socket, SocketError};
 
 /// Of which build this is: another for each version of devgate, of the crates that it is made of, and of how the sandbox is set up.
-pub(crate) const BUILD: &str = env!("DEVGATE_BUILD");
+pub const BUILD: &str = env!("DEVGATE_BUILD");

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +13,7 @@ use std::thread;
 /// What the processes are called.
 pub(crate) const RUNNER: &str = "devgate-runner";
 pub(crate) const COMPILER: &str = "devgate-compile";
+const PULLER: &str = "devgate-pull";
 
 /// Why a program cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +38,7 @@ pub struct Programs {
 
 /// A program's file, and what its process is called.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub struct Program {
     file: Arc<File>,
     name: &'static str,
 }
@@ -47,20 +49,9 @@ impl Programs {
     /// # Errors
     /// Which of them is missing.
     pub fn beside() -> Result<Self, ProgramError> {
-        let own = std::env::current_exe().map_err(ProgramError::Own)?;
-        let program = |name: &'static str| {
-            let path = own.with_file_name(name);
-            match File::open(&path) {
-                Ok(file) => Ok(Program {
-                    file: Arc::new(file),
-                    name,
-                }),
-                Err(error) => Err(ProgramError::Missing(path.display().to_string(), error)),
-            }
-        };
         Ok(Self {
-            runner: program(RUNNER)?,
-            compiler: program(COMPILER)?,
+            runner: Program::beside(RUNNER)?,
+            compiler: Program::beside(COMPILER)?,
         })
     }
 
@@ -74,15 +65,9 @@ impl Programs {
     }
 
     fn own() -> Result<Self, ProgramError> {
-        // Also where the file is another one by now.
-        let file = Arc::new(File::open("/proc/self/exe").map_err(ProgramError::Own)?);
-        let program = |name| Program {
-            file: Arc::clone(&file),
-            name,
-        };
         Ok(Self {
-            runner: program(RUNNER),
-            compiler: program(COMPILER),
+            runner: Program::own(RUNNER)?,
+            compiler: Program::own(COMPILER)?,
         })
     }
 
@@ -96,12 +81,56 @@ impl Programs {
 }
 
 impl Program {
-    pub(crate) fn name(&self) -> &'static str {
+    /// `devgate-pull`, which speaks to registries, from the directory that this program is in.
+    ///
+    /// # Errors
+    /// Where it is missing.
+    pub fn puller() -> Result<Self, ProgramError> {
+        Self::beside(PULLER)
+    }
+
+    /// The same, or this program itself where that is not there: for one that may be a single file.
+    ///
+    /// # Errors
+    /// Where its own file cannot be opened.
+    pub fn puller_or_own() -> Result<Self, ProgramError> {
+        Self::puller().or_else(|_| Self::own(PULLER))
+    }
+
+    fn beside(name: &'static str) -> Result<Self, ProgramError> {
+        let own = std::env::current_exe().map_err(ProgramError::Own)?;
+        Self::at(&own.with_file_name(name), name)
+    }
+
+    /// The program in this file, whose process is called so.
+    ///
+    /// # Errors
+    /// Where it is missing.
+    pub fn at(path: &Path, name: &'static str) -> Result<Self, ProgramError> {
+        match File::open(path) {
+            Ok(file) => Ok(Self {
+                file: Arc::new(file),
+                name,
+            }),
+            Err(error) => Err(ProgramError::Missing(path.display().to_string(), error)),
+        }
+    }
+
+    fn own(name: &'static str) -> Result<Self, ProgramError> {
+        // Also where the file is another one by now.
+        let file = Arc::new(File::open("/proc/self/exe").map_err(ProgramError::Own)?);
+        Ok(Self { file, name })
+    }
+
+    /// What its process is called.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// A command that starts it, with nothing of this process's environment.
-    pub(crate) fn command(&self) -> Command {
+    /// A command that starts it, with nothing of this process's environment. Its first argument is this process's number.
+    #[must_use]
+    pub fn command(&self) -> Command {
         let mut command = Command::new(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         command.arg0(self.name).arg(std::process::id().to_string()).env_clear();
         // A terminal's Ctrl-C is its parent's.

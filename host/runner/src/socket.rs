@@ -19,7 +19,7 @@ const HEAD: usize = 4;
 
 /// What went wrong with the other end.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SocketError {
+pub enum SocketError {
     /// It is not there any more.
     #[error("it has ended")]
     Closed,
@@ -29,6 +29,7 @@ pub(crate) enum SocketError {
     /// What it says is not in the protocol.
     #[error("it says something that is not in the protocol: {0}")]
     Nonsense(&'static str),
+    /// What the kernel says.
     #[error("{0}")]
     System(io::Error),
 }
@@ -44,7 +45,7 @@ impl From<io::Error> for SocketError {
 
 /// One end. Read and written as a file is: a filter that allows `read` and `write` is enough for it.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
     file: File,
     inbox: Vec<u8>,
     /// How much of the inbox has been taken.
@@ -56,7 +57,8 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// An end that blocks, of the process that has nothing else to do.
-    pub(crate) fn blocking(end: OwnedFd) -> Self {
+    #[must_use]
+    pub fn blocking(end: OwnedFd) -> Self {
         Self {
             file: File::from(end),
             inbox: Vec::new(),
@@ -67,7 +69,10 @@ impl Socket {
     }
 
     /// An end that waits no longer than it is told to.
-    pub(crate) fn patient(end: OwnedFd) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Where the kernel does not let it.
+    pub fn patient(end: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&end, true)?;
         Ok(Self {
             until: Some(Instant::now()),
@@ -76,12 +81,15 @@ impl Socket {
     }
 
     /// Waits until then, from now on.
-    pub(crate) fn wait_until(&mut self, until: Instant) {
+    pub fn wait_until(&mut self, until: Instant) {
         self.until = Some(until);
     }
 
     /// Sends a message with the next ones: see [`Socket::flush`].
-    pub(crate) fn add(&mut self, message: &impl Message) -> Result<(), SocketError> {
+    ///
+    /// # Errors
+    /// Where the other end does not take it.
+    pub fn add(&mut self, message: &impl Message) -> Result<(), SocketError> {
         let length = u32::try_from(message.encoded_len()).map_err(|_| SocketError::Nonsense("too long"))?;
         self.outbox.extend(length.to_le_bytes());
         message
@@ -95,12 +103,19 @@ impl Socket {
     }
 
     /// Sends a message, and what was added before it.
-    pub(crate) fn send(&mut self, message: &impl Message) -> Result<(), SocketError> {
+    ///
+    /// # Errors
+    /// Where the other end does not take it.
+    pub fn send(&mut self, message: &impl Message) -> Result<(), SocketError> {
         self.add(message)?;
         self.flush()
     }
 
-    pub(crate) fn flush(&mut self) -> Result<(), SocketError> {
+    /// Sends what was added.
+    ///
+    /// # Errors
+    /// Where the other end does not take it.
+    pub fn flush(&mut self) -> Result<(), SocketError> {
         let mut sent = 0;
         while let Some(rest) = self.outbox.get(sent..).filter(|rest| !rest.is_empty()) {
             match self.file.write(rest) {
@@ -117,7 +132,10 @@ impl Socket {
     }
 
     /// The next message, of at most so many bytes. No more is taken up than what has come.
-    pub(crate) fn receive<M: Message + Default>(&mut self, most: usize) -> Result<M, SocketError> {
+    ///
+    /// # Errors
+    /// Where none comes in time, or what comes is none.
+    pub fn receive<M: Message + Default>(&mut self, most: usize) -> Result<M, SocketError> {
         while self.waiting().len() < HEAD {
             self.read()?;
         }

@@ -294,6 +294,7 @@ fn the_image_has_nothing_but_the_program() -> anyhow::Result<()> {
     drwxr-xr-x 0/0 components/
     -rwxr-xr-x 0/0 devgate
     -rwxr-xr-x 0/0 devgate-compile
+    -rwxr-xr-x 0/0 devgate-pull
     -rwxr-xr-x 0/0 devgate-runner
     drwxr-xr-x 0/0 etc/
     drwxr-xr-x 0/0 etc/devgate/

@@ -1,6 +1,6 @@
-//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← devgate, and never back; sandbox, oci and kubelet
-//! are beside them, on the types alone, and so is runner, the language that devgate and its children speak. Only the children's programs
-//! have both that and the sandbox. What pretends is beside all of them, and devgate is built without it.
+//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← devgate, and never back; sandbox and kubelet
+//! are beside them, on the types alone, and so is runner, the language that devgate and its children speak, with oci on it. Only the
+//! children's programs have both that and the sandbox, or a client of registries. What pretends is beside all of them, and devgate is built without it.
 
 use cargo_metadata::{DependencyKind, Metadata, NodeDep, Package};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,11 @@ const BELOW: &[(&str, &[&str])] = &[
         &["devgate-types", "devgate-policy", "devgate-node", "devgate-fake-node"],
     ),
     ("devgate-fake-node", &["devgate-types", "devgate-node"]),
-    ("devgate-oci", &["devgate-types"]),
+    ("devgate-oci", &["devgate-types", "devgate-runner"]),
+    (
+        "devgate-pull",
+        &["devgate-types", "devgate-confine", "devgate-runner", "devgate-oci"],
+    ),
     ("devgate-sandbox", &["devgate-types"]),
     ("devgate-confine", &[]),
     ("devgate-runner", &["devgate-types", "devgate-confine"]),
@@ -71,6 +75,7 @@ const ALL: &[&str] = &[
     "devgate-core",
     "devgate-policy",
     "devgate-oci",
+    "devgate-pull",
     "devgate-runner",
     "devgate-runner-program",
     "devgate-sandbox",
@@ -87,11 +92,13 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("seccompiler", &["devgate-confine"]),
     ("landlock", &["devgate-confine"]),
     ("libc", &["devgate-confine"]),
-    // What speaks to the network and what decides about signatures is in one place.
-    ("reqwest", &["devgate-oci"]),
+    // What speaks to the network is in one place, and what decides about signatures in another.
+    ("reqwest", &["devgate-pull"]),
+    ("hickory", &["devgate-pull"]),
     ("oci-client", &[]),
-    ("rustls", &["devgate-oci"]),
-    ("ring", &["devgate-oci"]),
+    ("rustls", &["devgate-pull"]),
+    // Signatures are made in the tests of the program.
+    ("ring", &["devgate-oci", "devgate-pull"]),
 ];
 
 const KUBELET: &[&str] = &[
@@ -105,6 +112,7 @@ const MESSAGES: &[&str] = &[
     "devgate-kubelet",
     "devgate-device-plugin",
     "devgate-fake-kubelet",
+    "devgate-oci",
     "devgate-runner",
     "devgate-tests",
 ];
@@ -230,6 +238,8 @@ mod tests {
             ("devgate-runner-program", "devgate-sandbox"),
             ("devgate-compile", "devgate-runner"),
             ("devgatectl", "devgate-compile"),
+            ("devgatectl", "devgate-pull"),
+            ("devgate-oci", "devgate-runner"),
             ("devgate-types", "thiserror"),
         ] {
             assert_eq!(of(one, other, "^1"), Vec::<String>::new());
@@ -246,6 +256,8 @@ mod tests {
             ("devgate-runner-program", "devgate-policy"),
             ("devgate", "devgate-sandbox"),
             ("devgate", "devgate-compile"),
+            ("devgate", "devgate-pull"),
+            ("devgate-pull", "devgate-node"),
             ("devgate", "devgate-fake-kubelet"),
             ("devgate", "devgate-fake-node"),
             ("devgate-node", "devgate-fake-node"),
@@ -274,9 +286,9 @@ mod tests {
             KUBELET.join(", ")
         );
         assert_eq!(of("devgate-sandbox", "tonic", "^0.14"), [expected]);
-        let expected = "devgate: must not depend on rustls-native-certs; only devgate-oci may";
-        assert_eq!(of("devgate", "rustls-native-certs", "^0.8"), [expected]);
-        assert_eq!(of("devgate-oci", "reqwest", "^0.13"), Vec::<String>::new());
+        let expected = "devgate-oci: must not depend on rustls-native-certs; only devgate-pull may";
+        assert_eq!(of("devgate-oci", "rustls-native-certs", "^0.8"), [expected]);
+        assert_eq!(of("devgate-pull", "reqwest", "^0.13"), Vec::<String>::new());
         assert_eq!(of("devgate-runner", "prost-build", "^0.14"), Vec::<String>::new());
         for fence in ["seccompiler", "landlock", "libc"] {
             assert_eq!(of("devgate-confine", fence, "^0"), Vec::<String>::new());

@@ -1,5 +1,6 @@
 //! What may not be linked into a program, over however many steps: the one that has power over a node is to be reviewed without a runtime
-//! of WebAssembly, and the one that runs vendors' code has nothing to reach others with.
+//! of WebAssembly and without a client of a network, the one that runs vendors' code has nothing to reach others with, and the one that
+//! reaches registries knows nothing of a node.
 //!
 //! Of each program as it is built for a release, by a call of cargo's own. What cargo resolves for the whole workspace has the features
 //! that all its crates ask for together, so that the runner would seem to have the compiler's.
@@ -15,11 +16,33 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "devgate",
         &[
             "cranelift",
+            "devgate-pull",
             "devgate-sandbox",
+            "hickory",
+            "hyper-rustls",
+            "icu_",
+            "idna",
             "pulley",
+            "reqwest",
+            "rustls",
+            "tokio-rustls",
+            "url",
             "wasmparser",
             "wasmtime",
             "wit-",
+        ],
+    ),
+    (
+        "devgate-pull",
+        &[
+            "cranelift",
+            "devgate-core",
+            "devgate-node",
+            "devgate-policy",
+            "devgate-sandbox",
+            "h2",
+            "tonic",
+            "wasmtime",
         ],
     ),
     (
@@ -103,6 +126,18 @@ mod tests {
             "devgate-sandbox",
         ] {
             assert!(has("devgate-compile", name), "{name}");
+        }
+        for name in [
+            "hickory",
+            "hyper-rustls",
+            "icu_",
+            "idna",
+            "reqwest",
+            "rustls",
+            "tokio-rustls",
+            "url",
+        ] {
+            assert!(has("devgate-pull", name), "{name}");
         }
         for name in ["pulley", "wasmtime"] {
             assert!(has("devgate-runner-program", name), "{name}");

@@ -1,5 +1,5 @@
 //! What may not be in a program: whoever reviews the one that has power over a node shall find neither a compiler nor a runtime of
-//! WebAssembly in it, and the one that runs components has no compiler. The file itself is read: cargo's own tree of dependencies does
+//! WebAssembly in it nor what speaks to a network, and the one that runs components has no compiler. The file itself is read: cargo's own tree of dependencies does
 //! not show what one build unites.
 
 use super::{Profile, Program};
@@ -8,6 +8,18 @@ use anyhow::{Result, bail};
 /// Words that a program's file has nowhere, in lower case: code that can panic names the crate that it is of, even without symbols.
 const FOREIGN: &[(Program, &[&str])] = &[
     (Program::Devgate, &["cranelift", "wasmtime"]),
+    (Program::Devgate, CLIENT),
+    (
+        Program::DevgatePull,
+        &[
+            "cranelift",
+            "wasmtime",
+            "tonic-",
+            "wit-parser",
+            "devgate_core",
+            "devgate_policy",
+        ],
+    ),
     // The runtime speaks of Cranelift in what it says, and has two small crates of its project (lists and maps) in it.
     (Program::DevgateRunner, COMPILER),
 ];
@@ -15,8 +27,12 @@ const FOREIGN: &[(Program, &[&str])] = &[
 /// What a compiler is known by.
 const COMPILER: &[&str] = &["cranelift-codegen", "cranelift-frontend", "regalloc2"];
 
-/// The most that a released program may take, in bytes: one that every plugin has a process of.
-const LARGEST: &[(Program, usize)] = &[(Program::DevgateRunner, 2_500_000)];
+/// What a client of registries is known by.
+const CLIENT: &[&str] = &["hickory-", "hyper-rustls", "reqwest", "rustls-"];
+
+/// The most that a released program may take, in bytes: one that every plugin has a process of, and one that is to be small enough to
+/// be read about.
+const LARGEST: &[(Program, usize)] = &[(Program::DevgateRunner, 2_500_000), (Program::DevgatePull, 6_000_000)];
 
 /// Looks into the file of a program.
 ///
@@ -24,11 +40,16 @@ const LARGEST: &[(Program, usize)] = &[(Program::DevgateRunner, 2_500_000)];
 /// When it has in it what it may not have, which is shown, or is larger than it may be.
 pub(super) fn check(program: Program, profile: Profile, bytes: &[u8]) -> Result<()> {
     // Where it is not found in the compiler either, nothing is known of the others.
-    let missing = || COMPILER.iter().find(|word| find(bytes, word).is_none());
+    let missing = |words: &[&'static str]| words.iter().copied().find(|word| find(bytes, word).is_none());
     if program == Program::DevgateCompile
-        && let Some(word) = missing()
+        && let Some(word) = missing(COMPILER)
     {
         bail!("devgate-compile: no {word} is found in it, by which a compiler is known in others");
+    }
+    if program == Program::DevgatePull
+        && let Some(word) = missing(CLIENT)
+    {
+        bail!("devgate-pull: no {word} is found in it, by which a client of registries is known in others");
     }
     let words = FOREIGN
         .iter()
@@ -83,6 +104,12 @@ mod tests {
             );
         }
         check(Program::Devgatectl, Profile::Release, CRANELIFT).unwrap();
+        check(
+            Program::Devgate,
+            Profile::Release,
+            b"\x7fELF\0/crates/reqwest-0.13.5/src/a.rs\0",
+        )
+        .unwrap_err();
         check(Program::DevgateRunner, Profile::Release, RUNTIME).unwrap();
         check(Program::Devgate, Profile::Release, RUNTIME).unwrap_err();
     }
@@ -97,6 +124,18 @@ mod tests {
         assert!(
             error.starts_with("devgate-compile: no cranelift-frontend is found in it"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn a_client_that_would_not_be_found_is_an_error() {
+        let all = CLIENT.join("0.1/src/lib.rs\0/crates/");
+        check(Program::DevgatePull, Profile::Dev, all.as_bytes()).unwrap();
+        let error = check(Program::DevgatePull, Profile::Dev, b"\x7fELF").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("devgate-pull: no hickory- is found in it")
         );
     }
 

@@ -14,6 +14,8 @@ pub(crate) enum Program {
     DevgateRunner,
     /// What devgate starts for each component that it has not compiled before
     DevgateCompile,
+    /// What devgate starts to speak to a registry
+    DevgatePull,
     /// What vendors, testers and admins use
     Devgatectl,
 }
@@ -25,6 +27,7 @@ impl Program {
             Self::Devgate => "devgate",
             Self::DevgateRunner => "devgate-runner",
             Self::DevgateCompile => "devgate-compile",
+            Self::DevgatePull => "devgate-pull",
             Self::Devgatectl => "devgatectl",
         }
     }
@@ -79,7 +82,12 @@ impl Product {
     /// All of it, the one that a person starts first.
     pub(crate) const fn programs(self) -> &'static [Program] {
         match self {
-            Self::Devgate => &[Program::Devgate, Program::DevgateRunner, Program::DevgateCompile],
+            Self::Devgate => &[
+                Program::Devgate,
+                Program::DevgateRunner,
+                Program::DevgateCompile,
+                Program::DevgatePull,
+            ],
             Self::Devgatectl => &[Program::Devgatectl],
         }
     }
@@ -198,11 +206,12 @@ mod tests {
         let error = Product::Devgate.files(&main).unwrap_err().to_string();
         assert!(error.contains("devgate-compile: is not for amd64"), "{error}");
         std::fs::write(dir.path().join("devgate-compile"), AMD64).unwrap();
-        assert_eq!(Product::Devgate.files(&main).unwrap().len(), 3);
+        std::fs::write(dir.path().join("devgate-pull"), AMD64).unwrap();
+        assert_eq!(Product::Devgate.files(&main).unwrap().len(), 4);
 
         let release = tempfile::tempdir().unwrap();
         let own = Product::Devgate.adopt(&main, release.path()).unwrap();
-        assert_eq!(Product::Devgate.files(&own).unwrap().len(), 3);
+        assert_eq!(Product::Devgate.files(&own).unwrap().len(), 4);
         assert!(own.starts_with(release.path()));
     }
 }

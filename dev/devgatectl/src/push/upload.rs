@@ -2,7 +2,8 @@
 
 use super::artifact::Artifact;
 use devgate_oci::manifest::MANIFEST;
-use devgate_oci::{Error, Progress, Registries, Session, digest, wait};
+use devgate_oci::{Error, Progress, Registries, digest};
+use devgate_pull::{Session, wait};
 use devgate_types::{PinnedReference, Reference};
 
 /// What came of a push.
@@ -38,7 +39,9 @@ pub(super) fn push(
         )));
     }
     wait(async {
-        let mut session = registries.session(&to.repository, true)?;
+        let access = registries.access(&to.repository)?;
+        let tell = Box::new(|text: &str| tracing::info!("{text}"));
+        let mut session = Session::new(access, &to.repository, true, tell)?;
         let there = session.manifest(tag).await?.map(|manifest| digest(&manifest));
         if let Some(other) = there.filter(|there| *there != pinned.digest && !replace) {
             return Err(Error::Refused(format!(

@@ -35,7 +35,12 @@ struct Found {
 pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
     let policy = policy::read(&args.place.policy)?;
     let node = (sources.node)(&args.place.node_root)?;
-    let components = Components::looking(args.place.components().as_ref(), &args.place.registry, args.place.pull);
+    let components = Components::looking(
+        args.place.components().as_ref(),
+        &args.place.registry,
+        args.place.pull,
+        (sources.puller)(),
+    );
     let loader = ComponentLoader::new(sources.runners(None)?, components);
     let wanted: BTreeSet<_> = args.resources.iter().map(String::as_str).collect();
     let is_wanted = |name: &ResourceName| wanted.is_empty() || wanted.contains(name.as_str());

@@ -3,6 +3,7 @@
 use super::Output;
 use clap::Args;
 use devgate_oci::{Registries, Store, StoreSettings};
+use devgate_runner::{Program, ProgramError};
 use devgate_types::{ByteSize, Reference};
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,8 @@ pub struct RegistryArgs {
 }
 
 impl RegistryArgs {
-    fn settings(&self) -> Registries {
+    /// How registries are spoken to.
+    pub fn registries(&self) -> Registries {
         let config = self.registry_config.clone().or_else(|| {
             let named = PathBuf::from(std::env::var_os("DOCKER_CONFIG")?).join("config.json");
             named.exists().then_some(named)
@@ -61,15 +63,16 @@ impl RegistryArgs {
         }
     }
 
-    /// The cache and the registries behind it; of a host with this state directory.
-    pub fn store(&self, state_dir: Option<&Path>, pull: bool) -> Store {
+    /// The cache, and the registries behind it by this program; of a host with this state directory.
+    pub fn store(&self, state_dir: Option<&Path>, pull: bool, puller: Result<Program, ProgramError>) -> Store {
         let cache = self.cache_dir.clone();
         let cache = cache.or_else(|| state_dir.map(|dir| dir.join("components")));
         Store::new(StoreSettings {
             cache: cache.unwrap_or_else(|| CACHE.into()),
             most: self.cache_size.unwrap_or(ByteSize::mib(512)),
             pull,
-            registries: self.settings(),
+            registries: self.registries(),
+            puller,
         })
     }
 }

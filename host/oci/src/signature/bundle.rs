@@ -9,10 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 /// How the media type of a bundle begins, whatever its version.
-pub(crate) const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
+pub const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 /// What cosign states where it signs an artifact. With the same key, others may be stated of it that are no consent, such as what
 /// a scan found in it.
-pub(crate) const SIGNS: &str = "https://sigstore.dev/cosign/sign/v1";
+pub const SIGNS: &str = "https://sigstore.dev/cosign/sign/v1";
 /// What an envelope has in it (in-toto attestation framework, "Envelope layer").
 const STATEMENT: &str = "application/vnd.in-toto+json";
 

@@ -3,7 +3,7 @@
 use super::{ChildError, check_build, fence, numbers};
 use crate::message::{join, split, wire};
 use crate::program::COMPILER;
-use devgate_confine::{Filter, Limits as Confinement, begin, forbid};
+use devgate_confine::{Filter, Limits as Confinement, Network, begin, forbid};
 use devgate_types::load::{Refusal, Scan};
 use devgate_types::{ByteSize, Limits};
 use std::io::{self, Read, Write};
@@ -76,7 +76,7 @@ fn confine(parent: u64, seconds: u64, memory: u64) -> Result<(), ChildError> {
     };
     let parent = u32::try_from(parent).map_err(|_| ChildError::NotCalled)?;
     begin(parent, c"devgate-compile", &limits)?;
-    fence()?;
+    fence(Network::Refused)?;
     forbid(Filter::Running)?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::{ChildError, check_build, fence, numbers};
 use crate::message::wire::{self, Export, from_runner, item, to_runner, verdict};
 use crate::program::RUNNER;
 use crate::socket::{MOST_DOWN, Socket, SocketError};
-use devgate_confine::{Filter, Limits as Confinement, begin, forbid};
+use devgate_confine::{Filter, Limits as Confinement, Network, begin, forbid};
 use devgate_types::component::{Capabilities, Component, Cost, Profile};
 use devgate_types::load::Refusal;
 use devgate_types::{ByteSize, CallError, Edits, Limits, Mutex, Pool, Property, Unit, Verdict};
@@ -128,7 +128,7 @@ fn confine(parent: u64, address_space: u64, data: u64) -> Result<u32, ChildError
     };
     let parent = u32::try_from(parent).map_err(|_| ChildError::NotCalled)?;
     begin(parent, c"devgate-runner", &limits)?;
-    let landlock = fence()?;
+    let landlock = fence(Network::Refused)?;
     forbid(Filter::Loading)?;
     Ok(landlock)
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::push::artifact::About;
-use devgate_oci::{Registries, Store, StoreSettings, Wanted};
+use devgate_oci::{Manifest, Registries};
 use devgate_types::{ByteSize, Digest};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -61,21 +61,16 @@ fn read(stream: &TcpStream) -> Option<Request> {
     Some(request)
 }
 
-/// A store of somebody who has a password at the registry on this port.
-fn store(dir: &Path, port: u16) -> Store {
+/// Registries of somebody who has a password at the one on this port.
+fn registries(dir: &Path, port: u16) -> Registries {
     let config = dir.join("config.json");
     let text = format!(r#"{{"auths": {{"127.0.0.1:{port}": {{"auth": "YW5uYTpzZWNyZXQ="}}}}}}"#);
     std::fs::write(&config, text).unwrap();
-    Store::new(StoreSettings {
-        cache: dir.join("components"),
-        most: ByteSize::mib(1),
-        pull: true,
-        registries: Registries {
-            config: Some(config),
-            authorities: Vec::new(),
-            plain_loopback: true,
-        },
-    })
+    Registries {
+        config: Some(config),
+        authorities: Vec::new(),
+        plain_loopback: true,
+    }
 }
 
 fn artifact() -> Artifact {
@@ -111,8 +106,13 @@ fn what_a_push_is_sent_to_gets_no_credentials_of_its_registry() {
         }
         Some(_) => (404, String::new(), Vec::new()),
     });
-    let store = store(dir.path(), port);
-    let pushed = push(store.registries(), &artifact(), &at(port), false, &Progress::default());
+    let pushed = push(
+        &registries(dir.path(), port),
+        &artifact(),
+        &at(port),
+        false,
+        &Progress::default(),
+    );
     assert!(!pushed.unwrap().was_there);
     assert!(
         seen.lock()
@@ -125,11 +125,12 @@ fn what_a_push_is_sent_to_gets_no_credentials_of_its_registry() {
     assert!(sent.iter().all(|request| request.authorization.is_none()), "{sent:?}");
 }
 
-/// What was pushed is what a host pulls, by its digest alone, and is not pushed twice.
+/// What was pushed is what a host can pull, by its digest alone, and is not pushed twice.
 #[test]
-fn what_was_pushed_can_be_pulled() {
+fn what_was_pushed_is_there_by_its_digests() {
     let dir = tempfile::tempdir().unwrap();
-    let kept: Mutex<HashMap<String, Vec<u8>>> = Mutex::default();
+    let kept: Arc<Mutex<HashMap<String, Vec<u8>>>> = Arc::default();
+    let there = Arc::clone(&kept);
     let (port, seen) = serve(move |request| {
         let (mut kept, path) = (kept.lock().unwrap(), &request.path);
         match request.method.as_str() {
@@ -152,15 +153,16 @@ fn what_was_pushed_can_be_pulled() {
         }
         (201, String::new(), Vec::new())
     });
-    let store = store(dir.path(), port);
-    let pushed = || push(store.registries(), &artifact(), &at(port), false, &Progress::default()).unwrap();
+    let registries = registries(dir.path(), port);
+    let pushed = || push(&registries, &artifact(), &at(port), false, &Progress::default()).unwrap();
     let first = pushed();
     assert!(!first.was_there);
-    let wanted = Wanted {
-        most: ByteSize::mib(1),
-        keys: None,
+    let got = |what: &str, digest: Digest| there.lock().unwrap()[&format!("/v2/vendor/gpu/{what}/{digest}")].clone();
+    let manifest = got("manifests", first.reference.digest);
+    let Manifest::One(layer, _) = Manifest::read(&manifest, ByteSize::mib(1)).unwrap() else {
+        panic!("an index");
     };
-    assert_eq!(store.get(&first.reference, wanted).unwrap(), b"component");
+    assert_eq!(got("blobs", layer.sha256().unwrap()), b"component");
     let asked = seen.lock().unwrap().len();
     assert!(pushed().was_there);
     assert_eq!(seen.lock().unwrap().len(), asked + 1, "its manifest alone");

@@ -2,125 +2,37 @@
 
 mod authorize;
 
-use crate::credentials::{self, Credentials};
-use crate::error::{Error, Failure, chain};
-use crate::tls;
+use crate::error::{Failure, chain};
+use crate::way::{Way, is_safe};
 use authorize::Challenge;
+use devgate_oci::Error;
+use devgate_oci::child::{Credentials, wire};
 use devgate_types::{Repository, escape};
 use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
-use std::net::{Ipv4Addr, Ipv6Addr};
-use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long to wait for a connection, and for each next byte.
-const CONNECT: Duration = Duration::from_secs(10);
-const IDLE: Duration = Duration::from_secs(30);
 /// How often a request is tried, and how long is waited in between at the most.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Redirects of one request.
-const REDIRECTS: usize = 5;
 /// The most that is read of what explains an error, and of a token.
 const MOST_ERROR: u64 = 16 * 1024;
 const MOST_TOKEN: u64 = 64 * 1024;
 
-/// All registries, and how they are spoken to.
-#[derive(Debug, Clone, Default)]
-pub struct Registries {
-    /// A `config.json` with credentials, read anew each time.
-    pub config: Option<PathBuf>,
-    /// Files with certificate authorities besides the system's.
-    pub authorities: Vec<PathBuf>,
-    /// Whether registries on a loopback address are spoken to without TLS. Others never are.
-    pub plain_loopback: bool,
-}
-
-impl Registries {
-    /// Begins to speak about a repository, with leave to push where that is meant. Nothing is asked yet.
-    ///
-    /// # Errors
-    /// When its registry is no host, or credentials or authorities cannot be read.
-    pub fn session(&self, repository: &Repository, push: bool) -> Result<Session, Error> {
-        let plain = self.plain_loopback;
-        let redirects = reqwest::redirect::Policy::custom(move |attempt| {
-            if attempt.previous().len() > REDIRECTS {
-                attempt.error("too many redirects")
-            } else if is_safe(attempt.url(), plain) {
-                attempt.follow()
-            } else {
-                attempt.error("it redirects to something else than HTTPS")
-            }
-        });
-        let registry = repository.registry.as_str();
-        // Docker's own registry is elsewhere than its name says.
-        let host = if registry == "docker.io" {
-            "registry-1.docker.io"
-        } else {
-            registry
-        };
-        let scheme = |scheme: &str| Url::parse(&format!("{scheme}://{host}/v2/{}/", repository.name));
-        let base = match scheme("http") {
-            Ok(url) if is_safe(&url, plain) => Ok(url),
-            _ => scheme("https"),
-        };
-        let base = base.map_err(|_| Error::Host(format!("{registry}: is no host")))?;
-        let tls = tls::config(&self.authorities, base.scheme() == "https")?;
-        let client = |redirects| {
-            let builder = Client::builder()
-                .tls_backend_preconfigured(tls.clone())
-                .connect_timeout(CONNECT)
-                .read_timeout(IDLE)
-                .redirect(redirects)
-                .referer(false)
-                .user_agent(concat!("devgate/", env!("CARGO_PKG_VERSION")));
-            // What is not encrypted does not leave this machine: another machine's loopback is not meant.
-            let builder = if base.scheme() == "http" {
-                builder.no_proxy()
-            } else {
-                builder
-            };
-            let built = builder.build();
-            built.map_err(|error| Error::Host(format!("HTTP client: {}", chain(&error))))
-        };
-        Ok(Session {
-            client: client(redirects)?,
-            direct: client(reqwest::redirect::Policy::none())?,
-            base,
-            plain,
-            credentials: credentials::of(self.config.as_deref(), repository)?,
-            repository: repository.clone(),
-            scope: if push { "pull,push" } else { "pull" },
-            authorization: None,
-            answered: None,
-        })
-    }
-}
-
-/// Whether what is sent there cannot be read or changed on the way.
-fn is_safe(url: &Url, plain_loopback: bool) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let loopback = bare == "localhost"
-        || bare.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
-        || bare.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
-    url.scheme() == "https" || (url.scheme() == "http" && plain_loopback && loopback)
-}
+/// Says what is tried again, and why.
+pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 /// One pull or push, with what it has shown of itself.
 pub struct Session {
-    client: Client,
-    /// Follows nothing: for what has credentials in its body, which a redirect would take along.
-    direct: Client,
-    base: Url,
-    plain: bool,
+    way: Way,
     credentials: Credentials,
     repository: Repository,
     scope: &'static str,
+    tell: Tell,
     authorization: Option<HeaderValue>,
     /// What was answered to the last request, if anything was.
     pub(crate) answered: Option<Answered>,
@@ -144,16 +56,39 @@ pub(crate) struct Answered {
 }
 
 impl Session {
+    /// Begins to speak about a repository, with leave to push where that is meant, in a runtime of tokio's. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// When its registry is no host, or what is said of the way to it cannot be read.
+    pub fn new(access: wire::Access, repository: &Repository, push: bool, tell: Tell) -> Result<Self, Error> {
+        let way = Way::new(&access, repository)?;
+        Ok(Self {
+            way,
+            credentials: access.credentials.unwrap_or_default().into(),
+            repository: repository.clone(),
+            scope: if push { "pull,push" } else { "pull" },
+            tell,
+            authorization: None,
+            answered: None,
+        })
+    }
+
     /// A path of the repository, such as `manifests/latest`.
     pub(crate) fn url(&self, path: &str) -> Result<Url, Error> {
-        self.base
+        self.way
+            .base
             .join(path)
             .map_err(|_| self.host("has an address that is none"))
     }
 
     /// An address that the registry gave: absolute, or its own path.
     fn given(&self, location: &str) -> Result<Url, Error> {
-        let url = self.base.join(location).ok().filter(|url| is_safe(url, self.plain));
+        let url = self
+            .way
+            .base
+            .join(location)
+            .ok()
+            .filter(|url| is_safe(url, self.way.plain));
         url.ok_or_else(|| self.host("its registry gave an address to push to that is not HTTPS"))
     }
 
@@ -194,7 +129,7 @@ impl Session {
             match self.attempt(&build).await {
                 Err(Failure::Passing(why, at_least)) => {
                     let wait = pause.max(at_least).min(LONGEST_PAUSE);
-                    tracing::info!("{why}; tried again after {wait:?}");
+                    (self.tell)(&format!("{why}; tried again after {wait:?}"));
                     tokio::time::sleep(wait).await;
                     pause *= 4;
                 }
@@ -208,7 +143,7 @@ impl Session {
         self.answered = None;
         let response = self.once(build).await?;
         // What a registry redirects to gets no credentials, whatever it asks for.
-        let own = response.url().origin() == self.base.origin();
+        let own = response.url().origin() == self.way.base.origin();
         let response = if response.status() == StatusCode::UNAUTHORIZED && own {
             let challenges: Vec<String> = response
                 .headers()
@@ -224,18 +159,20 @@ impl Session {
         };
         self.answered = Some(Answered {
             status: response.status(),
-            own: response.url().origin() == self.base.origin(),
+            own: response.url().origin() == self.way.base.origin(),
         });
         self.judge(response).await
     }
 
     async fn once(&self, build: &impl Fn(&Client) -> RequestBuilder) -> Result<Response, Failure> {
-        let request = build(&self.client).build().map_err(|error| self.host(&chain(&error)))?;
-        let (mut request, own) = (request, self.base.origin());
+        let request = build(&self.way.client)
+            .build()
+            .map_err(|error| self.host(&chain(&error)))?;
+        let (mut request, own) = (request, self.way.base.origin());
         if let Some(authorization) = self.authorization.as_ref().filter(|_| request.url().origin() == own) {
             request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
-        self.client.execute(request).await.map_err(|error| {
+        self.way.client.execute(request).await.map_err(|error| {
             let text = format!("{}: {}", self.repository, network(error));
             Failure::Passing(text, Duration::ZERO)
         })
@@ -305,7 +242,7 @@ impl Session {
 
     /// A token for this repository (the distribution project's "Token Authentication Specification").
     async fn token(&self, realm: &str, service: &str) -> Result<String, Failure> {
-        let realm = Url::parse(realm).ok().filter(|url| is_safe(url, self.plain));
+        let realm = Url::parse(realm).ok().filter(|url| is_safe(url, self.way.plain));
         let mut url =
             realm.ok_or_else(|| self.host("its registry asks to show credentials somewhere else than over HTTPS"))?;
         let scope = format!("repository:{}:{}", self.repository.name, self.scope);
@@ -318,7 +255,8 @@ impl Session {
                 ("refresh_token", token),
             ];
             let body = authorize::form(&form);
-            self.direct
+            self.way
+                .direct
                 .post(url)
                 .header("Content-Type", "application/x-www-form-urlencoded")
                 .body(body)
@@ -326,7 +264,7 @@ impl Session {
             url.query_pairs_mut()
                 .append_pair("service", service)
                 .append_pair("scope", &scope);
-            let request = self.client.get(url);
+            let request = self.way.client.get(url);
             match &self.credentials {
                 Credentials::Password { user, password } => request.basic_auth(user, Some(password)),
                 _ => request,
@@ -341,7 +279,7 @@ impl Session {
             return Err(self.host(&format!("its registry gives no token{said}")).into());
         }
         let answer = self.judge(answer).await?;
-        let bytes = self.body(answer, MOST_TOKEN, |_| {}).await?;
+        let bytes = self.body(answer, MOST_TOKEN).await?;
         let token =
             authorize::token(&bytes).ok_or_else(|| self.host("its registry gave a token that cannot be read"))?;
         Ok(token)
@@ -349,7 +287,7 @@ impl Session {
 
     /// What a registry says of an error: ` (UNAUTHORIZED: authentication required)`.
     async fn said(&self, response: Response) -> String {
-        let bytes = self.body(response, MOST_ERROR, |_| {}).await.unwrap_or_default();
+        let bytes = self.body(response, MOST_ERROR).await.unwrap_or_default();
         let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let text = |at| Some(said.pointer(at)?.as_str().unwrap_or_default());
         let (code, message) = (text("/errors/0/code"), text("/errors/0/message").unwrap_or_default());
@@ -359,26 +297,34 @@ impl Session {
     }
 
     /// A body of at most `most` bytes.
-    pub(crate) async fn body(
-        &self,
-        mut response: Response,
-        most: u64,
-        heard: impl Fn(usize),
-    ) -> Result<Vec<u8>, Error> {
+    pub(crate) async fn body(&self, response: Response, most: u64) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
+        let mut take = |piece: &[u8]| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        };
+        self.pieces(response, most, &mut take).await?;
+        Ok(bytes)
+    }
+
+    /// The same, as it comes.
+    pub(crate) async fn pieces(&self, mut response: Response, most: u64, take: &mut Take<'_>) -> Result<(), Error> {
+        let mut come = 0_u64;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.host(&network(error)))? {
-            let length = u64::try_from(bytes.len().saturating_add(chunk.len())).unwrap_or(u64::MAX);
-            if length > most {
+            come = come.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
+            if come > most {
                 return Err(self.host(&format!(
                     "its registry sent more than the {most} bytes that are expected"
                 )));
             }
-            heard(chunk.len());
-            bytes.extend_from_slice(&chunk);
+            take(&chunk)?;
         }
-        Ok(bytes)
+        Ok(())
     }
 }
+
+/// Takes a part of a body.
+pub(crate) type Take<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + Send + 'a;
 
 /// Why there is no answer: what lies behind the words of the client's layers.
 fn network(error: reqwest::Error) -> String {
@@ -404,36 +350,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_loopback_is_spoken_to_without_tls_and_only_where_that_is_said() {
-        let safe = |url: &str, plain: bool| is_safe(&Url::parse(url).unwrap(), plain);
-        for url in [
-            "http://localhost:5000/",
-            "http://127.0.0.1/",
-            "http://127.9.9.9/",
-            "http://[::1]:5000/",
-        ] {
-            assert!(safe(url, true) && !safe(url, false), "{url}");
-        }
-        for url in [
-            "http://registry.example.com/",
-            "http://10.0.0.1/",
-            "http://localhost.example.com/",
-            "ftp://localhost/",
-        ] {
-            assert!(!safe(url, true), "{url}");
-        }
-        assert!(safe("https://registry.example.com/", false));
-    }
-
-    #[test]
     fn an_address_that_a_registry_gives_is_its_own_or_https() {
         let repository: devgate_types::Reference = "registry.example.com/a".parse().unwrap();
-        let registries = Registries {
+        let registries = devgate_oci::Registries {
             plain_loopback: true,
-            ..Registries::default()
+            ..devgate_oci::Registries::default()
         };
+        let access = registries.access(&repository.repository).unwrap();
         // A machine without certificate authorities says so; that is another test's.
-        let Ok(session) = registries.session(&repository.repository, true) else {
+        let Ok(session) = Session::new(access, &repository.repository, true, Box::new(|_| {})) else {
             return;
         };
         assert_eq!(

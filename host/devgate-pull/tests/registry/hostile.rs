@@ -99,13 +99,13 @@ fn the_digest_of_a_file_is_told_from_one_that_is_not_there() {
         });
         let dir = tempfile::tempdir().unwrap();
         let mut named = artifact.at(&fake);
-        named.digest = crate::digest(&artifact.layer);
+        named.digest = digest(&artifact.layer);
         let why = failed(store(dir.path()).get(&named, MOST));
         assert!(
             why.contains("is the digest of a file, and not of an artifact"),
             "{status}: {why}"
         );
-        named.digest = crate::digest(b"nowhere");
+        named.digest = digest(b"nowhere");
         let why = failed(store(dir.path()).get(&named, MOST));
         assert!(!why.contains("digest of a file"), "{status}: {why}");
     }
@@ -197,7 +197,7 @@ fn a_registry_on_a_loopback_address_is_not_asked_through_a_proxy() {
     const INNER: &str = "DEVGATE_TEST_BEHIND_A_PROXY";
     if std::env::var_os(INNER).is_none() {
         let own = std::env::current_exe().unwrap();
-        let test = "tests::hostile::a_registry_on_a_loopback_address_is_not_asked_through_a_proxy";
+        let test = "hostile::a_registry_on_a_loopback_address_is_not_asked_through_a_proxy";
         let mut again = std::process::Command::new(own);
         again
             .args([test, "--exact"])
@@ -205,7 +205,10 @@ fn a_registry_on_a_loopback_address_is_not_asked_through_a_proxy() {
             .env_remove("NO_PROXY")
             .env_remove("no_proxy");
         // Nobody listens there.
-        let out = again.env("http_proxy", "http://127.0.0.1:1").output().unwrap();
+        for name in ["http_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
+            again.env(name, "http://127.0.0.1:1");
+        }
+        let out = again.output().unwrap();
         let said = String::from_utf8_lossy(&out.stdout);
         assert!(out.status.success() && said.contains("1 passed"), "{said}");
         return;

@@ -1,11 +1,11 @@
 //! Signatures beside an artifact, when keys change and when the registry is away.
 
 use super::*;
-use crate::PublicKey;
-use crate::manifest::{INDEX, MANIFEST};
-use crate::signature::{ANNOTATION, PAYLOAD, SIGNS, Signed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use devgate_oci::PublicKey;
+use devgate_oci::child::{ANNOTATION, PAYLOAD, SIGNS, Signed};
+use devgate_oci::manifest::INDEX;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use std::collections::BTreeMap;
@@ -265,7 +265,7 @@ fn a_statement_that_is_no_consent_is_none_whatever_is_said_beside_it() {
     let (artifact, signer) = (Pushed::new(b"component"), Signer::new());
     let text = |states: &str| String::from_utf8(signer.states(states, &artifact)).unwrap();
     let check = |bundle: String, key: &Signer| {
-        crate::signature::check(
+        devgate_oci::child::check(
             &[Signed::Bundle { bundle }],
             &[key.public()],
             &digest(&artifact.manifest),

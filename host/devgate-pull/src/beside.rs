@@ -1,11 +1,9 @@
 //! The signatures that a registry has of an artifact, in the two places where cosign puts them.
 
-use crate::cache::MOST_MANIFEST;
-use crate::error::Error;
-use crate::http::{Answered, Session};
-use crate::manifest::{Descriptor, INDEX};
-use crate::progress::Progress;
-use crate::signature::{ANNOTATION, BUNDLE, MOST_SIGNATURE, MOST_SIGNATURES, PAYLOAD, PublicKey, SIGNS, Signed, check};
+use crate::session::{Answered, Session};
+use devgate_oci::child::{ANNOTATION, BUNDLE, MOST_MANIFEST, MOST_SIGNATURES, PAYLOAD, SIGNS, Signed, check};
+use devgate_oci::manifest::INDEX;
+use devgate_oci::{Descriptor, Error, MOST_SIGNATURE, PublicKey};
 use devgate_types::Digest;
 use reqwest::StatusCode;
 use reqwest::header::LINK;
@@ -149,7 +147,7 @@ impl Session {
         let asked = match self.attempt(&ask).await.map_err(Error::from) {
             Ok(answer) if answer.status().is_success() => {
                 found.more |= answer.headers().contains_key(LINK);
-                self.body(answer, MOST_MANIFEST, |_| {}).await.map(Some)
+                self.body(answer, MOST_MANIFEST).await.map(Some)
             }
             Ok(_) => Ok(None),
             Err(_) if self.answered.is_some_and(is_unknown) => Ok(None),
@@ -179,8 +177,14 @@ impl Session {
             found.more = true;
             return None;
         }
-        let bytes = self.blob(digest, layer.size, &Progress::default()).await;
-        String::from_utf8(found.failed(bytes)?).ok()
+        let mut bytes = Vec::new();
+        let mut take = |piece: &[u8]| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        };
+        let fetched = self.blob(digest, layer.size, &mut take).await;
+        found.failed(fetched)?;
+        String::from_utf8(bytes).ok()
     }
 }
 

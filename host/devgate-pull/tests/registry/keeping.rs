@@ -131,6 +131,7 @@ fn small(dir: &Path, roomy: u64) -> Store {
             plain_loopback: true,
             ..Registries::default()
         },
+        puller: puller(),
     })
 }
 

@@ -1,12 +1,21 @@
-//! A store against registries that behave and that do not, over real sockets.
+//! A store, with the program that pulls for it, against registries that behave and that do not, over real sockets.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test"
+)]
 
+mod confined;
 mod fake;
 mod hostile;
 mod keeping;
 mod signing;
 
-use crate::manifest::{CONFIG, Descriptor, LAYER, MANIFEST};
-use crate::{Error, Registries, Store, StoreSettings, Wanted, digest};
+use devgate_oci::manifest::{CONFIG, LAYER, MANIFEST};
+use devgate_oci::{Descriptor, Error, Registries, Store, StoreSettings, Wanted, digest};
+use devgate_runner::{Program, ProgramError};
 use devgate_types::{ByteSize, PinnedReference, Reference};
 use fake::{Answer, Fake};
 use std::path::Path;
@@ -66,7 +75,13 @@ fn store_with(dir: &Path, pull: bool, config: Option<&Path>) -> Store {
             authorities: Vec::new(),
             plain_loopback: true,
         },
+        puller: puller(),
     })
+}
+
+/// The program itself.
+fn puller() -> Result<Program, ProgramError> {
+    Program::at(Path::new(env!("CARGO_BIN_EXE_devgate-pull")), devgate_pull::NAME)
 }
 
 fn store(dir: &Path) -> Store {
