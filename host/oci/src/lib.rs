@@ -16,6 +16,8 @@ mod cache;
 mod credentials;
 mod entry;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod http;
 pub mod manifest;
 mod progress;

@@ -10,9 +10,7 @@ use crate::message::wire::{self, Export};
 use crate::program::{Program, Spawner};
 pub(crate) use asked::Interfaces;
 pub(crate) use collect::Collected;
-#[cfg(test)]
-pub(crate) use lane::Lane;
-pub(crate) use lane::{Ended, Wanted};
+pub(crate) use lane::{Ended, Lane, Wanted};
 
 use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
 use devgate_types::load::Refusal;

@@ -39,6 +39,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("devgate", HOST),
     ("devgatectl", ALL),
     ("devgate-tests", ALL),
+    ("devgate-fuzz", ALL),
     // It looks at devgate from outside, and is built without it.
     ("devgate-cluster", &[]),
     ("xtask", &[]),
@@ -98,6 +99,8 @@ const KUBELET: &[&str] = &[
     "devgate-kubelet",
     "devgate-device-plugin",
     "devgate-fake-kubelet",
+    // It calls what answers the kubelet without a socket.
+    "devgate-fuzz",
     "devgate-tests",
 ];
 
@@ -106,6 +109,7 @@ const MESSAGES: &[&str] = &[
     "devgate-device-plugin",
     "devgate-fake-kubelet",
     "devgate-runner",
+    "devgate-fuzz",
     "devgate-tests",
 ];
 
