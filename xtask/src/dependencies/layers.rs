@@ -87,7 +87,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     // What a child may ask of the kernel is decided in one place.
     ("seccompiler", &["devgate-confine"]),
     ("landlock", &["devgate-confine"]),
-    ("libc", &["devgate-confine"]),
+    ("libc", &["devgate-confine", "devgate-node"]),
     // What speaks to the network and what decides about signatures is in one place.
     ("reqwest", &["devgate-oci"]),
     ("oci-client", &[]),
