@@ -86,6 +86,22 @@ fn hold(name: &str) {
     }
 }
 
+/// More than the changes above make, so that what is there besides does not hide it: a unit with many handles, again and again.
+#[test]
+fn a_flood_of_handles_takes_the_host_four_times_its_bytes() {
+    let kept = fs::read(repository().join("tests/fuzz/corpus/runner/handles")).unwrap();
+    let (mut rest, mut last) = (kept.get(1..).unwrap(), 0..0);
+    while let Some((head, message)) = rest.split_first_chunk::<4>() {
+        let length = usize::try_from(u32::from_le_bytes(*head)).unwrap();
+        let start = kept.len() - rest.len();
+        last = start..start + 4 + length;
+        rest = message.get(length..).unwrap();
+    }
+    let unit = kept.get(last).unwrap();
+    let flood = [kept.as_slice(), &unit.repeat((3 << 20) / unit.len())].concat();
+    run(&target("runner"), &flood, "a flood of handles");
+}
+
 macro_rules! hold {
     ($($test:ident $target:literal)*) => {
         $(
