@@ -6,6 +6,7 @@ mod features;
 mod layers;
 mod linked;
 mod modules;
+mod page;
 mod vendors;
 
 use crate::process;
@@ -25,6 +26,7 @@ pub(crate) fn check() -> Result<()> {
     problems.extend(modules::problems(&root())?);
     problems.extend(features::problems(&platform)?);
     problems.extend(linked::problems(&platform)?);
+    problems.extend(page::problems(&root())?);
     problems.sort();
     problems.dedup();
     if !problems.is_empty() {

@@ -26,7 +26,8 @@ const EQUALS: &str = "has a \"=\" in its name";
 pub struct Written {
     /// The text: ASCII but for what the kernel says of devices in another script.
     pub text: String,
-    /// What the node has and the text does not say, sorted by path; empty for a node that was made from a text.
+    /// What the node has and the text does not say, sorted by path; of a node that was made from a text only what is at or beneath
+    /// something with a "=" in its name.
     pub unwritten: Vec<Unwritten>,
 }
 

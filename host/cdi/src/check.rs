@@ -173,7 +173,7 @@ fn ends(path: &Path, with: &[u8]) -> bool {
 }
 
 /// A file that a reader takes.
-fn read(file: &Path) -> Result<Spec, String> {
+pub(crate) fn read(file: &Path) -> Result<Spec, String> {
     let opened = File::open(file).map_err(|error| error.to_string())?;
     if !opened.metadata().is_ok_and(|look| look.is_file()) {
         return Err("it is no file".to_owned());

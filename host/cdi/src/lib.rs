@@ -18,6 +18,8 @@ pub mod check;
 mod edits;
 pub mod exec;
 mod files;
+#[doc(hidden)]
+pub mod fuzz;
 mod give;
 mod hook;
 mod keep;

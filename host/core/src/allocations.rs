@@ -14,6 +14,7 @@ mod doubts;
 mod expiry;
 mod foreign;
 mod forget;
+pub(crate) mod fuzz;
 mod journal;
 mod learn;
 mod look;

@@ -33,6 +33,8 @@ mod claims;
 mod device_info;
 mod devices;
 mod failures;
+#[doc(hidden)]
+pub mod fuzz;
 mod grants;
 mod health;
 mod hold;

@@ -11,6 +11,8 @@
 mod answer;
 mod directory;
 pub(crate) mod encoded_list;
+#[doc(hidden)]
+pub mod fuzz;
 mod incarnation;
 mod listing;
 mod lists;

@@ -13,7 +13,7 @@
 //! Another source of both, such as a recording, becomes a node by [`Node::of`].
 //!
 //! It knows no policy, no component and no kubelet: it tells what is there, others decide what may be seen.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod block;
 mod boot;

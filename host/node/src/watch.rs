@@ -4,6 +4,7 @@ mod follow;
 mod live;
 mod log;
 mod paths;
+mod syslog;
 
 pub use log::{LogSource, Unread};
 

@@ -17,6 +17,8 @@ mod cache;
 mod credentials;
 mod entry;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod manifest;
 mod message;
 mod progress;

@@ -6,7 +6,7 @@ mod judge;
 
 use crate::kept::Kept;
 use crate::memory::Budget;
-use crate::message::{bytes, join, split, wire};
+use crate::message::{Nonsense, bytes, cut, join, split, wire};
 use crate::program::Program;
 use allowance::Allowance;
 use devgate_types::load::{Refusal, Scan};
@@ -80,25 +80,7 @@ impl Compiler {
     /// What is wrong with it, which limit it is over, or that the host cannot look.
     pub(crate) fn scan(&self, source: Source<'_>) -> Result<Scan, Refusal> {
         let order = wire::order::Kind::Scan(source.limits.into());
-        self.ask_once(order, source, |answer| match split::<wire::Made>(answer, MOST) {
-            Ok((
-                wire::Made {
-                    kind: Some(wire::made::Kind::Scan(scan)),
-                },
-                _,
-            )) => scan
-                .read()
-                .map_err(|why| Refusal::Invalid(GuestText::new(&why.to_string()))),
-            Ok((
-                wire::Made {
-                    kind: Some(wire::made::Kind::Refused(refusal)),
-                },
-                _,
-            )) => Err(refusal.into()),
-            _ => Err(Refusal::Invalid(GuestText::new(
-                "what reads it does not say what it is",
-            ))),
-        })
+        self.ask_once(order, source, scanned)
     }
 
     /// The machine code of a component that `admit` lets in; also what was made before, unless it is to be made `anew`.
@@ -158,21 +140,7 @@ impl Compiler {
 
     fn compile(&self, source: Source<'_>, scan: &Scan) -> Result<Vec<u8>, Refusal> {
         let order = wire::order::Kind::Compile(scan.counts.memory.0);
-        self.ask_once(order, source, |answer| match split::<wire::Made>(answer, MOST) {
-            Ok((
-                wire::Made {
-                    kind: Some(wire::made::Kind::Compiled(_)),
-                },
-                code,
-            )) => Ok(code.to_vec()),
-            Ok((
-                wire::Made {
-                    kind: Some(wire::made::Kind::Refused(refusal)),
-                },
-                _,
-            )) => Err(refusal.into()),
-            _ => Err(Refusal::Invalid(GuestText::new("the compiler makes nothing of it"))),
-        })
+        self.ask_once(order, source, |answer| compiled(answer).map(<[u8]>::to_vec))
     }
 
     /// What a child's answer is read as. What is wrong with the component itself is remembered: it is not tried again.
@@ -231,6 +199,37 @@ impl Compiler {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
         Ok(command)
     }
+}
+
+/// What a child says of a component that it has read.
+///
+/// # Errors
+/// What it says is wrong with the component; likewise for [`compiled`].
+pub(crate) fn scanned(answer: &[u8]) -> Result<Scan, Refusal> {
+    match made(answer) {
+        Ok((wire::made::Kind::Scan(scan), _)) => scan
+            .read()
+            .map_err(|why| Refusal::Invalid(GuestText::new(&why.to_string()))),
+        Ok((wire::made::Kind::Refused(refusal), _)) => Err(refusal.into()),
+        _ => Err(Refusal::Invalid(GuestText::new(
+            "what reads it does not say what it is",
+        ))),
+    }
+}
+
+/// The machine code that a child has made.
+pub(crate) fn compiled(answer: &[u8]) -> Result<&[u8], Refusal> {
+    match made(answer) {
+        Ok((wire::made::Kind::Compiled(_), code)) => Ok(code),
+        Ok((wire::made::Kind::Refused(refusal), _)) => Err(refusal.into()),
+        _ => Err(Refusal::Invalid(GuestText::new("the compiler makes nothing of it"))),
+    }
+}
+
+fn made(answer: &[u8]) -> Result<(wire::made::Kind, &[u8]), Nonsense> {
+    let (message, rest) = cut(answer, MOST)?;
+    let kind = wire::Made::read(message)?.kind;
+    Ok((kind.ok_or(Nonsense("nothing"))?, rest))
 }
 
 /// All that a child writes, until it has ended or its time has.

@@ -12,6 +12,8 @@
 
 pub mod child;
 mod compile;
+#[doc(hidden)]
+pub mod fuzz;
 mod kept;
 mod memory;
 mod message;

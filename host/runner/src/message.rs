@@ -43,13 +43,19 @@ pub(crate) fn join(message: &impl Message, rest: &[u8]) -> Vec<u8> {
 
 /// Takes a message of at most so many bytes off the beginning of what came.
 pub(crate) fn split<M: Message + Default>(all: &[u8], most: usize) -> Result<(M, &[u8]), Nonsense> {
+    let (message, rest) = cut(all, most)?;
+    let message = M::decode(message).map_err(|_| Nonsense("not a message"))?;
+    Ok((message, rest))
+}
+
+/// The same, of a message that is not decoded yet.
+pub(crate) fn cut(all: &[u8], most: usize) -> Result<(&[u8], &[u8]), Nonsense> {
     let (head, rest) = all.split_first_chunk::<HEAD>().ok_or(Nonsense("cut off"))?;
     let length = usize::try_from(u32::from_le_bytes(*head)).unwrap_or(usize::MAX);
     let (message, rest) = rest.split_at_checked(length.min(most)).ok_or(Nonsense("cut off"))?;
     if length > most {
         return Err(Nonsense("too long"));
     }
-    let message = M::decode(message).map_err(|_| Nonsense("not a message"))?;
     Ok((message, rest))
 }
 

@@ -14,9 +14,7 @@ use crate::message::{
 use crate::program::{Program, Spawner};
 pub(crate) use asked::Interfaces;
 pub(crate) use collect::Collected;
-#[cfg(test)]
-pub(crate) use lane::Lane;
-pub(crate) use lane::{Ended, Wanted};
+pub(crate) use lane::{Ended, Lane, Wanted};
 
 use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
 use devgate_types::load::Refusal;

@@ -41,12 +41,21 @@ impl GuestText {
     pub fn of_escaped(text: &str) -> Self {
         // What stands for one character has at most ten, and most have one.
         let most = Self::MOST * 4;
-        let parts: Vec<_> = text.split('\\').map(|part| escape(part, most)).collect();
-        let mut text = parts.join("\\");
-        if let Some((end, _)) = text.char_indices().nth(most) {
-            text.truncate(end);
+        let mut shown = String::new();
+        for (n, part) in text.split('\\').enumerate() {
+            // No more of it is made than is shown, however many parts it has: a character has at most four bytes.
+            if shown.len() >= most * 4 {
+                break;
+            }
+            if n != 0 {
+                shown.push('\\');
+            }
+            shown += &escape(part, most);
         }
-        Self(text)
+        if let Some((end, _)) = shown.char_indices().nth(most) {
+            shown.truncate(end);
+        }
+        Self(shown)
     }
 
     /// The escaped text.

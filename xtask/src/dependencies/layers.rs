@@ -43,6 +43,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("devgate", HOST),
     ("devgatectl", ALL),
     ("devgate-tests", ALL),
+    ("devgate-fuzz", ALL),
     // It looks at devgate from outside, and is built without it.
     ("devgate-cluster", &[]),
     ("xtask", &[]),
@@ -91,7 +92,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     // What a child may ask of the kernel is decided in one place.
     ("seccompiler", &["devgate-confine"]),
     ("landlock", &["devgate-confine"]),
-    ("libc", &["devgate-confine"]),
+    ("libc", &["devgate-confine", "devgate-node"]),
     // What speaks to the network is in one place, and what decides about signatures in another.
     ("reqwest", &["devgate-pull"]),
     ("hickory", &["devgate-pull"]),
@@ -105,6 +106,8 @@ const KUBELET: &[&str] = &[
     "devgate-kubelet",
     "devgate-device-plugin",
     "devgate-fake-kubelet",
+    // It calls what answers the kubelet without a socket.
+    "devgate-fuzz",
     "devgate-tests",
 ];
 
@@ -114,6 +117,7 @@ const MESSAGES: &[&str] = &[
     "devgate-fake-kubelet",
     "devgate-oci",
     "devgate-runner",
+    "devgate-fuzz",
     "devgate-tests",
 ];
 

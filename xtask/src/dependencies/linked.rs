@@ -76,7 +76,7 @@ pub(super) fn problems(platform: &str) -> Result<Vec<String>> {
 }
 
 /// The crates in a program, a line for each, which starts with its name.
-fn linked(program: &str, platform: &str) -> Result<String> {
+pub(super) fn linked(program: &str, platform: &str) -> Result<String> {
     let what = ["tree", "--locked", "--package", program, "--target", platform];
     let how = ["--edges", "normal,no-proc-macro", "--prefix", "none"];
     process::read(cargo().args(what).args(how))

@@ -141,6 +141,12 @@ impl Contents {
         let Some(allocation) = self.allocations.remove(&id) else {
             return;
         };
+        // Its beginning is kept as a newer host wrote it: without its end it would be there again with the next snapshot.
+        if self.foreign.has(id) {
+            let units = some.cloned();
+            let (kind, bytes) = Change::Release(Release { allocation: id, units }).to_entry();
+            self.foreign.keep(kind, &bytes);
+        }
         self.others.remove(&id);
         self.named.remove(&id);
         let mut allocation = Arc::unwrap_or_clone(allocation);

@@ -130,6 +130,18 @@ impl Book {
     }
 }
 
+/// Appends an entry with its checksum.
+pub(super) fn write_entry(kind: u16, seq: u64, durable_through: u64, bytes: &[u8], out: &mut Vec<u8>) {
+    let kind = Kind(kind);
+    let entry = Entry {
+        seq,
+        durable_through,
+        kind,
+        bytes,
+    };
+    entry.write_to(out);
+}
+
 /// A snapshot of another format, with nothing in it.
 #[cfg(test)]
 pub(crate) fn snapshot_of_format(format: u32) -> Vec<u8> {

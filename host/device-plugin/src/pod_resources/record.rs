@@ -124,7 +124,7 @@ enum DeviceIds {
 }
 
 /// Every id of every entry. What is not understood may be an id that a pod has, and so refuses the whole file.
-fn parse(text: &[u8]) -> Result<Records, serde_json::Error> {
+pub(super) fn parse(text: &[u8]) -> Result<Records, serde_json::Error> {
     let file: Checkpoint = serde_json::from_slice(text)?;
     let mut ids = Records::new();
     for entry in file.data.pod_device_entries.unwrap_or_default() {

@@ -6,13 +6,13 @@ use crate::events::NodeEvent;
 use crate::kernel_log::{KernelLine, Klog, Record, kmsg_record};
 use crate::live::Live;
 use crate::tree::{Kind, Tree};
+use crate::watch::syslog::{self, Action};
 use devgate_types::{NodeKind, NodeNumber, escape};
-use rmesg::error::RMesgError;
-use rmesg::klogctl::{KLogType, safely_wrapped_klogctl};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::fmt;
+use std::io::{self, ErrorKind};
 
 const KMSG: &str = "dev/kmsg";
 const KMSG_NUMBER: NodeNumber = NodeNumber {
@@ -190,22 +190,21 @@ fn drain_kmsg(kmsg: &OwnedFd, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
 
 /// The whole log, as `syslog(2)` gives it without taking anything away.
 fn whole() -> Result<Vec<u8>, Unread> {
-    let size = safely_wrapped_klogctl(KLogType::SyslogActionSizeBuffer, &mut []).map_err(|error| in_words(&error))?;
+    let size = syslog::ask(Action::SizeBuffer, &mut []).map_err(|error| in_words(&error))?;
     let mut log = vec![0; size.clamp(1, MOST_LOG_BYTES)];
-    let read = safely_wrapped_klogctl(KLogType::SyslogActionReadAll, &mut log).map_err(|error| in_words(&error))?;
+    let read = syslog::ask(Action::ReadAll, &mut log).map_err(|error| in_words(&error))?;
     log.truncate(read);
     Ok(log)
 }
 
-/// Why `syslog(2)` gives nothing, and what to do. The crate's own text is about its types.
-fn in_words(error: &RMesgError) -> Unread {
-    let why = match error {
-        RMesgError::OperationNotPermitted(_) => return Unread::NotAllowed,
-        // Ends with the error's own words.
-        RMesgError::InternalError(text) => text.rsplit_once("errno=").map_or(text.as_str(), |(_, words)| words),
-        _ => "its answer makes no sense",
-    };
-    Unread::Syslog(escape(&why.to_lowercase(), MOST_WORDS))
+/// Why `syslog(2)` gives nothing, and what to do.
+fn in_words(error: &io::Error) -> Unread {
+    if error.kind() == ErrorKind::PermissionDenied {
+        return Unread::NotAllowed;
+    }
+    let why = error.to_string().to_lowercase();
+    let why = why.split(" (os error").next().unwrap_or_default();
+    Unread::Syslog(escape(why, MOST_WORDS))
 }
 
 #[cfg(test)]
@@ -213,23 +212,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_that_is_refused_says_what_to_do_and_names_no_crate() {
-        let refused = in_words(&RMesgError::OperationNotPermitted("SyslogActionReadAll".into())).to_string();
+    fn a_log_that_is_refused_says_what_to_do() {
+        let refused = in_words(&Errno::PERM.into()).to_string();
         assert_eq!(
             refused,
             "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)"
         );
-        let text = "Request (SyslogActionReadAll) to klogctl failed. errno=Function not implemented";
-        let failed = in_words(&RMesgError::InternalError(text.into())).to_string();
+        let failed = in_words(&Errno::NOSYS.into()).to_string();
         assert_eq!(failed, "syslog(2) fails (function not implemented)");
-        let odd = in_words(&RMesgError::IntegerOutOfBound("TryFromIntError(())".into())).to_string();
-        assert_eq!(odd, "syslog(2) fails (its answer makes no sense)");
     }
 
-    /// What the crate really says: this asks for a level of the console that there is not, which changes nothing.
+    /// What the kernel really says: this asks for a level of the console that there is not, which changes nothing.
     #[test]
-    fn the_kernels_own_error_is_found_in_the_crates() {
-        let error = safely_wrapped_klogctl(KLogType::SyslogActionConsoleLevel, &mut []).unwrap_err();
+    fn the_kernels_own_error_is_said() {
+        let error = syslog::ask(Action::ConsoleLevel, &mut []).unwrap_err();
         let words = in_words(&error).to_string();
         let known = [
             "syslog(2) is not allowed (EPERM): ",

@@ -3,10 +3,55 @@
 use super::{Nonsense, wire};
 use devgate_types::ByteSize;
 use devgate_types::load::{Counts, Scan};
+use prost::Message;
+use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use std::collections::BTreeSet;
 
 /// Names that a component imports or exports, as the sandbox counts them.
 const NAMES: usize = 1_000;
+/// What a scan has at most: names of both kinds, two bytes for each that names types alone, and numbers.
+const VALUES: usize = 4 * NAMES + 16;
+
+impl wire::Made {
+    /// What a compiler says, who is not believed: a message that has more values than any scan is not decoded, because a name of two
+    /// bytes takes many times as many here.
+    pub(crate) fn read(message: &[u8]) -> Result<Self, Nonsense> {
+        if values(message).ok_or(Nonsense("not a message"))? > VALUES {
+            return Err(Nonsense("too many names"));
+        }
+        Self::decode(message).map_err(|_| Nonsense("not a message"))
+    }
+}
+
+/// How many values the messages in a message have, each byte of a packed list for one.
+fn values(mut message: &[u8]) -> Option<usize> {
+    let mut values = 0_usize;
+    while !message.is_empty() {
+        let (_, mut inner) = field(&mut message)?;
+        while !inner.is_empty() {
+            let (number, bytes) = field(&mut inner)?;
+            let is_packed = number == TYPES_ALONE;
+            values = values.checked_add(if is_packed { bytes.len().max(1) } else { 1 })?;
+        }
+    }
+    Some(values)
+}
+
+/// The number of `types_alone` in a scan.
+const TYPES_ALONE: u32 = 2;
+
+/// The next field: its number, and what it has in it, if that is a text, a list or a message.
+fn field<'a>(message: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
+    let (number, kind) = decode_key(message).ok()?;
+    if kind != WireType::LengthDelimited {
+        skip_field(kind, number, message, DecodeContext::default()).ok()?;
+        return Some((number, &[]));
+    }
+    let length = usize::try_from(decode_varint(message).ok()?).ok()?;
+    let (inner, rest) = message.split_at_checked(length)?;
+    *message = rest;
+    Some((number, inner))
+}
 
 impl From<Scan> for wire::Scan {
     fn from(scan: Scan) -> Self {

@@ -47,10 +47,14 @@ impl From<wire::Unit> for Unit {
 
 impl From<wire::UnitHead> for Unit {
     fn from(unit: wire::UnitHead) -> Self {
+        // A list grew as it was decoded, to up to twice what is in it; this one is kept.
+        let (mut backing, mut nodes) = (unit.backing, unit.nodes);
+        backing.shrink_to_fit();
+        nodes.shrink_to_fit();
         Self {
             id: unit.id,
-            backing: unit.backing.into_iter().map(DeviceHandle).collect(),
-            nodes: unit.nodes.into_iter().map(NodeHandle).collect(),
+            backing: backing.into_iter().map(DeviceHandle).collect(),
+            nodes: nodes.into_iter().map(NodeHandle).collect(),
             properties: Vec::new(),
         }
     }
