@@ -142,7 +142,9 @@ fn ordered(reference: &str, access: wire::Access) -> Vec<Kind> {
         .send(&order)
         .unwrap();
     input.rewind().unwrap();
-    let mut command = puller().unwrap().command();
+    // Its file is open until the child has it.
+    let program = puller().unwrap();
+    let mut command = program.command();
     command.arg((512 << 20).to_string()).stdin(input).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut output = Socket::blocking(child.stdout.take().unwrap().into());
