@@ -163,7 +163,7 @@ fn memory(order: &wire::Order) -> u64 {
 
 /// Its order is a file without a name, which it has as its input.
 fn start(program: &Program, order: &wire::Order, memory: u64) -> io::Result<Child> {
-    let input = OwnedFd::from(memfd_create(program.name(), MemfdFlags::CLOEXEC)?);
+    let input = memfd_create(program.name(), MemfdFlags::CLOEXEC)?;
     let sent = Socket::blocking(input.try_clone()?).send(order);
     sent.map_err(io::Error::other)?;
     let mut input = File::from(input);
