@@ -6,13 +6,13 @@
     reason = "a command line tool says what it does on its standard output"
 )]
 
-mod bench;
 mod chart;
 mod cluster;
 mod components;
 mod demo;
 mod dependencies;
 mod dist;
+mod harness;
 mod image;
 mod languages;
 mod manifests;
@@ -23,7 +23,6 @@ mod process;
 mod release;
 mod setup;
 mod shipped;
-mod soak;
 mod static_binary;
 mod test;
 mod tools;
@@ -130,8 +129,8 @@ fn main() -> ExitCode {
         Command::Chart(options) => chart::run(&options),
         Command::Cluster(options) => cluster::run(&options),
         Command::Demo(passed) => demo::run(&passed.arguments),
-        Command::Bench(passed) => bench::run(&passed.arguments),
-        Command::Soak(direct) => soak::run(&direct.arguments),
+        Command::Bench(passed) => harness::run("bench", &passed.arguments),
+        Command::Soak(direct) => harness::run("soak", &direct.arguments),
     };
     match result {
         Ok(code) => code,

@@ -93,12 +93,12 @@ fn work(out: &Out) -> Result<(), Error> {
 /// What it is to do. It has given up what it can by then, and keeps of this process's parent only what it is told.
 fn order() -> Result<wire::Order, ChildError> {
     let numbers = numbers(std::env::args_os())?;
-    let [parent, memory] = *numbers else {
+    let [parent, address_space, data] = *numbers else {
         return Err(ChildError::NotCalled);
     };
     let limits = Limits {
-        address_space: memory,
-        data: memory / 4,
+        address_space,
+        data,
         file_size: 0,
         cpu_seconds: Some(SECONDS),
         open_files: OPEN_FILES,

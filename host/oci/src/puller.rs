@@ -31,9 +31,11 @@ use wire::order::What;
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 /// The most that it says to be tried again.
 const MOST_NOTES: usize = 256;
-/// Address space: what it needs, and what each byte of its order becomes. The layer only goes through it.
-const MEMORY: u64 = 256 << 20;
-const OF_A_BYTE: u64 = 16;
+/// What it may write to: what it needs, and what each byte of its order becomes. The layer only goes through it.
+const MEMORY: u64 = 64 << 20;
+const OF_A_BYTE: u64 = 4;
+/// Of address space so many times as much: the program is in it, and what is only reserved.
+const RESERVED: u64 = 4;
 
 /// Speaks to registries by a process that ends.
 #[derive(Debug)]
@@ -141,10 +143,9 @@ impl Puller {
         outcome.map_err(|why| match why {
             Ended::Failed(error) => error,
             Ended::Socket(SocketError::Closed) => ended(&judge(status, memory)),
-            Ended::Socket(SocketError::Late) => Error::Host(format!(
-                "registry: was not done within {} minutes",
-                PATIENCE.as_secs() / 60
-            )),
+            Ended::Socket(SocketError::Late) => {
+                ended(&format!("was not done within {} minutes", PATIENCE.as_secs() / 60))
+            }
             Ended::Socket(why) => ended(&format!("is not listened to any more: {why}")),
         })
     }
@@ -169,7 +170,7 @@ fn start(program: &Program, order: &wire::Order, memory: u64) -> io::Result<Chil
     let mut input = File::from(input);
     input.rewind()?;
     let mut command = program.command();
-    command.arg(memory.to_string());
+    command.args([memory.saturating_mul(RESERVED), memory].map(|bytes| bytes.to_string()));
     command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
     command.spawn()
 }

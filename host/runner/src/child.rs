@@ -38,8 +38,8 @@ pub fn numbers(args: impl IntoIterator<Item = OsString>) -> Result<Vec<u64>, Chi
     numbers.ok_or(ChildError::NotCalled)
 }
 
-/// Gives up files by Landlock, and networks where that is said, and says by which version; 0 where the kernel lacks it or a filter around this process forbids
-/// it: seccomp holds without.
+/// Gives up files by Landlock, and networks where that is said. Its version; 0 where the kernel lacks it or a filter around this process
+/// forbids it: seccomp holds without.
 ///
 /// # Errors
 /// Where it is there and cannot be had.

@@ -145,7 +145,10 @@ fn ordered(reference: &str, access: wire::Access) -> Vec<Kind> {
     // Its file is open until the child has it.
     let program = puller().unwrap();
     let mut command = program.command();
-    command.arg((512 << 20).to_string()).stdin(input).stdout(Stdio::piped());
+    command
+        .args(["536870912", "134217728"])
+        .stdin(input)
+        .stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut output = Socket::blocking(child.stdout.take().unwrap().into());
     let mut answers = Vec::new();
@@ -283,9 +286,9 @@ fn it_does_nothing_for_people_and_for_a_host_of_another_build() {
     };
     let none = wire::Order::default();
     assert!(said(&[], &none).contains("is devgate's own, and not called by people"));
-    assert!(said(&["1", "536870912"], &none).contains("parent 1: has ended"));
+    assert!(said(&["1", "536870912", "134217728"], &none).contains("parent 1: has ended"));
     let own = id().to_string();
-    assert!(said(&[&own, "536870912"], &none).contains("is of another build than devgate"));
+    assert!(said(&[&own, "536870912", "134217728"], &none).contains("is of another build than devgate"));
 }
 
 #[test]
