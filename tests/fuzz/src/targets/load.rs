@@ -5,10 +5,11 @@ use devgate_types::component::Profile;
 use devgate_types::load::{Contents, Refusal, check_file, check_imports, profile};
 use devgate_types::{Grant, Limits};
 
-/// Measured: a validator keeps every type that there is, and one byte can name one.
+/// Measured: a validator keeps every type that there is, and one byte can name one. It also makes room for as many as a section says
+/// that it has, at most a million, in each of the components in each other; the process that reads has an end to its memory.
 const COST: hold::Cost = hold::Cost {
     per_byte: 1 << 13,
-    besides: 8 << 20,
+    besides: 256 << 20,
 };
 
 /// A file is refused with what is wrong, or is a component within the limits.
