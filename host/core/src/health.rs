@@ -33,7 +33,7 @@ enum State {
 }
 
 impl UnitHealth {
-    /// The state after a first verdict. Nobody hands out what nobody has found healthy; and what was unhealthy when it was seen
+    /// The state after a first verdict. What has not been found healthy is not handed out; and what was unhealthy when it was seen
     /// last, by this host or before it was restarted, recovers as if it had been seen all the time.
     pub(crate) fn first(verdict: &Verdict, known: Option<&Ailment>, policy: &Health, now: Instant) -> Self {
         if let Some(ailment) = known {

@@ -212,13 +212,13 @@ impl Plugins {
         begun.is_ok() && matches!(tokio::time::timeout(patience, saved).await, Ok(Ok(())))
     }
 
-    /// What is known about every plugin, for whoever asks.
+    /// What is known about every plugin.
     #[must_use]
     pub fn watch(&self) -> Watch {
         Watch(Arc::clone(&self.shared.registry.plugins))
     }
 
-    /// Who has which device, as far as somebody knows.
+    /// Which container has which device, as far as the kubelet tells.
     #[must_use]
     pub fn holders(&self) -> &HoldersFeed {
         &self.shared.around.holders

@@ -73,7 +73,7 @@ impl Snapshot {
     }
 }
 
-/// All that a plugin offers, as it was published last, for whoever is not the plugin's task.
+/// All that a plugin offers, as it was published last, for all but the plugin's own task.
 #[derive(Default)]
 pub(crate) struct Shown(Mutex<BTreeMap<ResourceName, Arc<Snapshot>>>);
 

@@ -22,7 +22,7 @@ pub struct Surroundings {
     pub loader: Arc<dyn Loader>,
     /// What was handed out, also before the host started.
     pub memory: Memory,
-    /// Who has which device, as far as somebody knows.
+    /// Which container has which device, as far as the kubelet tells.
     pub holders: HoldersFeed,
 }
 
