@@ -80,12 +80,12 @@ pub enum NotSigned {
     #[error("has no signature in its registry; sign it with `cosign sign --key` (docs/registry.md)")]
     NoSignature,
     /// With the digest, escaped and cut.
-    #[error("has a signature that is good for {0} and not for it: it was moved here from another artifact, or the wrong one was pushed")]
+    #[error(
+        "has a signature that is good for {0} and not for it: it was moved here from another artifact, or the wrong one was pushed"
+    )]
     Other(String),
     /// Those that are there are others'.
-    #[error(
-        "is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it"
-    )]
+    #[error("is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it")]
     NoKey,
 }
 

@@ -175,7 +175,11 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
     line("ACME: Fault (PCI:0000:05:00): 79,");
     assert_eq!((events(&first), wake.take()), (2, Some(Asked::HEALTH)));
     let (_, second) = register(1);
-    assert_eq!((events(&second), events(&first)), (2, 2), "and no plugin gets one twice");
+    assert_eq!(
+        (events(&second), events(&first)),
+        (2, 2),
+        "and no plugin gets one twice"
+    );
 }
 
 /// The first watch goes on until another one has taken its place, which tells all lines again.

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 1_024;
 /// How often the way to the directories is looked at again, as long as it is another one each time.
 const MOST_LOOKS: usize = 4;
 /// `PROC_SUPER_MAGIC` and `SYSFS_MAGIC`: file systems whose contents the kernel makes up, of which inotify tells nothing.
-const TELLS_NOBODY: [u64; 2] = [0x9fa0, 0x6265_6572];
+const WITHOUT_EVENTS: [u64; 2] = [0x9fa0, 0x6265_6572];
 
 type Wanted = BTreeMap<String, Told>;
 
@@ -225,7 +225,7 @@ fn nearest(live: &Live, path: &str) -> Option<(String, OwnedFd)> {
         if let Ok(directory) = live.open(at, OFlags::PATH | OFlags::DIRECTORY) {
             let tells = fstatfs(&directory).is_ok_and(|stat| {
                 let magic = u64::try_from(stat.f_type).unwrap_or_default();
-                !TELLS_NOBODY.contains(&magic)
+                !WITHOUT_EVENTS.contains(&magic)
             });
             return tells.then(|| (at.to_owned(), directory));
         }
