@@ -5,7 +5,7 @@ use crate::exit::Coded;
 use crate::output::columns;
 use crate::{exit, in_use, output};
 use devgate_core::leftovers::{Broom, Fate, Leftover, StateDir};
-use devgate_core::{Hold, NotAlone};
+use devgate_core::{NotLocked, StateDirLock};
 use devgate_device_plugin::front_end;
 use devgate_types::escape;
 use serde::Serialize;
@@ -97,13 +97,14 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     let look = || StateDir::look(&args.state_dir).map_err(|why| exit::of_state_dir(exit::FOUND, &args.state_dir, why));
     let state = if args.state { look()? } else { None };
     // What is to be removed keeps hosts out until it is; a directory that is not even looked at is not written to.
-    let _hold = Hold::of_cleanup(&args.state_dir, state.is_some() && !args.dry_run).map_err(|why| match why {
-        NotAlone::Used => refuse(format!("state directory {dir}: {why}")),
-        NotAlone::NoFile(_) => exit::of_state_dir(exit::NODE, &args.state_dir, format!("{why}; remove that")),
-        NotAlone::Unknown(_) => unseen(format!(
-            "state directory {dir}: {why}; be root, or name another one with --state-dir"
-        )),
-    })?;
+    let _hold =
+        StateDirLock::of_cleanup(&args.state_dir, state.is_some() && !args.dry_run).map_err(|why| match why {
+            NotLocked::Used => refuse(format!("state directory {dir}: {why}")),
+            NotLocked::NoFile(_) => exit::of_state_dir(exit::NODE, &args.state_dir, format!("{why}; remove that")),
+            NotLocked::Unknown(_) => unseen(format!(
+                "state directory {dir}: {why}; be root, or name another one with --state-dir"
+            )),
+        })?;
     if let Some(state) = &state
         && !args.even_if_in_use
     {

@@ -2,8 +2,8 @@
 
 use super::{Broom, Fate, is_file};
 use crate::allocations::Recorded;
-use crate::hold;
 use crate::state::is_temporary;
+use crate::state_dir_lock;
 use devgate_types::PluginName;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -125,7 +125,7 @@ impl Broom {
             Err(why) => return self.end(what, dir, Err(why)),
         };
         // Last: it keeps hosts out.
-        names.sort_by_key(|name| name == hold::FILE);
+        names.sort_by_key(|name| name == state_dir_lock::FILE);
         let stays = [Fate::Failed, Fate::Left];
         let before = self.count(&stays);
         for name in names {
@@ -159,7 +159,7 @@ fn is_ours(place: &[&str]) -> Ours {
     let is_file = match place {
         [JOURNAL | BLOBS | NOTES | COMPONENTS | COMPILED] => return Ours::Dir,
         [COMPONENTS, entry] if is_cached(entry) => return Ours::Either,
-        [name] => *name == hold::FILE || is_record(name),
+        [name] => *name == state_dir_lock::FILE || is_record(name),
         [JOURNAL, name] => is_of_journal(name),
         [BLOBS, name] => is_temporary(name) || PluginName::try_new(name.strip_suffix(NEW).unwrap_or(name)).is_ok(),
         [NOTES, name] => is_temporary(name) || name.contains('='),
