@@ -12,8 +12,8 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod cleanup;
 pub mod labels;
-pub mod leftovers;
 pub mod offer;
 mod overdue;
 pub mod state;

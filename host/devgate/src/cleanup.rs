@@ -4,7 +4,7 @@ use crate::cli::{CleanupArgs, Output};
 use crate::exit::Coded;
 use crate::output::columns;
 use crate::{exit, in_use, output};
-use devgate_core::leftovers::{Broom, Fate, Leftover, StateDir};
+use devgate_core::cleanup::{Cleaner, Leftover, Outcome, StateDir};
 use devgate_core::{NotLocked, StateDirLock};
 use devgate_device_plugin::front_end;
 use devgate_types::escape;
@@ -49,21 +49,21 @@ pub(crate) fn cleanup(args: &CleanupArgs) -> anyhow::Result<u8> {
     if let Some(why) = cleaned.refused {
         return Err(refuse(format!("cleanup: {why}; nothing was removed")));
     }
-    let failed = cleaned.found.iter().any(|found| found.fate == Fate::Failed);
+    let failed = cleaned.found.iter().any(|found| found.outcome == Outcome::Failed);
     Ok(if failed { exit::NODE } else { exit::OK })
 }
 
 /// A line of what is shown to people.
 pub(crate) fn row(found: &Leftover) -> [String; 3] {
-    let fate = match found.fate {
-        Fate::Removed => "removed",
-        Fate::WouldRemove => "would remove",
-        Fate::Left => "left",
-        Fate::Failed => "not removed",
+    let outcome = match found.outcome {
+        Outcome::Removed => "removed",
+        Outcome::WouldRemove => "would remove",
+        Outcome::Left => "left",
+        Outcome::Failed => "not removed",
     };
     let path = escape(&found.path.display().to_string(), 512);
     let why = found.why.as_ref().map(|why| format!(": {}", escape(why, 512)));
-    [fate.into(), found.what.into(), path + &why.unwrap_or_default()]
+    [outcome.into(), found.what.into(), path + &why.unwrap_or_default()]
 }
 
 /// It is meant to be there: a host runs, pods have what it gave them, or a directory is another's.
@@ -110,32 +110,32 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     {
         not_in_use(args, state).await?;
     }
-    let mut broom = Broom::new(args.dry_run);
+    let mut cleaner = Cleaner::new(args.dry_run);
     for socket in &sockets.dead {
-        broom.remove("socket", socket);
+        cleaner.remove("socket", socket);
     }
-    broom.labels(&args.nfd_dir);
-    broom.device_info(&args.device_info_dir, &args.state_dir);
+    cleaner.labels(&args.nfd_dir);
+    cleaner.device_info(&args.device_info_dir, &args.state_dir);
     let named = devgate_cdi::left_behind(&args.cdi_dir, &args.state_dir);
     let named = named.map_err(|why| exit::of_state_dir(exit::NODE, &args.state_dir, why))?;
     for file in named.into_iter().filter(|file| file.path.exists()) {
         if file.is_pods && state.is_none() {
-            broom.leave(
+            cleaner.leave(
                 "cdi",
                 &file.path,
                 "a pod may have it; --state takes it away when none has",
             );
         } else {
-            broom.remove("cdi", &file.path);
+            cleaner.remove("cdi", &file.path);
         }
     }
     if has_socket {
-        broom.remove("status-socket", &args.status_socket);
+        cleaner.remove("status-socket", &args.status_socket);
     }
     if let Some(state) = state {
-        broom.state(&state);
+        cleaner.state(&state);
     }
-    Ok(broom.found())
+    Ok(cleaner.found())
 }
 
 /// Fails where a pod has what the state says was given.

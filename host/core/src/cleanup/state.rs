@@ -1,6 +1,6 @@
 //! The state directory, when devgate leaves for good.
 
-use super::{Broom, Fate, is_file};
+use super::{Cleaner, Outcome, is_file};
 use crate::allocations::Recorded;
 use crate::state::is_temporary;
 use crate::state_dir_lock;
@@ -110,7 +110,7 @@ impl StateDir {
     }
 }
 
-impl Broom {
+impl Cleaner {
     /// Removes what devgate keeps in its state directory, and the directory where nothing else is in it.
     pub fn state(&mut self, dir: &StateDir) {
         self.sweep(&dir.0, &[]);
@@ -126,7 +126,7 @@ impl Broom {
         };
         // Last: it keeps hosts out.
         names.sort_by_key(|name| name == state_dir_lock::FILE);
-        let stays = [Fate::Failed, Fate::Left];
+        let stays = [Outcome::Failed, Outcome::Left];
         let before = self.count(&stays);
         for name in names {
             let (path, name) = (dir.join(&name), name.to_string_lossy());
