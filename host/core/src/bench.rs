@@ -80,12 +80,12 @@ impl Bench {
         let devices = matched(&grants).or_else(|_| grants.matched())?;
         let means = Arc::new(Means::none(policy));
         if node.is_recorded() && !policy.kernel_log.is_empty() {
-            let captures = Arc::clone(&means.captures);
+            let matched_lines = Arc::clone(&means.matched_lines);
             let _read = node.watch(
                 true,
                 Arc::new(move |event| {
                     if let NodeEvent::Line(line) = event {
-                        captures.take(&line);
+                        matched_lines.record(&line);
                     }
                 }),
             );

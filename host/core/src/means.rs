@@ -2,8 +2,8 @@
 
 use crate::allocations::Memory;
 use crate::blob::Blob;
-use crate::captures::Captures;
 use crate::claims::{Ledger, Place};
+use crate::kernel_log::MatchedLines;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub(crate) struct Means {
     /// What its patterns captured from the kernel's log.
-    pub(crate) captures: Arc<Captures>,
+    pub(crate) matched_lines: Arc<MatchedLines>,
     /// What it keeps across restarts.
     pub(crate) blob: Blob,
     /// What others have.
@@ -25,7 +25,7 @@ pub(crate) struct Means {
 impl Means {
     pub(crate) fn new(policy: &PluginPolicy, node: &Node, memory: &Memory, ledger: Ledger) -> Self {
         Self {
-            captures: Arc::new(Captures::new(policy.kernel_log.clone(), node.boot_id())),
+            matched_lines: Arc::new(MatchedLines::new(policy.kernel_log.clone(), node.boot_id())),
             blob: Blob::new(memory.dir(), &policy.name),
             ledger,
             memory: memory.clone(),
@@ -48,7 +48,7 @@ impl Means {
     /// force: an event says by number which of its patterns matched.
     pub(crate) fn on_trial(&self, policy: &PluginPolicy) -> Self {
         Self {
-            captures: self.captures.on_trial(&policy.kernel_log),
+            matched_lines: self.matched_lines.on_trial(&policy.kernel_log),
             blob: self.blob.copy(),
             ..self.clone()
         }
@@ -56,11 +56,11 @@ impl Means {
 
     /// For a look that serves no consumer: nothing is read of the kernel's log, nothing is kept, and nothing is held.
     pub(crate) fn none(policy: &PluginPolicy) -> Self {
-        let captures = Arc::new(Captures::new(policy.kernel_log.clone(), None));
+        let matched_lines = Arc::new(MatchedLines::new(policy.kernel_log.clone(), None));
         // A look at one moment has heard nothing, which is no fault of the log's.
-        captures.is_read();
+        matched_lines.is_read();
         Self {
-            captures,
+            matched_lines,
             blob: Blob::new(None, &policy.name),
             ledger: Ledger::new([policy.name.to_string()]),
             memory: Memory::forgetful(),

@@ -130,8 +130,8 @@ impl Plugin {
 
     /// Is woken from now on by what happens to what there is now.
     fn watch_node(&self) {
-        let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
-        let interest = Interest::new(self.policy(), self.units.inventory(), wake, captures);
+        let (wake, matched_lines) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.matched_lines));
+        let interest = Interest::new(self.policy(), self.units.inventory(), wake, matched_lines);
         self.shared.watcher.register(self.core.place, interest);
     }
 

@@ -209,7 +209,7 @@ impl Capabilities for CallHost {
     }
 
     fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        let batch = self.means.captures.since(cursor, most.min(MOST_EVENTS))?;
+        let batch = self.means.matched_lines.since(cursor, most.min(MOST_EVENTS))?;
         let captures = batch.events.iter().flat_map(|event| &event.captures);
         self.count(captures.map(String::len).sum())?;
         Ok(batch)

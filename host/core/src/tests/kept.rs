@@ -92,8 +92,8 @@ fn a_disk_that_fails_is_the_admins_business() {
 #[test]
 fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
     let (grants, means) = world(&Memory::forgetful());
-    means.captures.is_read();
-    means.captures.take(&KernelLine {
+    means.matched_lines.is_read();
+    means.matched_lines.record(&KernelLine {
         sequence: 1,
         micros: 1,
         text: "ACME: Fault (x): 79, x".to_owned(),
@@ -126,12 +126,12 @@ fn captures_count_as_what_was_read() {
     };
     let mut host = host_with(Arc::clone(&grants), Arc::clone(&means));
     assert_eq!(failure(host.kernel_log_since("", 10)).kind, FailureKind::Unsupported);
-    means.captures.is_read();
-    means.captures.take(&line(1, "PCI:0000:05:00"));
+    means.matched_lines.is_read();
+    means.matched_lines.record(&line(1, "PCI:0000:05:00"));
     let batch = host.kernel_log_since("", 10).unwrap();
     assert_eq!(batch.events[0].captures, ["PCI:0000:05:00", "79"]);
     assert_eq!(host.bytes_read(), 16);
-    (2..10).for_each(|n| _ = means.captures.take(&line(n, &"x".repeat(1_000))));
+    (2..10).for_each(|n| _ = means.matched_lines.record(&line(n, &"x".repeat(1_000))));
     match host.kernel_log_since(&batch.cursor, 10) {
         Err(Denied::End(CallError::Guest(GuestFault::Limit(Limit::Read(_))))) => {}
         other => panic!("{other:?}"),
