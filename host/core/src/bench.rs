@@ -116,7 +116,7 @@ impl Bench {
     /// # Errors
     /// When the call fails.
     pub fn enumerate(&self) -> Result<Listed, CallError> {
-        let host = self.host(Moment::Enumerate(self.means.blob.ticket()));
+        let host = self.host(Moment::Enumerate(self.means.component_state.token()));
         let (inventory, mut rejected) = Inventory::ask(self.component.as_ref(), host)?;
         rejected.sort();
         let contested = self.contested(&inventory);
@@ -146,7 +146,7 @@ impl Bench {
     /// # Errors
     /// When the call fails, or gives another number of verdicts.
     pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
-        let host = self.host(Moment::Health(self.means.blob.ticket()));
+        let host = self.host(Moment::Health(self.means.component_state.token()));
         verdicts(self.component.as_ref(), host, resource, units)
     }
 
@@ -212,7 +212,7 @@ impl Bench {
     /// # Errors
     /// See [`Bench::prepare`].
     pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let moment = Moment::Release(self.means.blob.ticket());
+        let moment = Moment::Release(self.means.component_state.token());
         let answer = self.call(moment, units, |component, host, units| {
             component.release(host, resource.as_str(), units)
         });

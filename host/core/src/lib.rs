@@ -21,13 +21,13 @@ pub mod status;
 
 mod allocations;
 mod backoff;
-mod blob;
 mod breaker;
 mod call;
 mod calls;
 mod choose;
 mod churn;
 mod claims;
+mod component_state;
 mod device_info;
 mod devices;
 mod failures;

@@ -1,8 +1,8 @@
 //! What a plugin's calls reach besides what its policy grants on the node. Lasts as long as the plugin, whatever is reloaded.
 
 use crate::allocations::Memory;
-use crate::blob::Blob;
 use crate::claims::{Ledger, Place};
+use crate::component_state::ComponentState;
 use crate::kernel_log::MatchedLines;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
@@ -14,7 +14,7 @@ pub(crate) struct Means {
     /// What its patterns captured from the kernel's log.
     pub(crate) matched_lines: Arc<MatchedLines>,
     /// What it keeps across restarts.
-    pub(crate) blob: Blob,
+    pub(crate) component_state: ComponentState,
     /// What others have.
     pub(crate) ledger: Ledger,
     /// What was handed out, also by plugins that are gone.
@@ -26,7 +26,7 @@ impl Means {
     pub(crate) fn new(policy: &PluginPolicy, node: &Node, memory: &Memory, ledger: Ledger) -> Self {
         Self {
             matched_lines: Arc::new(MatchedLines::new(policy.kernel_log.clone(), node.boot_id())),
-            blob: Blob::new(memory.dir(), &policy.name),
+            component_state: ComponentState::new(memory.dir(), &policy.name),
             ledger,
             memory: memory.clone(),
             place: OnceLock::new(),
@@ -49,7 +49,7 @@ impl Means {
     pub(crate) fn on_trial(&self, policy: &PluginPolicy) -> Self {
         Self {
             matched_lines: self.matched_lines.on_trial(&policy.kernel_log),
-            blob: self.blob.copy(),
+            component_state: self.component_state.copy(),
             ..self.clone()
         }
     }
@@ -61,7 +61,7 @@ impl Means {
         matched_lines.is_read();
         Self {
             matched_lines,
-            blob: Blob::new(None, &policy.name),
+            component_state: ComponentState::new(None, &policy.name),
             ledger: Ledger::new([policy.name.to_string()]),
             memory: Memory::forgetful(),
             place: Place(0).into(),

@@ -252,8 +252,8 @@ impl Plugin {
         load::matched_now(&self.calls).await?;
         let component = Arc::clone(component);
         let before = self.units.inventory().clone();
-        let turn = self.calls.means.blob.turn().await?;
-        let moment = Moment::Enumerate(turn.ticket());
+        let turn = self.calls.means.component_state.write_turn().await?;
+        let moment = Moment::Enumerate(turn.token());
         let call = self.calls.call(component, move |component, mut host| {
             host.during(moment);
             Inventory::ask_again(component, host, &before)

@@ -193,8 +193,8 @@ impl Look {
         }
         let component = loader.load(&policy).map_err(Outcome::NotLoaded)?;
         let mut host = self.host();
-        let ticket = host.ticket();
-        host.during(Moment::Enumerate(ticket));
+        let token = host.token();
+        host.during(Moment::Enumerate(token));
         let answer = Inventory::ask(component.as_ref(), host);
         self.component = Some(component);
         let (inventory, rejected) = answer.map_err(|error| self.failed("enumerate", &error))?;
@@ -252,8 +252,8 @@ impl Look {
         let unkept = HealthStore::open(None, None);
         for (resource, pool) in pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
             let mut host = self.host();
-            let ticket = host.ticket();
-            host.during(Moment::Health(ticket));
+            let token = host.token();
+            host.during(Moment::Health(token));
             let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
             let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
             self.units.heed(&pool.units, &verdicts, &self.grants.policy, &unkept);

@@ -1,18 +1,18 @@
 //! Which of a component's functions a call is about, and so what it may do.
 
 use super::CallHost;
-use crate::blob::Ticket;
+use crate::component_state::WriteToken;
 use crate::status::CallKind;
 use devgate_policy::Control;
 use std::fmt;
 
-/// Which of a component's functions a call is about. Those that carry a ticket are never under way at the same time for one
-/// plugin, and may store its blob.
+/// Which of a component's functions a call is about. Those that carry a token are never under way at the same time for one
+/// plugin, and may store its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    Enumerate(Ticket),
-    Health(Ticket),
-    Release(Ticket),
+    Enumerate(WriteToken),
+    Health(WriteToken),
+    Release(WriteToken),
     Allocate,
     Choose,
     /// Before units are given to a container, while no pod has them.
@@ -39,10 +39,10 @@ impl Moment {
         matches!(self, Self::Enumerate(_) | Self::Health(_) | Self::Choose)
     }
 
-    /// Leave to store the blob, if the moment gives it.
-    pub(super) fn ticket(self) -> Option<Ticket> {
+    /// Leave to store the state, if the moment gives it.
+    pub(super) fn token(self) -> Option<WriteToken> {
         match self {
-            Self::Enumerate(ticket) | Self::Health(ticket) | Self::Release(ticket) => Some(ticket),
+            Self::Enumerate(token) | Self::Health(token) | Self::Release(token) => Some(token),
             Self::Allocate | Self::Choose | Self::Prepare | Self::Start => None,
         }
     }

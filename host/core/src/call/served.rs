@@ -220,14 +220,14 @@ impl Capabilities for CallHost {
     }
 
     fn state_load(&mut self) -> Answered<Vec<u8>> {
-        let loaded = self.means.blob.load();
-        let blob = loaded.map_err(|error| self.disk_failed("loaded", &error))?;
-        self.count(blob.len())?;
-        Ok(blob.to_vec())
+        let loaded = self.means.component_state.load();
+        let state = loaded.map_err(|error| self.disk_failed("loaded", &error))?;
+        self.count(state.len())?;
+        Ok(state.to_vec())
     }
 
-    fn state_store(&mut self, blob: &[u8]) -> Answered<()> {
-        self.store_blob(blob)
+    fn state_store(&mut self, state: &[u8]) -> Answered<()> {
+        self.store_state(state)
     }
 
     fn config(&mut self) -> Arc<str> {

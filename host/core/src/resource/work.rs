@@ -41,11 +41,11 @@ impl Calls {
         }
         // What is released may note what it found; no other call that may is under way meanwhile.
         let turn = match work {
-            Work::Release => Some(self.means.blob.turn().await?),
+            Work::Release => Some(self.means.component_state.write_turn().await?),
             Work::Prepare | Work::Start => None,
         };
         let moment = match (work, &turn) {
-            (Work::Release, Some(turn)) => Moment::Release(turn.ticket()),
+            (Work::Release, Some(turn)) => Moment::Release(turn.token()),
             (Work::Start, _) => Moment::Start,
             (Work::Prepare | Work::Release, _) => Moment::Prepare,
         };

@@ -106,7 +106,7 @@ impl World {
     /// What `release` of a unit that is made of `of` gets when it writes to `name`.
     fn write_in(&self, moment: Option<Moment>, of: &str, name: &str, path: &str, value: &str) -> Answered<()> {
         let mut host = self.host();
-        let moment = moment.unwrap_or_else(|| Moment::Release(host.ticket()));
+        let moment = moment.unwrap_or_else(|| Moment::Release(host.token()));
         host.during(moment);
         host.lends(&id(of), &[self.device(of)]);
         let target = host.hold_device(self.device(name));
@@ -180,7 +180,7 @@ fn what_the_policy_names_is_written_at_its_moment() {
 fn nothing_else_is_written_and_it_is_said_why() {
     let world = World::new();
     let gpu = "0000:01:00.0";
-    let ticket = world.host().ticket();
+    let token = world.host().token();
     let in_moment = |moment| kind(world.write_in(Some(moment), gpu, gpu, "reset", "1"));
     let said: Vec<_> = [
         kind(world.release(gpu, "vendor", "1")),
@@ -188,8 +188,8 @@ fn nothing_else_is_written_and_it_is_said_why() {
         kind(world.release(gpu, "reset", "1\n")),
         kind(world.write_in(Some(Moment::Prepare), gpu, gpu, "mode", "1")),
         in_moment(Moment::Allocate),
-        in_moment(Moment::Health(ticket)),
-        in_moment(Moment::Enumerate(ticket)),
+        in_moment(Moment::Health(token)),
+        in_moment(Moment::Enumerate(token)),
         in_moment(Moment::Choose),
         in_moment(Moment::Start),
         kind(world.write_in(None, "0000:01:00.1", gpu, "reset", "1")),
@@ -366,7 +366,7 @@ fn what_is_not_written_is_counted_as_such() {
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(world.node.clone().into(), policy));
     let mut host = host_with(Arc::clone(&grants), Arc::new(Means::none(&grants.policy)));
-    host.during(Moment::Release(host.ticket()));
+    host.during(Moment::Release(host.token()));
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);
@@ -427,7 +427,7 @@ impl tracing::Subscriber for Audited {
 fn the_audit_log_has_each_write_and_each_refusal_once() {
     let world = World::new();
     let mut host = world.host();
-    host.during(Moment::Release(host.ticket()));
+    host.during(Moment::Release(host.token()));
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);

@@ -1,4 +1,4 @@
-//! The kernel's log and the blob, as a call is served them.
+//! The kernel's log and the state, as a call is served them.
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
@@ -39,9 +39,9 @@ fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
         host
     };
     for moment in [
-        (|host| Moment::Enumerate(host.ticket())) as fn(&CallHost) -> Moment,
-        |host| Moment::Health(host.ticket()),
-        |host| Moment::Release(host.ticket()),
+        (|host| Moment::Enumerate(host.token())) as fn(&CallHost) -> Moment,
+        |host| Moment::Health(host.token()),
+        |host| Moment::Release(host.token()),
     ] {
         let mut host = in_moment(moment);
         let mut blob = host.state_load().unwrap();
@@ -60,10 +60,10 @@ fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
         assert_eq!(host.state_load().unwrap(), b"xxx");
     }
     // One that is too late: another one has begun.
-    let mut late = in_moment(|host| Moment::Health(host.ticket()));
-    let _next = in_moment(|host| Moment::Health(host.ticket()));
+    let mut late = in_moment(|host| Moment::Health(host.token()));
+    let _next = in_moment(|host| Moment::Health(host.token()));
     assert_eq!(failure(late.state_store(b"late")).kind, FailureKind::Busy);
-    let mut large = in_moment(|host| Moment::Health(host.ticket()));
+    let mut large = in_moment(|host| Moment::Health(host.token()));
     assert_eq!(failure(large.state_store(&[0; 65_537])).kind, FailureKind::Limit);
     // After a restart of the host it is there, and what was not stored is not.
     let (grants, means) = world(&Memory::of_new_node(dir.path()).unwrap());
@@ -78,8 +78,8 @@ fn a_disk_that_fails_is_the_admins_business() {
     // A directory where the file would be.
     std::fs::create_dir_all(dir.path().join("state/p/x")).unwrap();
     let mut host = host_with(grants, means);
-    let ticket = host.ticket();
-    host.during(Moment::Health(ticket));
+    let token = host.token();
+    host.during(Moment::Health(token));
     let (loaded, stored) = (failure(host.state_load()), failure(host.state_store(b"x")));
     assert_eq!((loaded.kind, stored.kind), (FailureKind::Io, FailureKind::Io));
     assert_eq!(
