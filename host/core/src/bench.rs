@@ -10,8 +10,8 @@ use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
 use crate::inventory::Inventory;
 use crate::look::{matched, verdicts};
-use crate::means::Means;
 use crate::offer::Reply;
+use crate::plugin_services::PluginServices;
 use crate::reply;
 use crate::units::{GrantedNode, PoolRecord, Rejection, UnitRecord};
 use devgate_node::{Node, NodeEvent, ReadError};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct Bench {
     grants: Arc<Grants>,
     heard: Heard,
-    means: Arc<Means>,
+    services: Arc<PluginServices>,
     component: Arc<dyn Component>,
     limits: Arc<Limits>,
 }
@@ -78,9 +78,9 @@ impl Bench {
         let mut grants = Grants::new(node.clone(), Arc::clone(policy));
         grants.heard = Some(heard.clone());
         let devices = matched(&grants).or_else(|_| grants.matched())?;
-        let means = Arc::new(Means::none(policy));
+        let services = Arc::new(PluginServices::none(policy));
         if node.is_recorded() && !policy.kernel_log.is_empty() {
-            let matched_lines = Arc::clone(&means.matched_lines);
+            let matched_lines = Arc::clone(&services.matched_lines);
             let _read = node.watch(
                 true,
                 Arc::new(move |event| {
@@ -94,7 +94,7 @@ impl Bench {
             limits: Arc::new(policy.limits.for_devices(devices)),
             grants: Arc::new(grants),
             heard,
-            means,
+            services,
             component,
         })
     }
@@ -116,7 +116,7 @@ impl Bench {
     /// # Errors
     /// When the call fails.
     pub fn enumerate(&self) -> Result<Listed, CallError> {
-        let host = self.host(Moment::Enumerate(self.means.component_state.token()));
+        let host = self.host(Moment::Enumerate(self.services.component_state.token()));
         let (inventory, mut rejected) = Inventory::ask(self.component.as_ref(), host)?;
         rejected.sort();
         let contested = self.contested(&inventory);
@@ -146,7 +146,7 @@ impl Bench {
     /// # Errors
     /// When the call fails, or gives another number of verdicts.
     pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
-        let host = self.host(Moment::Health(self.means.component_state.token()));
+        let host = self.host(Moment::Health(self.services.component_state.token()));
         verdicts(self.component.as_ref(), host, resource, units)
     }
 
@@ -212,7 +212,7 @@ impl Bench {
     /// # Errors
     /// See [`Bench::prepare`].
     pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let moment = Moment::Release(self.means.component_state.token());
+        let moment = Moment::Release(self.services.component_state.token());
         let answer = self.call(moment, units, |component, host, units| {
             component.release(host, resource.as_str(), units)
         });
@@ -231,8 +231,8 @@ impl Bench {
     }
 
     fn host(&self, moment: Moment) -> Box<CallHost> {
-        let (grants, means) = (Arc::clone(&self.grants), Arc::clone(&self.means));
-        let mut host = Box::new(CallHost::new(grants, means, Arc::clone(&self.limits)));
+        let (grants, services) = (Arc::clone(&self.grants), Arc::clone(&self.services));
+        let mut host = Box::new(CallHost::new(grants, services, Arc::clone(&self.limits)));
         host.during(moment);
         host
     }

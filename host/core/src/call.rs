@@ -9,7 +9,7 @@ mod served;
 pub(crate) use moment::Moment;
 
 use crate::grants::{Grants, least};
-use crate::means::Means;
+use crate::plugin_services::PluginServices;
 use crate::units::GrantedNode;
 use control::Lent;
 use devgate_node::{DeviceNode, DevicePath, ReadError, Subsystem};
@@ -28,7 +28,7 @@ const ATTRIBUTE_BYTES: usize = 4096;
 /// The capabilities of one call. See [`Capabilities`] for what each method is.
 pub(crate) struct CallHost {
     pub(crate) grants: Arc<Grants>,
-    means: Arc<Means>,
+    services: Arc<PluginServices>,
     limits: Arc<Limits>,
     moment: Moment,
     /// The units that the call is about, where it may write to them.
@@ -46,10 +46,10 @@ pub(crate) struct CallHost {
 }
 
 impl CallHost {
-    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, limits: Arc<Limits>) -> Self {
+    pub(crate) fn new(grants: Arc<Grants>, services: Arc<PluginServices>, limits: Arc<Limits>) -> Self {
         Self {
             grants,
-            means,
+            services,
             limits,
             // The least that there is, until the caller says more.
             moment: Moment::Choose,

@@ -97,7 +97,7 @@ impl Plugin {
     /// A plugin that is not loaded yet, unless `calls` has its component already.
     pub(crate) fn new(place: Place, calls: Arc<Calls>, commands: mpsc::Receiver<Command>, shared: Shared) -> Self {
         let name = calls.grants.policy.name.clone();
-        calls.means.is_at(place);
+        calls.services.is_at(place);
         let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
         let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
         shared.registry.meet(&core);
@@ -130,7 +130,10 @@ impl Plugin {
 
     /// Is woken from now on by what happens to what there is now.
     fn watch_node(&self) {
-        let (wake, matched_lines) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.matched_lines));
+        let (wake, matched_lines) = (
+            Arc::clone(&self.core.wake),
+            Arc::clone(&self.calls.services.matched_lines),
+        );
         let interest = Interest::new(self.policy(), self.units.inventory(), wake, matched_lines);
         self.shared.watcher.register(self.core.place, interest);
     }
@@ -252,7 +255,7 @@ impl Plugin {
         load::matched_now(&self.calls).await?;
         let component = Arc::clone(component);
         let before = self.units.inventory().clone();
-        let turn = self.calls.means.component_state.write_turn().await?;
+        let turn = self.calls.services.component_state.write_turn().await?;
         let moment = Moment::Enumerate(turn.token());
         let call = self.calls.call(component, move |component, mut host| {
             host.during(moment);

@@ -11,7 +11,7 @@ use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::loader::{LoadFailure, Loader};
 use crate::look::{matched, verdicts};
-use crate::means::Means;
+use crate::plugin_services::PluginServices;
 use crate::replica::replica_ids;
 use crate::unit_table::{Others, UnitTable};
 use crate::units::{Cause, Causes, GrantedNode, Rejection};
@@ -210,8 +210,8 @@ impl Look {
     fn host(&self) -> Box<CallHost> {
         let policy = &self.grants.policy;
         let limits = Arc::new(policy.limits.for_devices(self.devices));
-        let means = Arc::new(Means::none(policy));
-        Box::new(CallHost::new(Arc::clone(&self.grants), means, limits))
+        let services = Arc::new(PluginServices::none(policy));
+        Box::new(CallHost::new(Arc::clone(&self.grants), services, limits))
     }
 
     /// What becomes of its units, once all plugins have said what they claim.

@@ -159,16 +159,16 @@ impl CallHost {
             return Err(Refused::Denied(why.to_owned()));
         }
         let devices = node.acts_on(device).map_err(Refused::Read)?;
-        let place = self.means.place();
+        let place = self.services.place();
         let place = place.ok_or_else(|| Refused::Denied("the plugin does not run yet".to_owned()))?;
-        let writing = self.means.ledger.begin_write(Intent {
+        let writing = self.services.ledger.begin_write(Intent {
             place,
             ids: self.lent.ids.clone(),
             devices,
             given_up: &self.given_up,
             reached: &|devices| {
                 let Lent { ids, backing } = &self.lent;
-                self.means.memory.reached_by(devices, ids, backing)
+                self.services.memory.reached_by(devices, ids, backing)
             },
         });
         let _writing = writing.map_err(|not| match not {

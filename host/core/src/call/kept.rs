@@ -10,13 +10,13 @@ use std::time::Instant;
 impl CallHost {
     /// The same as [`CallHost::during`] for a call that may come to nothing: what it stores is a copy's.
     pub(crate) fn on_trial(&mut self, moment: impl FnOnce(WriteToken) -> Moment) {
-        self.means = Arc::new(self.means.on_trial(&self.grants.policy));
+        self.services = Arc::new(self.services.on_trial(&self.grants.policy));
         self.during(moment(self.token()));
     }
 
     /// A turn to store, where no other call has one.
     pub(crate) fn token(&self) -> WriteToken {
-        self.means.component_state.token()
+        self.services.component_state.token()
     }
 
     pub(super) fn store_state(&mut self, bytes: &[u8]) -> Answered<()> {
@@ -27,7 +27,7 @@ impl CallHost {
             );
             return Err(Failure::new(FailureKind::Unsupported, message).into());
         };
-        let stored = self.means.component_state.store(token, bytes);
+        let stored = self.services.component_state.store(token, bytes);
         stored.map_err(|why| match why {
             NotStored::TooLarge => {
                 let message = format!("state: {} bytes; at most {MOST_BYTES} are stored", bytes.len());

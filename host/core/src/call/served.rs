@@ -209,7 +209,7 @@ impl Capabilities for CallHost {
     }
 
     fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        let batch = self.means.matched_lines.since(cursor, most.min(MOST_EVENTS))?;
+        let batch = self.services.matched_lines.since(cursor, most.min(MOST_EVENTS))?;
         let captures = batch.events.iter().flat_map(|event| &event.captures);
         self.count(captures.map(String::len).sum())?;
         Ok(batch)
@@ -220,7 +220,7 @@ impl Capabilities for CallHost {
     }
 
     fn state_load(&mut self) -> Answered<Vec<u8>> {
-        let loaded = self.means.component_state.load();
+        let loaded = self.services.component_state.load();
         let state = loaded.map_err(|error| self.disk_failed("loaded", &error))?;
         self.count(state.len())?;
         Ok(state.to_vec())

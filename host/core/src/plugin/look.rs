@@ -21,7 +21,7 @@ impl Plugin {
             .map(|(name, pool)| (name.clone(), pool.clone()));
         let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
         let (asked, component, grants) = (pools.clone(), Arc::clone(component), Arc::clone(&self.calls.grants));
-        let turn = self.calls.means.component_state.write_turn().await?;
+        let turn = self.calls.services.component_state.write_turn().await?;
         let moment = Moment::Health(turn.token());
         let work = move |host: &dyn Fn() -> Box<CallHost>| {
             let problems: HashMap<_, _> = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();

@@ -72,7 +72,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
         },
         resources: resources.collect(),
         resting: u64::try_from(resting).unwrap_or(u64::MAX),
-        kernel_log: calls.means.matched_lines.status(),
+        kernel_log: calls.services.matched_lines.status(),
         ..noted
     }
 }

@@ -41,7 +41,7 @@ impl Calls {
         }
         // What is released may note what it found; no other call that may is under way meanwhile.
         let turn = match work {
-            Work::Release => Some(self.means.component_state.write_turn().await?),
+            Work::Release => Some(self.services.component_state.write_turn().await?),
             Work::Prepare | Work::Start => None,
         };
         let moment = match (work, &turn) {

@@ -4,7 +4,7 @@ use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
 use crate::claims::{Claim, Intent, Ledger, NotHeld, NotWritten, Place, Writing};
 use crate::grants::Grants;
-use crate::means::Means;
+use crate::plugin_services::PluginServices;
 use crate::status::RefusalKind;
 use crate::testing::*;
 use devgate_fake_node::RecordedNode;
@@ -98,9 +98,9 @@ impl World {
     fn host(&self) -> CallHost {
         let policy = plugin_policy(&policy_of(POLICY));
         let grants = Arc::new(Grants::new(self.node.clone().into(), policy));
-        let mut means = Means::none(&grants.policy);
-        means.ledger = self.ledger.clone();
-        host_with(grants, Arc::new(means))
+        let mut services = PluginServices::none(&grants.policy);
+        services.ledger = self.ledger.clone();
+        host_with(grants, Arc::new(services))
     }
 
     /// What `release` of a unit that is made of `of` gets when it writes to `name`.
@@ -365,7 +365,7 @@ fn what_is_not_written_is_counted_as_such() {
     let world = World::new();
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(world.node.clone().into(), policy));
-    let mut host = host_with(Arc::clone(&grants), Arc::new(Means::none(&grants.policy)));
+    let mut host = host_with(Arc::clone(&grants), Arc::new(PluginServices::none(&grants.policy)));
     host.during(Moment::Release(host.token()));
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 /// One plugin's.
 #[derive(Clone)]
-pub(crate) struct Means {
+pub(crate) struct PluginServices {
     /// What its patterns captured from the kernel's log.
     pub(crate) matched_lines: Arc<MatchedLines>,
     /// What it keeps across restarts.
@@ -22,7 +22,7 @@ pub(crate) struct Means {
     place: OnceLock<Place>,
 }
 
-impl Means {
+impl PluginServices {
     pub(crate) fn new(policy: &PluginPolicy, node: &Node, memory: &Memory, ledger: Ledger) -> Self {
         Self {
             matched_lines: Arc::new(MatchedLines::new(policy.kernel_log.clone(), node.boot_id())),
