@@ -1,12 +1,12 @@
 //! What one call of a component may ask: its grants, as numbered handles that mean nothing to any other call.
 
+mod capabilities;
 mod control;
 mod files;
-mod kept;
-mod moment;
-mod served;
+mod log_and_state;
+mod purpose;
 
-pub(crate) use moment::Moment;
+pub(crate) use purpose::CallPurpose;
 
 use crate::grants::{Grants, least};
 use crate::plugin_services::PluginServices;
@@ -30,7 +30,7 @@ pub(crate) struct CallHost {
     pub(crate) grants: Arc<Grants>,
     services: Arc<PluginServices>,
     limits: Arc<Limits>,
-    moment: Moment,
+    purpose: CallPurpose,
     /// The units that the call is about, where it may write to them.
     lent: Lent,
     /// Cancelled when the call is not waited for any more: it must not act on the node then.
@@ -52,7 +52,7 @@ impl CallHost {
             services,
             limits,
             // The least that there is, until the caller says more.
-            moment: Moment::Choose,
+            purpose: CallPurpose::Choose,
             lent: Lent::default(),
             given_up: CancellationToken::new(),
             devices: IndexMap::new(),
@@ -74,7 +74,7 @@ impl CallHost {
         self: Box<Self>,
         call: impl FnOnce(Box<dyn Capabilities>) -> Result<Answer<T>, CallError>,
     ) -> Result<(T, Box<Self>), CallError> {
-        let (board, kind) = (Arc::clone(&self.grants.board), self.moment.kind());
+        let (board, kind) = (Arc::clone(&self.grants.board), self.purpose.kind());
         let answer = board.count(kind, || call(self))?;
         match answer.host.into_any().downcast() {
             Ok(host) => Ok((answer.value, host)),

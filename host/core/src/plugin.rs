@@ -16,7 +16,7 @@ mod watch;
 pub(crate) use swap::{Against, Command, try_out};
 
 use crate::backoff::Backoff;
-use crate::call::Moment;
+use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::churn::Churn;
 use crate::claims::Place;
@@ -256,9 +256,9 @@ impl Plugin {
         let component = Arc::clone(component);
         let before = self.units.inventory().clone();
         let turn = self.calls.services.component_state.write_turn().await?;
-        let moment = Moment::Enumerate(turn.token());
+        let purpose = CallPurpose::Enumerate(turn.token());
         let call = self.calls.call(component, move |component, mut host| {
-            host.during(moment);
+            host.during(purpose);
             Inventory::ask_again(component, host, &before)
         });
         let (inventory, rejected) = call.await?;

@@ -15,7 +15,7 @@ pub(crate) use sweep::sweep;
 
 use crate::allocations::{Consumer, Memory, Mode};
 use crate::breaker::Breaker;
-use crate::call::Moment;
+use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::choose::{Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
@@ -324,7 +324,7 @@ impl Resource {
         let limits = Arc::new(calls.grants.policy.limits.for_devices(units.len()));
         let asked = calls.calls(limits, 1, move |host| {
             let mut host = host();
-            host.during(Moment::Allocate);
+            host.during(CallPurpose::Allocate);
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
             let (edits, host) = host.call(|host| component.allocate(host, resource.as_str(), &units))?;
             reply::Asked::of(edits, &host)

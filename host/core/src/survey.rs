@@ -4,7 +4,7 @@
 //! remembered, handed out or told to anybody.
 
 use crate::allocations::Memory;
-use crate::call::{CallHost, Moment};
+use crate::call::{CallHost, CallPurpose};
 use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
 use crate::health_store::HealthStore;
@@ -194,7 +194,7 @@ impl Look {
         let component = loader.load(&policy).map_err(Outcome::NotLoaded)?;
         let mut host = self.host();
         let token = host.token();
-        host.during(Moment::Enumerate(token));
+        host.during(CallPurpose::Enumerate(token));
         let answer = Inventory::ask(component.as_ref(), host);
         self.component = Some(component);
         let (inventory, rejected) = answer.map_err(|error| self.failed("enumerate", &error))?;
@@ -253,7 +253,7 @@ impl Look {
         for (resource, pool) in pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
             let mut host = self.host();
             let token = host.token();
-            host.during(Moment::Health(token));
+            host.during(CallPurpose::Health(token));
             let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
             let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
             self.units.heed(&pool.units, &verdicts, &self.grants.policy, &unkept);

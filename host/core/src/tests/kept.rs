@@ -1,7 +1,7 @@
 //! The kernel's log and the state, as a call is served them.
 
 use crate::allocations::Memory;
-use crate::call::{CallHost, Moment};
+use crate::call::{CallHost, CallPurpose};
 use crate::grants::Grants;
 use crate::plugin_services::PluginServices;
 use crate::testing::*;
@@ -33,37 +33,37 @@ fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::of_new_node(dir.path()).unwrap();
     let (grants, services) = world(&memory);
-    let in_moment = |moment: fn(&CallHost) -> Moment| {
+    let with_purpose = |moment: fn(&CallHost) -> CallPurpose| {
         let mut host = host_with(Arc::clone(&grants), Arc::clone(&services));
         host.during(moment(&host));
         host
     };
     for moment in [
-        (|host| Moment::Enumerate(host.token())) as fn(&CallHost) -> Moment,
-        |host| Moment::Health(host.token()),
-        |host| Moment::Release(host.token()),
+        (|host| CallPurpose::Enumerate(host.token())) as fn(&CallHost) -> CallPurpose,
+        |host| CallPurpose::Health(host.token()),
+        |host| CallPurpose::Release(host.token()),
     ] {
-        let mut host = in_moment(moment);
+        let mut host = with_purpose(moment);
         let mut blob = host.state_load().unwrap();
         blob.push(b'x');
         assert_eq!(host.state_store(&blob), Ok(()));
     }
     for moment in [
-        (|_| Moment::Allocate) as fn(&CallHost) -> Moment,
-        |_| Moment::Choose,
-        |_| Moment::Prepare,
-        |_| Moment::Start,
+        (|_| CallPurpose::Allocate) as fn(&CallHost) -> CallPurpose,
+        |_| CallPurpose::Choose,
+        |_| CallPurpose::Prepare,
+        |_| CallPurpose::Start,
     ] {
-        let mut host = in_moment(moment);
+        let mut host = with_purpose(moment);
         let refused = failure(host.state_store(b"no"));
         assert_eq!(refused.kind, FailureKind::Unsupported, "{}", refused.message);
         assert_eq!(host.state_load().unwrap(), b"xxx");
     }
     // One that is too late: another one has begun.
-    let mut late = in_moment(|host| Moment::Health(host.token()));
-    let _next = in_moment(|host| Moment::Health(host.token()));
+    let mut late = with_purpose(|host| CallPurpose::Health(host.token()));
+    let _next = with_purpose(|host| CallPurpose::Health(host.token()));
     assert_eq!(failure(late.state_store(b"late")).kind, FailureKind::Busy);
-    let mut large = in_moment(|host| Moment::Health(host.token()));
+    let mut large = with_purpose(|host| CallPurpose::Health(host.token()));
     assert_eq!(failure(large.state_store(&[0; 65_537])).kind, FailureKind::Limit);
     // After a restart of the host it is there, and what was not stored is not.
     let (grants, services) = world(&Memory::of_new_node(dir.path()).unwrap());
@@ -79,7 +79,7 @@ fn a_disk_that_fails_is_the_admins_business() {
     std::fs::create_dir_all(dir.path().join("state/p/x")).unwrap();
     let mut host = host_with(grants, services);
     let token = host.token();
-    host.during(Moment::Health(token));
+    host.during(CallPurpose::Health(token));
     let (loaded, stored) = (failure(host.state_load()), failure(host.state_store(b"x")));
     assert_eq!((loaded.kind, stored.kind), (FailureKind::Io, FailureKind::Io));
     assert_eq!(
@@ -102,7 +102,7 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
         let policy = plugin_policy(&policy_of(policy));
         let grants = Arc::new(Grants::new(node().into(), policy));
         let mut host = host_with(grants, Arc::clone(&services));
-        host.on_trial(Moment::Health);
+        host.on_trial(CallPurpose::Health);
         host.kernel_log_since("", 10).unwrap().events.len()
     };
     assert_eq!(

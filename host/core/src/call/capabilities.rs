@@ -243,7 +243,7 @@ impl Capabilities for CallHost {
             lines.line(&line, LATELY, Instant::now()).is_none()
         };
         match level {
-            LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.moment.is_look() && is_repeated() => {
+            LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.purpose.is_look() && is_repeated() => {
                 tracing::debug!(target: "component", plugin, "again: {line}");
             }
             LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),

@@ -1,6 +1,6 @@
-//! The part of a call's capabilities that reaches beyond the moment: the kernel's log, and the state that survives restarts.
+//! The part of a call's capabilities that outlasts it: the kernel's log, and the state that survives restarts.
 
-use super::{CallHost, Moment};
+use super::{CallHost, CallPurpose};
 use crate::component_state::{MOST_BYTES, NotStored, WriteToken};
 use devgate_types::component::Answered;
 use devgate_types::{Again, Failure, FailureKind};
@@ -9,9 +9,9 @@ use std::time::Instant;
 
 impl CallHost {
     /// The same as [`CallHost::during`] for a call that may come to nothing: what it stores is a copy's.
-    pub(crate) fn on_trial(&mut self, moment: impl FnOnce(WriteToken) -> Moment) {
+    pub(crate) fn on_trial(&mut self, purpose: impl FnOnce(WriteToken) -> CallPurpose) {
         self.services = Arc::new(self.services.on_trial(&self.grants.policy));
-        self.during(moment(self.token()));
+        self.during(purpose(self.token()));
     }
 
     /// A turn to store, where no other call has one.
@@ -20,10 +20,10 @@ impl CallHost {
     }
 
     pub(super) fn store_state(&mut self, bytes: &[u8]) -> Answered<()> {
-        let Some(token) = self.moment.token() else {
+        let Some(token) = self.purpose.token() else {
             let message = format!(
                 "state: stored in enumerate, health and release only, not in {}",
-                self.moment
+                self.purpose
             );
             return Err(Failure::new(FailureKind::Unsupported, message).into());
         };

@@ -9,7 +9,7 @@ use std::fmt;
 /// Which of a component's functions a call is about. Those that carry a token are never under way at the same time for one
 /// plugin, and may store its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum CallPurpose {
     Enumerate(WriteToken),
     Health(WriteToken),
     Release(WriteToken),
@@ -21,7 +21,7 @@ pub(crate) enum Moment {
     Start,
 }
 
-impl Moment {
+impl CallPurpose {
     /// What the call is counted as.
     pub(super) fn kind(self) -> CallKind {
         match self {
@@ -39,7 +39,7 @@ impl Moment {
         matches!(self, Self::Enumerate(_) | Self::Health(_) | Self::Choose)
     }
 
-    /// Leave to store the state, if the moment gives it.
+    /// Leave to store the state, if the purpose gives it.
     pub(super) fn token(self) -> Option<WriteToken> {
         match self {
             Self::Enumerate(token) | Self::Health(token) | Self::Release(token) => Some(token),
@@ -57,7 +57,7 @@ impl Moment {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for CallPurpose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().as_str())?;
         f.write_str(if *self == Self::Start {
@@ -70,7 +70,7 @@ impl fmt::Display for Moment {
 
 impl CallHost {
     /// Says what the call is about. Until then it may do no more than any: it reads.
-    pub(crate) fn during(&mut self, moment: Moment) {
-        self.moment = moment;
+    pub(crate) fn during(&mut self, purpose: CallPurpose) {
+        self.purpose = purpose;
     }
 }
