@@ -74,8 +74,8 @@ impl CallHost {
         self: Box<Self>,
         call: impl FnOnce(Box<dyn Capabilities>) -> Result<Answer<T>, CallError>,
     ) -> Result<(T, Box<Self>), CallError> {
-        let (board, kind) = (Arc::clone(&self.grants.board), self.purpose.kind());
-        let answer = board.count(kind, || call(self))?;
+        let (recorder, kind) = (Arc::clone(&self.grants.recorder), self.purpose.kind());
+        let answer = recorder.record_call(kind, || call(self))?;
         match answer.host.into_any().downcast() {
             Ok(host) => Ok((answer.value, host)),
             Err(_) => Err(CallError::Host(HostFault(

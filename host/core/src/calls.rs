@@ -114,9 +114,9 @@ impl Calls {
             )));
         };
         let call = Arc::new(overdue::Call::of(whose));
-        let (board, plugin) = (&self.grants.board, self.grants.policy.name.as_str());
+        let (recorder, plugin) = (&self.grants.recorder, self.grants.policy.name.as_str());
         let end = Instant::now() + patience;
-        let _waits = self.threads.overdue.wait_for(&call, plugin, board, end);
+        let _waits = self.threads.overdue.wait_for(&call, plugin, recorder, end);
         let (begun, span) = (Arc::clone(&call), tracing::Span::current());
         let task = self.threads.lane.run(patience, move || {
             let here = begun.begin();

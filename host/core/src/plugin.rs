@@ -103,7 +103,7 @@ impl Plugin {
         shared.registry.meet(&core);
         shared.ledger.knows(place, Arc::clone(&calls.grants));
         let policy = &calls.grants.policy;
-        shared.labels.expects(&policy.name, &policy.labels, &core.board);
+        shared.labels.expects(&policy.name, &policy.labels, &core.recorder);
         let mut sweeping = JoinSet::new();
         sweeping.spawn(sweep(Arc::clone(&core), shared.around.holders.clone()));
         let plugin = Self {
@@ -163,7 +163,7 @@ impl Plugin {
         let mut pace = Pace::default();
         loop {
             let started = Instant::now();
-            self.core.board.comes_by(self.busy());
+            self.core.recorder.record_alive(self.busy());
             let mut works = self.failing.is_none();
             if started >= next_enumerate {
                 let result = self.enumerate(component).await;
@@ -192,13 +192,13 @@ impl Plugin {
             let next_look = self.next_tick(cost.min(LONGEST_PAUSE));
             loop {
                 self.core
-                    .board
-                    .comes_by(next_look.saturating_duration_since(Instant::now()));
+                    .recorder
+                    .record_alive(next_look.saturating_duration_since(Instant::now()));
                 self.judge_order().await;
                 // Who sees that it serves finds what it offers, also where that is nothing.
                 match (self.publish(), &self.failing) {
-                    (true, None) => self.core.board.is(State::Serving),
-                    (false, None) => self.core.board.waits_for(BEFORE_IT),
+                    (true, None) => self.core.recorder.set_state(State::Serving),
+                    (false, None) => self.core.recorder.set_waiting(BEFORE_IT),
                     (_, Some(_)) => {}
                 }
                 self.say_farewell();
@@ -219,7 +219,7 @@ impl Plugin {
                 }
                 let now = Instant::now();
                 if pace.begin_hardware(now) {
-                    self.core.board.comes_by(self.busy());
+                    self.core.recorder.record_alive(self.busy());
                     // What is gone is not given any more, whatever the component says of it and whenever it answers.
                     let _ = self.look(component, false).await;
                     pace.did_hardware(now, Instant::now());
@@ -285,8 +285,10 @@ impl Plugin {
                 "plugin {name}: {more} more units are rejected"
             );
         }
-        self.core.board.rejects(rejected.iter());
-        self.core.board.leaves_out(inventory.left.len(), inventory.unread.len());
+        self.core.recorder.set_rejected(rejected.iter());
+        self.core
+            .recorder
+            .set_left_out(inventory.left.len(), inventory.unread.len());
         self.rejected = rejected;
         self.adopt(inventory);
     }
@@ -410,7 +412,7 @@ impl Plugin {
             backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
         });
         let wait = failing.backoff.pause();
-        self.core.board.fails(&reason, wait);
+        self.core.recorder.set_failing(&reason, wait);
         if failing.reason == reason {
             tracing::debug!(plugin = name, family, retry_in = ?wait, "{reason}");
         } else {

@@ -125,8 +125,10 @@ impl Plugins {
             threads,
             ..
         } = &self.shared;
-        let board = before.map(|calls| Arc::clone(&calls.grants.board)).unwrap_or_default();
-        let grants = Arc::new(Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(board));
+        let recorder = before
+            .map(|calls| Arc::clone(&calls.grants.recorder))
+            .unwrap_or_default();
+        let grants = Arc::new(Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(recorder));
         Arc::new(match before {
             Some(before) => before.under(grants),
             None => {

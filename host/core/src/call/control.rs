@@ -89,7 +89,7 @@ impl CallHost {
         let plugin = self.grants.policy.name.as_str();
         let said = format!("the component asked for {what}: {why}");
         let line = format!("plugin {plugin}: {said}");
-        self.grants.board.refuses(RefusalKind::Control, &line);
+        self.grants.recorder.record_refusal(RefusalKind::Control, &line);
         if matches!(refused, Refused::Failed(_)) {
             return;
         }

@@ -181,7 +181,7 @@ impl Plugin {
         let policy = self.policy();
         self.shared
             .labels
-            .expects(&policy.name, &policy.labels, &self.core.board);
+            .expects(&policy.name, &policy.labels, &self.core.recorder);
         self.relabel = true;
         self.failing = None;
         self.take_answer(candidate.inventory, candidate.rejected);

@@ -373,7 +373,7 @@ fn what_is_not_written_is_counted_as_such() {
     for path in ["vendor", "vendor", "nothing"] {
         host.control_write(target, path, "1").unwrap_err();
     }
-    let noted = grants.board.status(crate::status::When::now()).refused;
+    let noted = grants.recorder.status(crate::status::When::now()).refused;
     assert_eq!(
         noted,
         BTreeMap::from([(RefusalKind::Control, 3)]),
