@@ -1,19 +1,19 @@
 //! One plugin's life: load, enumerate, find healthy, offer, look again.
 
-mod attempt;
-mod bounds;
+mod debounce;
+mod device_info;
+mod limits;
 mod load;
-mod look;
 mod order;
-mod pace;
+mod poll;
 mod publish;
+mod reload;
 mod shared;
-mod swap;
-mod telling;
-mod told;
+mod single_flight;
+mod survey_reply;
 mod watch;
 
-pub(crate) use swap::{Against, Command, try_out};
+pub(crate) use reload::{Command, ReloadProblem, try_out};
 
 use crate::backoff::Backoff;
 use crate::call::CallPurpose;
@@ -27,17 +27,17 @@ use crate::survey::Surveyed;
 use crate::unit_table::UnitTable;
 use crate::units::{Cause, Rejection, UnitRecord};
 use crate::watcher::{Asked, Interest};
+use debounce::Debounce;
 use devgate_policy::PluginPolicy;
 use devgate_types::component::Component;
 use devgate_types::{CallError, ResourceName, UnitId};
 use order::Order;
-use pace::Pace;
+use reload::{AfterCommand, Candidate};
 pub(crate) use shared::Shared;
 pub use shared::Surroundings;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use swap::{Candidate, Turn};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 pub use watch::Watch;
@@ -150,24 +150,24 @@ impl Plugin {
                 Err(turn) => turn,
             };
             match turn {
-                Turn::Anew => {}
-                Turn::Leave => return self.leave().await,
+                AfterCommand::Restart => {}
+                AfterCommand::Leave => return self.leave().await,
             }
         }
     }
 
     /// Looks and offers, until something else is in force.
-    async fn serve(&mut self, component: &Arc<dyn Component>) -> Turn {
+    async fn serve(&mut self, component: &Arc<dyn Component>) -> AfterCommand {
         let mut ledger = self.core.ledger.subscribe(self.core.place);
         let mut next_enumerate = Instant::now();
-        let mut pace = Pace::default();
+        let mut debounce = Debounce::default();
         loop {
             let started = Instant::now();
             self.core.recorder.record_alive(self.busy());
             let mut works = self.failing.is_none();
             if started >= next_enumerate {
                 let result = self.enumerate(component).await;
-                pace.did_units(started, Instant::now());
+                debounce.did_units(started, Instant::now());
                 works = result.is_ok();
                 let wait = match result {
                     Ok(()) => self.policy().health.enumerate_every,
@@ -175,12 +175,12 @@ impl Plugin {
                 };
                 next_enumerate = Instant::now() + wait;
             }
-            let looked = self.look(component, works).await;
-            pace.did_health(started, Instant::now());
+            let looked = self.poll(component, works).await;
+            debounce.did_health(started, Instant::now());
             match looked {
                 Err(error) => next_enumerate = Instant::now() + self.failed("health", &error),
                 // What comes or goes is listed anew as soon as it is seen.
-                Ok(true) => pace.ask(Asked::UNITS, Instant::now()),
+                Ok(true) => debounce.ask(Asked::UNITS, Instant::now()),
                 Ok(false) => {}
             }
             // A look that failed or hung says nothing of what looks cost.
@@ -201,32 +201,32 @@ impl Plugin {
                     (false, None) => self.core.recorder.set_waiting(BEFORE_IT),
                     (_, Some(_)) => {}
                 }
-                self.say_farewell();
-                self.tell_found().await;
-                let due = pace.due().map_or(next_look, |due| due.min(next_look));
+                self.drain();
+                self.send_survey().await;
+                let due = debounce.due().map_or(next_look, |due| due.min(next_look));
                 tokio::select! {
-                    Some(command) = self.commands.recv() => match self.obey(command).await {
+                    Some(command) = self.commands.recv() => match self.handle_command(command).await {
                         Some(turn) => return turn,
                         None => continue,
                     },
                     () = tokio::time::sleep_until(due.into()) => {}
                     asked = self.core.wake.asked() => {
-                        pace.ask(asked, Instant::now());
+                        debounce.ask(asked, Instant::now());
                         continue;
                     }
                     // What the others have is no news about this plugin's hardware.
                     _ = ledger.changed() => continue,
                 }
                 let now = Instant::now();
-                if pace.begin_hardware(now) {
+                if debounce.begin_hardware(now) {
                     self.core.recorder.record_alive(self.busy());
                     // What is gone is not given any more, whatever the component says of it and whenever it answers.
-                    let _ = self.look(component, false).await;
-                    pace.did_hardware(now, Instant::now());
+                    let _ = self.poll(component, false).await;
+                    debounce.did_hardware(now, Instant::now());
                     continue;
                 }
                 // What fails is tried again after its own pause, whatever happens meanwhile.
-                if pace.begin_units(now) && self.failing.is_none() {
+                if debounce.begin_units(now) && self.failing.is_none() {
                     next_enumerate = now;
                 }
                 break;
@@ -330,7 +330,7 @@ impl Plugin {
         self.units.set(Cause::HardwareChanged, &changed);
         self.units.set(Cause::Unlisted, &unlisted);
         self.core.tenancy.meet(self.units.inventory());
-        self.tell_again();
+        self.write_device_info_again();
         self.core.breaker.retain(|id| self.units.contains(id));
         self.report();
     }

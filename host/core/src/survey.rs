@@ -256,7 +256,8 @@ impl Look {
             host.during(CallPurpose::Health(token));
             let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
             let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
-            self.units.heed(&pool.units, &verdicts, &self.grants.policy, &unkept);
+            self.units
+                .apply_verdicts(&pool.units, &verdicts, &self.grants.policy, &unkept);
         }
         Ok(())
     }
