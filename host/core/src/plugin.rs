@@ -19,8 +19,8 @@ use crate::backoff::Backoff;
 use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::churn::Churn;
-use crate::claims::Place;
 use crate::inventory::Inventory;
+use crate::ledger::PluginIndex;
 use crate::resource::{Core, Resource, sweep};
 use crate::status::State;
 use crate::survey::Surveyed;
@@ -95,13 +95,18 @@ struct Failing {
 
 impl Plugin {
     /// A plugin that is not loaded yet, unless `calls` has its component already.
-    pub(crate) fn new(place: Place, calls: Arc<Calls>, commands: mpsc::Receiver<Command>, shared: Shared) -> Self {
+    pub(crate) fn new(
+        index: PluginIndex,
+        calls: Arc<Calls>,
+        commands: mpsc::Receiver<Command>,
+        shared: Shared,
+    ) -> Self {
         let name = calls.grants.policy.name.clone();
-        calls.services.is_at(place);
+        calls.services.is_at(index);
         let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
-        let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
+        let core = Arc::new(Core::new(name, index, ledger, memory, Arc::clone(&calls)));
         shared.registry.meet(&core);
-        shared.ledger.knows(place, Arc::clone(&calls.grants));
+        shared.ledger.knows(index, Arc::clone(&calls.grants));
         let policy = &calls.grants.policy;
         shared.labels.expects(&policy.name, &policy.labels, &core.recorder);
         let mut sweeping = JoinSet::new();
@@ -135,7 +140,7 @@ impl Plugin {
             Arc::clone(&self.calls.services.matched_lines),
         );
         let interest = Interest::new(self.policy(), self.units.inventory(), wake, matched_lines);
-        self.shared.watcher.register(self.core.place, interest);
+        self.shared.watcher.register(self.core.index, interest);
     }
 
     fn policy(&self) -> &Arc<PluginPolicy> {
@@ -158,7 +163,7 @@ impl Plugin {
 
     /// Looks and offers, until something else is in force.
     async fn serve(&mut self, component: &Arc<dyn Component>) -> AfterCommand {
-        let mut ledger = self.core.ledger.subscribe(self.core.place);
+        let mut ledger = self.core.ledger.subscribe(self.core.index);
         let mut next_enumerate = Instant::now();
         let mut debounce = Debounce::default();
         loop {
@@ -295,7 +300,7 @@ impl Plugin {
 
     /// Takes over a new inventory. What a pod holds stays as it was handed out.
     fn adopt(&mut self, mut new: Inventory) {
-        let held = self.core.ledger.held(self.core.place);
+        let held = self.core.ledger.held(self.core.index);
         let (mut changed, mut unlisted) = (HashMap::new(), HashMap::new());
         let moved = self.follow(&held, &new);
         for (resource, pool) in &self.units.inventory().pools {
@@ -338,7 +343,7 @@ impl Plugin {
     /// The units that are held and are the same devices with other nodes now, where their consumer looks up what they are: it is these
     /// from now on that no other unit gets.
     fn follow(&self, held: &BTreeSet<UnitId>, new: &Inventory) -> HashMap<UnitId, Arc<UnitRecord>> {
-        let (mut moved, mut claims) = (HashMap::new(), Vec::new());
+        let (mut moved, mut footprints) = (HashMap::new(), Vec::new());
         for (resource, pool) in &self.units.inventory().pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 let now = new.moved(resource, old);
@@ -346,12 +351,12 @@ impl Plugin {
                     continue;
                 };
                 let pool = new.pools.get(resource).unwrap_or(pool);
-                claims.push(now.claim(pool, self.policy()));
+                footprints.push(now.footprint(pool, self.policy()));
                 moved.insert(now.id.clone(), Arc::new(now));
             }
         }
         if !moved.is_empty() {
-            for refused in self.core.ledger.follow(self.core.place, claims) {
+            for refused in self.core.ledger.follow(self.core.index, footprints) {
                 moved.remove(&refused);
             }
             self.core.tenancy.follow(&moved);
@@ -368,8 +373,8 @@ impl Plugin {
 
     /// Says what the units need for themselves.
     fn report(&self) {
-        let claims = self.units.inventory().claims(self.policy(), &self.core.memory);
-        self.core.ledger.report(self.core.place, claims);
+        let footprints = self.units.inventory().footprints(self.policy(), &self.core.memory);
+        self.core.ledger.report(self.core.index, footprints);
     }
 
     fn log_difference(&self, new: &Inventory) {
@@ -421,7 +426,7 @@ impl Plugin {
         failing.reason = reason;
         // Plugins after this one must not wait for it for ever.
         if self.resources.is_empty() {
-            self.core.ledger.report(self.core.place, Vec::new());
+            self.core.ledger.report(self.core.index, Vec::new());
         }
         wait
     }

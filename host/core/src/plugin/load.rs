@@ -50,7 +50,7 @@ impl Plugin {
                 // Why it could not be had when it was needed says nothing of the next time, which may be days later.
                 said.clear();
                 self.core.recorder.record_alive(self.policy().health.enumerate_every);
-                self.core.ledger.report(self.core.place, Vec::new());
+                self.core.ledger.report(self.core.index, Vec::new());
                 self.publish();
                 self.drain();
                 self.tell(&Outcome::Idle).await;
@@ -108,7 +108,7 @@ impl Plugin {
                 LoadFailure::Guest(text) => ("guest", text),
                 LoadFailure::Host(text) => ("host", text),
             };
-            self.core.ledger.report(self.core.place, Vec::new());
+            self.core.ledger.report(self.core.index, Vec::new());
             let wait = backoff.pause();
             self.core.recorder.set_failing(text, wait);
             self.core.recorder.record_alive(wait);
@@ -155,7 +155,7 @@ impl Plugin {
             } else {
                 self.core.recorder.set_retrying(failed, &what);
             }
-            self.core.ledger.report(self.core.place, Vec::new());
+            self.core.ledger.report(self.core.index, Vec::new());
         }
     }
 

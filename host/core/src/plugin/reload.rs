@@ -141,7 +141,7 @@ impl Plugin {
     }
 
     fn lost_by(&self, candidate: &Candidate) -> Option<ReloadProblem> {
-        let held = self.core.ledger.held(self.core.place);
+        let held = self.core.ledger.held(self.core.index);
         let (before, after) = (self.policy().replicas, candidate.calls.grants.policy.replicas);
         // One replica has the unit's own id, several have numbers behind it.
         let renumbered = before != after && (before == 1 || after < before);
@@ -175,7 +175,7 @@ impl Plugin {
         self.calls = Arc::clone(&candidate.calls);
         self.core
             .ledger
-            .knows(self.core.place, Arc::clone(&candidate.calls.grants));
+            .knows(self.core.index, Arc::clone(&candidate.calls.grants));
         self.core.replace_calls(candidate.calls);
         self.order = Order::default();
         let policy = self.policy();
@@ -225,34 +225,34 @@ impl Plugin {
                 self.farewell.remove(&name);
                 self.resources.remove(&name);
                 self.units.remove_pool(&name);
-                self.shared.registry.remove(self.core.place, &name);
+                self.shared.registry.remove(self.core.index, &name);
             }
         }
     }
 
     /// Whether pods have or may have something of it.
     fn has_held_units(&self) -> bool {
-        !self.core.ledger.held(self.core.place).is_empty() || !self.core.tenancy.is_empty()
+        !self.core.ledger.held(self.core.index).is_empty() || !self.core.tenancy.is_empty()
     }
 
     /// Offers nothing any more, keeps what pods hold from others, and ends when nothing is held.
     pub(super) async fn leave(mut self) {
         let name = self.core.name().to_owned();
-        let mut ledger = self.core.ledger.subscribe(self.core.place);
-        self.shared.watcher.forget(self.core.place);
+        let mut ledger = self.core.ledger.subscribe(self.core.index);
+        self.shared.watcher.forget(self.core.index);
         self.core.leaves.store(true, Ordering::Relaxed);
         self.shared.labels.forgets(&self.policy().name);
         for resource in self.resources.values() {
             resource.withdraw();
         }
         tokio::time::sleep(DRAIN_TIME).await;
-        if self.core.ledger.has_left(self.core.place) {
+        if self.core.ledger.has_left(self.core.index) {
             for resource in std::mem::take(&mut self.resources).into_keys() {
-                self.shared.registry.remove(self.core.place, &resource);
+                self.shared.registry.remove(self.core.index, &resource);
             }
         }
         // One that is back in the policy looks after its own place again.
-        while self.core.ledger.has_left(self.core.place) && self.has_held_units() {
+        while self.core.ledger.has_left(self.core.index) && self.has_held_units() {
             // What was handed out before the host started is in no ledger.
             let changed = tokio::time::timeout(DRAIN_TIME, ledger.changed()).await;
             if changed.is_ok_and(|changed| changed.is_err()) {

@@ -11,9 +11,9 @@ pub use fewer::Fewer;
 
 use super::{Plugins, Running};
 use crate::calls::Calls;
-use crate::claims::Place;
 use crate::grants::Grants;
 use crate::inventory::Inventory;
+use crate::ledger::PluginIndex;
 use crate::loader::LoadFailure;
 use crate::look::matched;
 use crate::plugin::{Command, ReloadProblem, try_out};
@@ -129,7 +129,7 @@ impl Plugins {
         let touched = trials.iter().map(|trial| &trial.name).chain(&reloaded.gone);
         let plugins = self.shared.registry.plugins();
         for (name, running) in touched.filter_map(|name| self.running.get_key_value(name)) {
-            if let Some(core) = plugins.iter().find(|core| core.place == running.place) {
+            if let Some(core) = plugins.iter().find(|core| core.index == running.index) {
                 tally.before(name, &core.shown.counts());
             }
         }
@@ -197,7 +197,7 @@ impl Plugins {
 
     fn still_held(&self, name: &PluginName) -> Option<String> {
         let running = self.running.get(name)?;
-        let held = self.shared.ledger.held(running.place);
+        let held = self.shared.ledger.held(running.index);
         let first = held.first()?;
         let more = match held.len() - 1 {
             0 => String::new(),
@@ -226,7 +226,7 @@ impl Plugins {
     /// under another resource's name the kubelet would give it away again. After a restart of the host it is known from the
     /// memory, and unhealthy.
     fn takes_up(&self, name: &PluginName, inventory: &Inventory) -> Result<(), ReloadProblem> {
-        let Some(place) = self.leaving_as(name) else {
+        let Some(index) = self.leaving_as(name) else {
             return Ok(());
         };
         let memory = &self.shared.around.memory;
@@ -237,7 +237,7 @@ impl Plugins {
                 unit.is_some_and(|unit| memory.has(resource, unit))
             })
         };
-        let held = self.shared.ledger.held(place);
+        let held = self.shared.ledger.held(index);
         match held.iter().find(|id| !is_as_before(id)) {
             None => Ok(()),
             Some(id) => Err(ReloadProblem(format!(
@@ -297,26 +297,26 @@ impl Plugins {
         done.map_err(|panic| ReloadProblem(format!("plugin {plugin}: host fault: loading panicked: {panic}")))
     }
 
-    fn leaving_as(&self, name: &PluginName) -> Option<Place> {
+    fn leaving_as(&self, name: &PluginName) -> Option<PluginIndex> {
         let mut leaving = self.leaving.iter();
-        leaving.find(|(_, left)| *left == name).map(|(place, _)| *place)
+        leaving.find(|(_, left)| *left == name).map(|(index, _)| *index)
     }
 
     async fn apply(&mut self, policy: &Policy, trials: Vec<Trial>, reloaded: &Reloaded) {
         for name in &reloaded.gone {
             if let Some(running) = self.running.remove(name) {
-                self.leaving.insert(running.place, name.clone());
+                self.leaving.insert(running.index, name.clone());
                 drop(running.commands.send(Command::Leave).await);
             }
         }
-        let mut order: Vec<(Place, String)> = Vec::new();
+        let mut order: Vec<(PluginIndex, String)> = Vec::new();
         for name in policy.plugins.keys() {
-            let running = self.running.get(name).map(|running| running.place);
+            let running = self.running.get(name).map(|running| running.index);
             // One that is back while pods still hold what it gave goes on where it was.
-            let place = running
+            let index = running
                 .or_else(|| self.leaving_as(name))
-                .unwrap_or_else(|| self.next_place());
-            order.push((place, name.to_string()));
+                .unwrap_or_else(|| self.next_index());
+            order.push((index, name.to_string()));
         }
         self.shared.ledger.arrange(&order);
         self.order = policy.plugins.keys().cloned().collect();
@@ -326,9 +326,9 @@ impl Plugins {
                 drop(running.commands.send(Command::Switch).await);
                 continue;
             }
-            let place = order.iter().find(|(_, name)| *name == trial.name.as_str());
-            if let Some((place, _)) = place {
-                self.begin(*place, trial.calls);
+            let index = order.iter().find(|(_, name)| *name == trial.name.as_str());
+            if let Some((index, _)) = index {
+                self.begin(*index, trial.calls);
             }
         }
         self.shared.registry.arrange(&self.order);
