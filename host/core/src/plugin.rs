@@ -334,7 +334,7 @@ impl Plugin {
         }
         self.units.set(Cause::HardwareChanged, &changed);
         self.units.set(Cause::Unlisted, &unlisted);
-        self.core.tenancy.meet(self.units.inventory());
+        self.core.held_units.restore(self.units.inventory());
         self.write_device_info_again();
         self.core.breaker.retain(|id| self.units.contains(id));
         self.report();
@@ -359,7 +359,7 @@ impl Plugin {
             for refused in self.core.ledger.follow(self.core.index, footprints) {
                 moved.remove(&refused);
             }
-            self.core.tenancy.follow(&moved);
+            self.core.held_units.follow(&moved);
             self.core.memory.moves();
         }
         moved

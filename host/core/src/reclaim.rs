@@ -7,8 +7,8 @@ mod free;
 pub(crate) use find::find;
 
 use crate::allocations::Memory;
+use crate::held_units::Reclaimable;
 use crate::registry::Registry;
-use crate::tenancy::Held;
 use std::time::Instant;
 use tokio::task::JoinSet;
 
@@ -27,10 +27,10 @@ impl Reclaim {
     }
 
     /// All that such consumers have. What no plugin lists may have been given just before the host started.
-    fn held(&self) -> Vec<Held> {
+    fn held(&self) -> Vec<Reclaimable> {
         let plugins = self.registry.plugins();
         let listed = plugins.iter().flat_map(|core| core.held());
-        let orphans = self.memory.orphans().into_iter().map(|(resource, id)| Held {
+        let orphans = self.memory.orphans().into_iter().map(|(resource, id)| Reclaimable {
             resource,
             id,
             since: self.born,
@@ -48,7 +48,7 @@ impl Reclaim {
     }
 
     /// Gives these back, but for those that something happened to. Ends when their components have released them.
-    async fn reclaim(self, held: Vec<Held>) {
+    async fn reclaim(self, held: Vec<Reclaimable>) {
         let orphans = held.iter().filter(|held| held.version.is_none());
         let orphans: Vec<_> = orphans.map(|held| (held.resource.clone(), held.id.clone())).collect();
         if !orphans.is_empty() {
@@ -61,7 +61,7 @@ impl Reclaim {
         }
         let mut plugins = JoinSet::new();
         for core in self.registry.plugins() {
-            let is_its = |held: &&Held| held.version.is_some_and(|(index, _)| index == core.index);
+            let is_its = |held: &&Reclaimable| held.version.is_some_and(|(index, _)| index == core.index);
             let its: Vec<_> = held.iter().filter(is_its).cloned().collect();
             if !its.is_empty() {
                 plugins.spawn(async move { core.reclaim(&its).await });

@@ -19,12 +19,12 @@ use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::choose::{Overruled, Request};
 use crate::grants::Grants;
+use crate::held_units::HeldUnits;
 use crate::ledger::{Ledger, NotHeld, PluginIndex};
 use crate::offer::{AllocateError, BoxFuture, Device, DeviceList, Offer, Reply};
 use crate::replica::split_replica;
 use crate::reply;
 use crate::status::{StatusRecorder, audit};
-use crate::tenancy::Tenancy;
 use crate::unit_table::{Shown, Snapshot};
 use crate::units::{GrantedNode, UnitRecord};
 use crate::watcher::{Asked, Wake};
@@ -49,7 +49,7 @@ pub(crate) struct Core {
     pub(crate) ledger: Ledger,
     pub(crate) memory: Memory,
     /// What pods have or may have.
-    pub(crate) tenancy: Tenancy,
+    pub(crate) held_units: HeldUnits,
     /// What is not given for a while, because calls about it keep failing.
     pub(crate) breaker: Breaker,
     /// Replaced as a whole when the policy or the component is reloaded: each piece of work takes it once.
@@ -71,7 +71,7 @@ impl Core {
             name,
             index,
             ledger,
-            tenancy: Tenancy::new(memory.clone()),
+            held_units: HeldUnits::new(memory.clone()),
             breaker: Breaker::default(),
             memory,
             calls: RwLock::new(calls),

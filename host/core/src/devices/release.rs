@@ -21,7 +21,9 @@ impl AllDevices {
         tracing::info!(target: "audit", event = "release", consumer = %who, units = ended.units.len(), "{who}: has nothing any more");
         let plugins = self.registry.plugins();
         let of = |(resource, id): (ResourceName, UnitId)| -> Left {
-            let core = plugins.iter().find(|core| core.tenancy.of(&resource, &id).is_some());
+            let core = plugins
+                .iter()
+                .find(|core| core.held_units.get(&resource, &id).is_some());
             (core.map(Arc::clone), resource, id)
         };
         let left: Vec<Left> = ended.units.into_iter().map(of).collect();
@@ -62,13 +64,13 @@ impl Core {
     /// of pods'.
     async fn release_left(&self, resource: &ResourceName, id: &UnitId) {
         let ids = std::slice::from_ref(id);
-        let _turn = self.tenancy.turns.lock(ids).await;
+        let _turn = self.held_units.locks.lock(ids).await;
         // Another consumer may have got it meanwhile, for which it was released first.
         if self.memory.left_by(resource, id).is_none() {
             return;
         }
-        if let Some(tenant) = self.tenancy.of(resource, id)
-            && self.release(&tenant, None).await
+        if let Some(held) = self.held_units.get(resource, id)
+            && self.release(&held, None).await
         {
             self.free(resource, ids);
         }

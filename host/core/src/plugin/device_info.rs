@@ -28,7 +28,7 @@ impl Plugin {
                 tokio::spawn(async move {
                     let (name, id) = (grants.policy.name.clone(), [unit.id.clone()]);
                     // An allocation in between tells of it, too.
-                    let _turn = core.tenancy.turns.lock(&id).await;
+                    let _turn = core.held_units.locks.lock(&id).await;
                     let write = move || {
                         let text = device_info::of_unit(&grants.node, &unit, &shared).map_err(|why| why.to_string())?;
                         let tells = |id| Tells::new(&resource, id, &unit.id, text.clone());

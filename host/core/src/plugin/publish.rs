@@ -93,7 +93,7 @@ impl Plugin {
         let forgotten = self.core.memory.times_forgotten();
         if std::mem::replace(&mut self.forgotten, forgotten) != forgotten {
             self.complete();
-            self.core.tenancy.meet(self.units.inventory());
+            self.core.held_units.restore(self.units.inventory());
             self.compare_with_memory();
             self.report();
         }
@@ -117,11 +117,11 @@ impl Plugin {
         let core = &self.core;
         let units = self.units.inventory().units().map(|unit| &unit.id);
         // What pods have they keep.
-        let kept = |_: &_| units.filter(|id| core.tenancy.has(id)).cloned().collect();
+        let kept = |_: &_| units.filter(|id| core.held_units.has(id)).cloned().collect();
         let failing = self.failing.as_ref().filter(|_| self.is_stale());
         Others {
             lost: core.ledger.lost(core.index),
-            unreleased: core.tenancy.problems(),
+            unreleased: core.held_units.problems(),
             kept: closed.as_ref().map(kept).unwrap_or_default(),
             closed,
             failing: failing.map(|failing| Arc::clone(&failing.reason)),

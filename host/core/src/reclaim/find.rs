@@ -3,8 +3,8 @@
 
 use super::Reclaim;
 use super::free::{is_free, is_seen};
+use crate::held_units::Reclaimable;
 use crate::holders::{Holders, HoldersFeed};
-use crate::tenancy::Held;
 use devgate_types::ResourceName;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ pub(crate) async fn find(reclaim: Reclaim, feed: HoldersFeed) {
         let Some(last) = feed.look(LAST_LOOK).await else {
             continue;
         };
-        let is_free = |held: &Held| {
+        let is_free = |held: &Reclaimable| {
             let seen = seen.get(&key(held));
             held.since < last.begun && seen.is_some_and(|seen| seen.is_free(held, &last))
         };
@@ -56,7 +56,7 @@ pub(crate) async fn find(reclaim: Reclaim, feed: HoldersFeed) {
 }
 
 /// Counts another look. Returns what was seen with no container often enough, and was not given within `grace`.
-fn count(seen: &mut All, held: Vec<Held>, holders: &Holders, grace: Duration) -> Vec<Held> {
+fn count(seen: &mut All, held: Vec<Reclaimable>, holders: &Holders, grace: Duration) -> Vec<Reclaimable> {
     let (mut before, mut due) = (std::mem::take(seen), Vec::new());
     for held in held {
         let known = before.remove(&key(&held)).filter(|seen| seen.since == held.since);
@@ -80,14 +80,14 @@ fn count(seen: &mut All, held: Vec<Held>, holders: &Holders, grace: Duration) ->
     due
 }
 
-fn key(held: &Held) -> (String, String) {
+fn key(held: &Reclaimable) -> (String, String) {
     (held.resource.clone(), held.id.clone())
 }
 
 impl Seen {
     /// Whether no container has it by this look. One that was never seen in use may be with a container that the look does not show: then
     /// only the source's own records can say that it is free.
-    fn is_free(&self, held: &Held, holders: &Holders) -> bool {
+    fn is_free(&self, held: &Reclaimable, holders: &Holders) -> bool {
         match ResourceName::try_new(&held.resource) {
             Ok(resource) => is_free(&resource, &held.id, holders, self.by == Some(holders.process)),
             // No pod can ask for such a resource.

@@ -159,11 +159,11 @@ async fn record(
         return Ok(Vec::new());
     };
     let pods = *who == Consumer::Pods;
-    // First here: a survey takes what the memory has and the tenancy does not for what was given before the host started.
+    // First here: a survey takes what the memory has and the held units do not for what was given before the host started.
     for attempt in attempts.iter().filter(|attempt| attempt.holds()) {
         let (resource, pool) = (attempt.part.resource, &attempt.snapshot.pool);
-        let tenancy = &resource.core.tenancy;
-        tenancy.given(&resource.name, pool, &attempt.units, pods, attempt.begins_anew());
+        let held_units = &resource.core.held_units;
+        held_units.record_given(&resource.name, pool, &attempt.units, pods, attempt.begins_anew());
     }
     let memory = &first.part.resource.core.memory;
     let all: Vec<_> = attempts
@@ -181,7 +181,7 @@ async fn record(
             for Attempt { part, units, .. } in attempts {
                 let is_new = |unit: &&Arc<_>| !memory.has(&part.resource.name, unit);
                 let new: Vec<_> = units.iter().filter(is_new).map(|unit| unit.id.clone()).collect();
-                part.resource.core.tenancy.clean(&new);
+                part.resource.core.held_units.record_clean(&new);
             }
             Err(not_recorded(attempts, &problem))
         }
@@ -226,7 +226,7 @@ async fn turns(parts: &[Part<'_>], ids: &[Vec<UnitId>]) -> Vec<Held<UnitId>> {
     let mut turns = Vec::with_capacity(by_plugin.len());
     for (core, ids) in by_plugin.into_values() {
         let ids: Vec<_> = ids.into_iter().collect();
-        turns.push(core.tenancy.turns.lock(&ids).await);
+        turns.push(core.held_units.locks.lock(&ids).await);
     }
     turns
 }

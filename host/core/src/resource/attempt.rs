@@ -4,9 +4,9 @@ use super::work::Work;
 use super::{Hold, Resource};
 use crate::allocations::{Consumer, Giving, Mode, Slot, StoredReply, Take};
 use crate::calls::Calls;
+use crate::held_units::FailedCall;
 use crate::offer::{AllocateError, Reply};
 use crate::replica::split_replica;
-use crate::tenancy::Failed;
 use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
@@ -70,7 +70,7 @@ impl<'a> Attempt<'a> {
             .await?;
         if attempt.holds() {
             let core = &resource.core;
-            let is_taken = |unit: &&Arc<UnitRecord>| core.tenancy.has(&unit.id);
+            let is_taken = |unit: &&Arc<UnitRecord>| core.held_units.has(&unit.id);
             let anew = attempt.begins_anew();
             let is_fresh = |unit: &&Arc<UnitRecord>| anew || !is_taken(unit);
             attempt.fresh = attempt.units.iter().filter(is_fresh).cloned().collect();
@@ -138,7 +138,7 @@ impl<'a> Attempt<'a> {
     pub(super) async fn clean(&self) -> Result<(), AllocateError> {
         let (resource, core) = (self.part.resource, &self.part.resource.core);
         let is_dirty =
-            |unit: &&Arc<UnitRecord>| core.tenancy.has(&unit.id) || core.memory.is_in_doubt(core.name(), &unit.id);
+            |unit: &&Arc<UnitRecord>| core.held_units.has(&unit.id) || core.memory.is_in_doubt(core.name(), &unit.id);
         let dirty: Vec<_> = self.fresh.iter().filter(is_dirty).cloned().collect();
         // What went away and came back is released as what is there now, once; what does so again is nothing to give.
         if !self.release(&dirty).await? && !self.release(&dirty).await? {
@@ -167,7 +167,11 @@ impl<'a> Attempt<'a> {
         if self.release(&self.fresh).await.is_ok() {
             match busy {
                 true => self.free(),
-                false => drop(resource.core.not_ready(&ids_of(&self.fresh), Failed::Prepare, &error)),
+                false => drop(
+                    resource
+                        .core
+                        .not_ready(&ids_of(&self.fresh), FailedCall::Prepare, &error),
+                ),
             }
         }
         Err(resource.failed_at("prepare", &error))

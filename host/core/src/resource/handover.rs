@@ -4,8 +4,8 @@ use super::Resource;
 use super::attempt::ids_of;
 use super::work::Work;
 use crate::calls::Calls;
+use crate::held_units::FailedCall;
 use crate::offer::AllocateError;
-use crate::tenancy::Failed;
 use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
@@ -22,7 +22,7 @@ impl Resource {
         let asked = snapshot.pool.asked(&self.name);
         let released = self.core.work_release(calls, &self.name, asked, units).await;
         released.map_err(|error| {
-            self.core.not_ready(&ids_of(units), Failed::Release, &error);
+            self.core.not_ready(&ids_of(units), FailedCall::Release, &error);
             self.failed_at("release", &error)
         })
     }
@@ -30,9 +30,9 @@ impl Resource {
     /// Takes back what an answer that reached no kubelet would have given: only what no consumer had before.
     pub(super) async fn undo(&self, ids: &[String]) {
         let Ok(ids) = self.unit_ids(ids) else { return };
-        let _turn = self.core.tenancy.turns.lock(&ids).await;
+        let _turn = self.core.held_units.locks.lock(&ids).await;
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
-        let first = |unit: &&Arc<UnitRecord>| ids.contains(&unit.id) && self.core.tenancy.is_first(&unit.id);
+        let first = |unit: &&Arc<UnitRecord>| ids.contains(&unit.id) && self.core.held_units.is_first(&unit.id);
         let units: Vec<_> = snapshot.pool.units.iter().filter(first).cloned().collect();
         if self.release(&calls, &snapshot, &units).await.is_ok() {
             self.core.free(&self.name, &ids_of(&units));
@@ -42,25 +42,25 @@ impl Resource {
     /// Before a container starts that has these: are they there, and what they were? Then `prepare`, where there is one.
     pub(super) async fn make_ready(&self, ids: &[String]) -> Result<(), AllocateError> {
         let ids = self.unit_ids(ids)?;
-        let tenancy = &self.core.tenancy;
-        let _turn = tenancy.turns.lock(&ids).await;
+        let held_units = &self.core.held_units;
+        let _turn = held_units.locks.lock(&ids).await;
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
         // What failed here before is no reason not to try again.
-        let units = self.look_up(&snapshot, &ids, |id| tenancy.failed_to_start(id))?;
-        if let Some(id) = ids.iter().find(|id| !tenancy.has(id)) {
+        let units = self.look_up(&snapshot, &ids, |id| held_units.failed_to_start(id))?;
+        if let Some(id) = ids.iter().find(|id| !held_units.has(id)) {
             return Err(self.refused(&format!("device {id} was not allocated to any container")));
         }
         self.look_again(&calls, &snapshot, &units).await?;
         let asked = snapshot.pool.asked(&self.name);
         match calls.work(Work::Start, asked, &units).await {
             Ok(()) => {
-                if tenancy.succeed(&ids) {
+                if held_units.record_success(&ids) {
                     self.core.wake.ask(Asked::HEALTH);
                 }
                 Ok(())
             }
             Err(error) => {
-                self.core.not_ready(&ids, Failed::Start, &error);
+                self.core.not_ready(&ids, FailedCall::Start, &error);
                 Err(self.failed_at("prepare", &error))
             }
         }

@@ -27,7 +27,7 @@ impl Resource {
     /// Where it would be less, or something else.
     pub(crate) async fn restored(&self, ids: &[String], told: &Reply, holds: bool) -> Result<Reply, NotRestored> {
         let ids = self.unit_ids(ids)?;
-        let _turn = self.core.tenancy.turns.lock(&ids).await;
+        let _turn = self.core.held_units.locks.lock(&ids).await;
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
         // Whether they work is not the question: they are its own.
         let units = self.look_up(&snapshot, &ids, |_| true)?;

@@ -3,8 +3,8 @@
 use super::Core;
 use crate::allocations::{Consumer, Giving, State};
 use crate::calls::Calls;
+use crate::held_units::Reclaimable;
 use crate::holders::HoldersFeed;
-use crate::tenancy::Held;
 use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
@@ -27,32 +27,32 @@ const FREED_TOGETHER: usize = 1_024;
 pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
     let mut forgotten = core.memory.forgotten();
     loop {
-        let (due, mut next) = core.tenancy.to_try_again();
+        let (due, mut next) = core.held_units.due_retries();
         for id in due {
             let ids = std::slice::from_ref(&id);
-            let Some(_turn) = core.tenancy.turns.try_lock(ids) else {
+            let Some(_turn) = core.held_units.locks.try_lock(ids) else {
                 let again = Instant::now() + TAKEN;
                 next = Some(next.map_or(again, |next| next.min(again)));
                 continue;
             };
-            if let Some((tenant, failed)) = core.tenancy.troubled(&id)
-                && core.release(&tenant, Some(failed)).await
+            if let Some((held, failed)) = core.held_units.failed_call(&id)
+                && core.release(&held, Some(failed)).await
             {
-                core.free(&tenant.resource, ids);
+                core.free(&held.resource, ids);
             }
         }
-        let mut first = core.tenancy.first_look();
+        let mut first = core.held_units.first_look();
         if first.is_some_and(|at| at <= Instant::now()) {
-            core.tenancy.looks();
+            core.held_units.record_look();
             feed.ask();
-            first = core.tenancy.first_look();
+            first = core.held_units.first_look();
         }
         let idle = Instant::now() + IDLE;
         let next = next.unwrap_or(idle).min(first.unwrap_or(idle));
         tokio::select! {
             // Some other unit may be what it was again.
             _ = forgotten.changed() => core.wake.ask(Asked::HEALTH),
-            () = core.tenancy.news.notified() => {}
+            () = core.held_units.news.notified() => {}
             () = tokio::time::sleep_until(next.into()) => {}
         }
     }
@@ -60,21 +60,21 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
 
 impl Core {
     /// What consumers have of it that never say when they are done with that.
-    pub(crate) fn held(&self) -> Vec<Held> {
-        self.tenancy.held(self.index, self.calls().has_lifecycle())
+    pub(crate) fn held(&self) -> Vec<Reclaimable> {
+        self.held_units.held(self.index, self.calls().has_lifecycle())
     }
 
     /// Takes note of units that pods are seen to have and that were not known to be handed out.
     pub(crate) fn adopt(&self, is_seen: &dyn Fn(&str, &str) -> bool) {
         let calls = self.calls();
         for (resource, snapshot) in &self.shown.all() {
-            let adopted = self.tenancy.adopt(resource, snapshot, is_seen);
+            let adopted = self.held_units.adopt(resource, snapshot, is_seen);
             self.keep(&calls, resource, snapshot, &adopted);
         }
     }
 
     /// Lets go of these, unless something happened to them since they were read.
-    pub(crate) async fn reclaim(&self, held: &[Held]) {
+    pub(crate) async fn reclaim(&self, held: &[Reclaimable]) {
         let (plugin, mut freed) = (self.name(), 0_usize);
         // Where there is nothing to release, many are settled at once.
         let lifecycle = self.calls().has_lifecycle();
@@ -116,7 +116,7 @@ impl Core {
     }
 
     /// How many of these are free now.
-    async fn free_together(&self, held: &[Held]) -> usize {
+    async fn free_together(&self, held: &[Reclaimable]) -> usize {
         let (mut turns, mut free) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
         for held in held {
             let (Ok(id), Some((_, version))) = (UnitId::try_new(&held.id), held.version) else {
@@ -124,19 +124,19 @@ impl Core {
             };
             let ids = std::slice::from_ref(&id);
             // The task that has the turn hands it out.
-            let Some(turn) = self.tenancy.turns.try_lock(ids) else {
+            let Some(turn) = self.held_units.locks.try_lock(ids) else {
                 continue;
             };
             // Nothing was handed out since the look began: that is what the version says, and the turn keeps it so.
-            let Some(tenant) = self.tenancy.still(&id, version) else {
+            let Some(held) = self.held_units.get_version(&id, version) else {
                 continue;
             };
             // Another slot of it has a consumer that says itself when that is over.
-            if self.memory.is_with_others(&tenant.resource, &id) {
-                self.tenancy.left_by_pods(ids);
-                self.memory.forget(&tenant.resource, ids);
-            } else if self.release(&tenant, None).await {
-                free.entry(tenant.resource).or_default().push(id);
+            if self.memory.is_with_others(&held.resource, &id) {
+                self.held_units.record_left_by_pods(ids);
+                self.memory.forget(&held.resource, ids);
+            } else if self.release(&held, None).await {
+                free.entry(held.resource).or_default().push(id);
                 turns.push(turn);
             }
         }

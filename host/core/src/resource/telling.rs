@@ -83,7 +83,7 @@ impl Drop for Telling<'_> {
     fn drop(&mut self) {
         let core = &self.resource.core;
         if let Some(files) = core.memory.files().filter(|_| !self.got) {
-            let new = self.units.iter().filter(|unit| !core.tenancy.has(&unit.id));
+            let new = self.units.iter().filter(|unit| !core.held_units.has(&unit.id));
             files.forget(new.map(|unit| (self.resource.name.as_str(), unit.id.as_str())));
         }
     }

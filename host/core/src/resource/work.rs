@@ -3,7 +3,7 @@
 use super::{Core, LOOK_PATIENCE, problem_of};
 use crate::call::CallPurpose;
 use crate::calls::Calls;
-use crate::tenancy::{Failed, Tenant};
+use crate::held_units::{FailedCall, HeldUnit};
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use devgate_types::{CallError, HostFault, ResourceName, UnitId};
@@ -68,20 +68,23 @@ impl Calls {
 impl Core {
     /// Releases one unit that no consumer has, under its turn; `prepare` first if that is what failed. Whether it worked, and the
     /// unit is free.
-    pub(crate) async fn release(&self, tenant: &Tenant, failed: Option<Failed>) -> bool {
-        let (calls, units) = (self.calls(), [Arc::clone(&tenant.unit)]);
-        let (mut what, mut done) = (Failed::Release, Ok(()));
-        if failed == Some(Failed::Prepare) {
-            (what, done) = (Failed::Prepare, calls.work(Work::Prepare, &tenant.asked, &units).await);
+    pub(crate) async fn release(&self, held: &HeldUnit, failed: Option<FailedCall>) -> bool {
+        let (calls, units) = (self.calls(), [Arc::clone(&held.unit)]);
+        let (mut what, mut done) = (FailedCall::Release, Ok(()));
+        if failed == Some(FailedCall::Prepare) {
+            (what, done) = (
+                FailedCall::Prepare,
+                calls.work(Work::Prepare, &held.asked, &units).await,
+            );
         }
-        let released = self.work_release(&calls, &tenant.resource, &tenant.asked, &units).await;
+        let released = self.work_release(&calls, &held.resource, &held.asked, &units).await;
         if let Err(error) = released {
-            (what, done) = (Failed::Release, Err(error));
+            (what, done) = (FailedCall::Release, Err(error));
         }
         match done {
             Ok(()) => true,
             Err(error) => {
-                self.not_ready(std::slice::from_ref(&tenant.unit.id), what, &error);
+                self.not_ready(std::slice::from_ref(&held.unit.id), what, &error);
                 false
             }
         }
@@ -130,7 +133,7 @@ impl Core {
 
     /// No consumer has these any more, and nothing is left to do.
     pub(crate) fn free(&self, resource: &ResourceName, ids: &[UnitId]) {
-        self.tenancy.clean(ids);
+        self.held_units.record_clean(ids);
         // Before the memory, which tells that there is something to settle anew.
         self.ledger.free(self.index, ids);
         self.memory.forget(resource, ids);
@@ -138,14 +141,14 @@ impl Core {
     }
 
     /// Notes why units are not given to anybody.
-    pub(crate) fn not_ready(&self, ids: &[UnitId], what: Failed, error: &CallError) -> Arc<str> {
+    pub(crate) fn not_ready(&self, ids: &[UnitId], what: FailedCall, error: &CallError) -> Arc<str> {
         let plugin = self.name();
         let call = match what {
-            Failed::Release => "release",
-            Failed::Prepare | Failed::Start => "prepare",
+            FailedCall::Release => "release",
+            FailedCall::Prepare | FailedCall::Start => "prepare",
         };
         let reason: Arc<str> = format!("plugin {plugin}: {call} {error}").into();
-        self.tenancy.fail(ids, what, &reason);
+        self.held_units.record_failure(ids, what, &reason);
         self.wake.ask(Asked::HEALTH);
         reason
     }

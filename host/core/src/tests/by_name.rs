@@ -2,7 +2,7 @@
 
 use super::allocations::{renumbered, start_with};
 use super::consumers::ask;
-use super::tenancy::{FIRST, GPU, SECOND, Script, give, policy, until};
+use super::held_units::{FIRST, GPU, SECOND, Script, give, policy, until};
 use super::*;
 use crate::allocations::{Consumer, Memory};
 use crate::devices::{Devices, Granted};
@@ -145,7 +145,7 @@ async fn a_device_that_has_moved_is_unhealthy_where_anybody_keeps_its_paths() {
 async fn what_pods_left_is_theirs_by_name_no_more() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (world, gpus) = super::tenancy::ready(POLICY, Fake::gpus(), &memory, crate::HoldersFeed::none()).await;
+    let (world, gpus) = super::held_units::ready(POLICY, Fake::gpus(), &memory, crate::HoldersFeed::none()).await;
     let devices = world.plugins.devices();
     let (first, both) = (get(&devices, &[FIRST]).await, get(&devices, &[FIRST, SECOND]).await);
     let resource = gpus.resource().clone();

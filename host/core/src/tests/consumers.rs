@@ -1,6 +1,6 @@
 //! Consumers that say themselves when they are done: a front end that is none, and whose word is all that there is.
 
-use super::tenancy::{A_WHILE, FIRST, GPU, Pods, SECOND, Script, give, policy, ready, until};
+use super::held_units::{A_WHILE, FIRST, GPU, Pods, SECOND, Script, give, policy, ready, until};
 use super::*;
 use crate::allocations::{Consumer, Memory, Mode};
 use crate::devices::{Ask, Devices, Granted, Released};
@@ -128,7 +128,7 @@ async fn what_works_is_counted_whoever_has_it() {
     };
     fake.health = Box::new(move |_, units| Ok((0..units.len()).map(verdict).collect()));
     let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (world, gpus) = super::tenancy::world(POLICY, fake, &memory, HoldersFeed::none()).await;
+    let (world, gpus) = super::held_units::world(POLICY, fake, &memory, HoldersFeed::none()).await;
     wait(&gpus, |list| {
         list.devices.iter().filter(|device| device.unhealthy.is_some()).count() == 1
     })
@@ -541,7 +541,7 @@ async fn what_reached_no_consumer_before_the_host_was_killed_is_over_or_begins_a
     drop((gate, other));
     let script = Script::default();
     let memory = Memory::open(killed.path()).unwrap();
-    let (world, gpus) = super::tenancy::world(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
+    let (world, gpus) = super::held_units::world(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
     let devices = world.plugins.devices();
     listed(&gpus, [Some("it is in use by claim uid of d"), None]).await;
     until("the lease is over", || {

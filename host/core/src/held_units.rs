@@ -34,28 +34,28 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The units of one plugin that pods have or may have.
-pub(crate) struct Tenancy {
-    tenants: Mutex<Tenants>,
+pub(crate) struct HeldUnits {
+    state: Mutex<State>,
     /// Counts what is done to any of them: a unit that is clean and is handed out again never has a version that it had.
     versions: AtomicU64,
-    pub(crate) turns: KeyedLock<UnitId>,
+    pub(crate) locks: KeyedLock<UnitId>,
     memory: Memory,
     /// Told when there is another time to do something.
     pub(crate) news: Notify,
 }
 
 #[derive(Default)]
-struct Tenants {
-    all: BTreeMap<UnitId, Tenant>,
+struct State {
+    all: BTreeMap<UnitId, HeldUnit>,
     /// What failed with some of them.
-    troubles: BTreeMap<UnitId, Trouble>,
+    failures: BTreeMap<UnitId, LifecycleFailure>,
     /// When pods got the first and the last of what no look was made for yet.
     unseen: Option<(Instant, Instant)>,
 }
 
 /// A unit that was handed out.
 #[derive(Clone)]
-pub(crate) struct Tenant {
+pub(crate) struct HeldUnit {
     pub(crate) resource: ResourceName,
     /// The component's own name of the resource.
     pub(crate) asked: ResourceName,
@@ -73,8 +73,8 @@ pub(crate) struct Tenant {
 }
 
 /// Something that failed, and is tried again.
-struct Trouble {
-    what: Failed,
+struct LifecycleFailure {
+    what: FailedCall,
     reason: Arc<str>,
     again: Instant,
     backoff: Backoff,
@@ -82,7 +82,7 @@ struct Trouble {
 
 /// What failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failed {
+pub(crate) enum FailedCall {
     /// It may still have what its last container left.
     Release,
     /// It was not made ready, and no consumer has it.
@@ -93,7 +93,7 @@ pub(crate) enum Failed {
 
 /// A unit that consumers have or may have who never say when they are done with it; also one that no plugin lists any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct Reclaimable {
     /// The resource that it was offered as.
     pub(crate) resource: String,
     /// Its id, without replicas' numbers.
@@ -107,26 +107,26 @@ pub(crate) struct Held {
     pub(crate) version: Option<(PluginIndex, u64)>,
 }
 
-impl Tenancy {
+impl HeldUnits {
     pub(crate) fn new(memory: Memory) -> Self {
         Self {
-            tenants: Mutex::default(),
+            state: Mutex::default(),
             versions: AtomicU64::new(0),
-            turns: KeyedLock::default(),
+            locks: KeyedLock::default(),
             memory,
             news: Notify::new(),
         }
     }
 
     /// Takes note of units that were handed out before the host started: it is not known yet whether a pod still has them.
-    pub(crate) fn meet(&self, inventory: &Inventory) {
+    pub(crate) fn restore(&self, inventory: &Inventory) {
         if self.memory.is_empty() {
             return;
         }
-        let (mut tenants, mut due) = (self.tenants.lock(), false);
+        let (mut state, mut due) = (self.state.lock(), false);
         for (resource, pool) in &inventory.pools {
             for unit in &pool.units {
-                if tenants.all.contains_key(&unit.id) {
+                if state.all.contains_key(&unit.id) {
                     continue;
                 }
                 let Some(same) = self.memory.claim(resource, unit) else {
@@ -136,26 +136,27 @@ impl Tenancy {
                 let left = self.memory.left_by(resource, &unit.id).filter(|_| same);
                 if let Some(who) = left {
                     due = true;
-                    let trouble = Trouble::new(Failed::Release, format!("it is not clean since {who}").into());
-                    tenants.troubles.insert(unit.id.clone(), trouble);
+                    let failure =
+                        LifecycleFailure::new(FailedCall::Release, format!("it is not clean since {who}").into());
+                    state.failures.insert(unit.id.clone(), failure);
                 }
-                let tenant = Tenant {
+                let held = HeldUnit {
                     answers: HANDED_ON,
                     pods: self.memory.is_with_pods(resource, &unit.id),
                     elsewhere: !same,
-                    ..Tenant::new(resource, pool, unit, self.version())
+                    ..HeldUnit::new(resource, pool, unit, self.version())
                 };
-                tenants.all.insert(unit.id.clone(), tenant);
+                state.all.insert(unit.id.clone(), held);
             }
         }
-        drop(tenants);
+        drop(state);
         if due {
             self.news.notify_one();
         }
     }
 
     /// Takes note that these units are handed out from now on, to pods or to others. `anew` if what was before is over.
-    pub(crate) fn given(
+    pub(crate) fn record_given(
         &self,
         resource: &ResourceName,
         pool: &PoolRecord,
@@ -163,25 +164,25 @@ impl Tenancy {
         pods: bool,
         anew: bool,
     ) {
-        let mut tenants = self.tenants.lock();
+        let mut state = self.state.lock();
         for unit in units {
-            let new = Tenant::new(resource, pool, unit, self.version());
-            let tenant = match tenants.all.get(&unit.id) {
-                Some(before) => Tenant {
+            let new = HeldUnit::new(resource, pool, unit, self.version());
+            let held = match state.all.get(&unit.id) {
+                Some(before) => HeldUnit {
                     answers: if anew { 1 } else { before.answers.saturating_add(1) },
                     pods: pods || (before.pods && !anew),
                     ..new
                 },
-                None => Tenant { pods, ..new },
+                None => HeldUnit { pods, ..new },
             };
-            tenants.troubles.remove(&unit.id);
-            tenants.all.insert(unit.id.clone(), tenant);
+            state.failures.remove(&unit.id);
+            state.all.insert(unit.id.clone(), held);
         }
-        let (now, before) = (Instant::now(), tenants.unseen);
+        let (now, before) = (Instant::now(), state.unseen);
         if pods {
-            tenants.unseen = Some((before.map_or(now, |(first, _)| first), now));
+            state.unseen = Some((before.map_or(now, |(first, _)| first), now));
         }
-        drop(tenants);
+        drop(state);
         if pods && before.is_none() {
             self.news.notify_one();
         }
@@ -195,17 +196,17 @@ impl Tenancy {
         snapshot: &Snapshot,
         is_seen: &dyn Fn(&str, &str) -> bool,
     ) -> Vec<Arc<UnitRecord>> {
-        let (mut tenants, mut adopted) = (self.tenants.lock(), Vec::new());
+        let (mut state, mut adopted) = (self.state.lock(), Vec::new());
         for unit in &snapshot.pool.units {
-            if tenants.all.contains_key(&unit.id) || !is_seen(resource.as_str(), unit.id.as_str()) {
+            if state.all.contains_key(&unit.id) || !is_seen(resource.as_str(), unit.id.as_str()) {
                 continue;
             }
-            let tenant = Tenant {
+            let held = HeldUnit {
                 answers: HANDED_ON,
                 pods: true,
-                ..Tenant::new(resource, &snapshot.pool, unit, self.version())
+                ..HeldUnit::new(resource, &snapshot.pool, unit, self.version())
             };
-            tenants.all.insert(unit.id.clone(), tenant);
+            state.all.insert(unit.id.clone(), held);
             adopted.push(Arc::clone(unit));
         }
         adopted
@@ -219,178 +220,174 @@ impl Tenancy {
     /// When to look for who got what was handed out, if no look was made since: a pod that runs for seconds must be seen once, so that its
     /// end is.
     pub(crate) fn first_look(&self) -> Option<Instant> {
-        let (first, _) = self.tenants.lock().unseen?;
+        let (first, _) = self.state.lock().unseen?;
         Some(first + FIRST_LOOK)
     }
 
     /// A look begins now for who got what was handed out, but for what this is too early for.
-    pub(crate) fn looks(&self) {
-        let mut tenants = self.tenants.lock();
-        let early = tenants.unseen.filter(|(_, last)| last.elapsed() < FIRST_LOOK);
-        tenants.unseen = early.map(|(_, last)| (last, last));
+    pub(crate) fn record_look(&self) {
+        let mut state = self.state.lock();
+        let early = state.unseen.filter(|(_, last)| last.elapsed() < FIRST_LOOK);
+        state.unseen = early.map(|(_, last)| (last, last));
     }
 
     /// Whether no consumer has anything.
     pub(crate) fn is_empty(&self) -> bool {
-        self.tenants.lock().all.is_empty()
+        self.state.lock().all.is_empty()
     }
 
     /// Whether a unit was handed out and has not been released since.
     pub(crate) fn has(&self, id: &UnitId) -> bool {
-        self.tenants.lock().all.contains_key(id)
+        self.state.lock().all.contains_key(id)
     }
 
     /// Whether a unit was handed out once since it was clean.
     pub(crate) fn is_first(&self, id: &UnitId) -> bool {
-        self.tenants
-            .lock()
-            .all
-            .get(id)
-            .is_some_and(|tenant| tenant.answers == 1)
+        self.state.lock().all.get(id).is_some_and(|held| held.answers == 1)
     }
 
     /// The unit as it was handed out, if it was under this resource and has not been released since.
-    pub(crate) fn of(&self, resource: &ResourceName, id: &UnitId) -> Option<Tenant> {
-        let tenants = self.tenants.lock();
-        let tenant = tenants.all.get(id).filter(|tenant| tenant.resource == *resource);
-        tenant.cloned()
+    pub(crate) fn get(&self, resource: &ResourceName, id: &UnitId) -> Option<HeldUnit> {
+        let state = self.state.lock();
+        let held = state.all.get(id).filter(|held| held.resource == *resource);
+        held.cloned()
     }
 
     /// Takes note that units have other nodes than when they were handed out, which their consumers find.
     pub(crate) fn follow(&self, moved: &HashMap<UnitId, Arc<UnitRecord>>) {
-        let mut tenants = self.tenants.lock();
+        let mut state = self.state.lock();
         for (id, unit) in moved {
-            if let Some(tenant) = tenants.all.get_mut(id) {
-                tenant.unit = Arc::clone(unit);
+            if let Some(held) = state.all.get_mut(id) {
+                held.unit = Arc::clone(unit);
             }
         }
     }
 
     /// Takes note that pods do not have these any more, but others do.
-    pub(crate) fn left_by_pods(&self, ids: &[UnitId]) {
-        let mut tenants = self.tenants.lock();
+    pub(crate) fn record_left_by_pods(&self, ids: &[UnitId]) {
+        let mut state = self.state.lock();
         for id in ids {
-            if let Some(tenant) = tenants.all.get_mut(id) {
-                tenant.pods = false;
+            if let Some(held) = state.all.get_mut(id) {
+                held.pods = false;
             }
         }
     }
 
     /// Takes note that no consumer has these any more.
-    pub(crate) fn clean(&self, ids: &[UnitId]) {
-        let mut tenants = self.tenants.lock();
+    pub(crate) fn record_clean(&self, ids: &[UnitId]) {
+        let mut state = self.state.lock();
         for id in ids {
-            tenants.all.remove(id);
-            tenants.troubles.remove(id);
+            state.all.remove(id);
+            state.failures.remove(id);
         }
     }
 
     /// Takes note that something failed; the reason is complete text for people.
-    pub(crate) fn fail(&self, ids: &[UnitId], what: Failed, reason: &Arc<str>) {
-        let mut tenants = self.tenants.lock();
+    pub(crate) fn record_failure(&self, ids: &[UnitId], what: FailedCall, reason: &Arc<str>) {
+        let mut state = self.state.lock();
         for id in ids {
-            let Some(tenant) = tenants.all.get_mut(id) else {
+            let Some(held) = state.all.get_mut(id) else {
                 continue;
             };
-            tenant.version = self.version();
-            let before = tenants.troubles.remove(id).filter(|trouble| trouble.what == what);
+            held.version = self.version();
+            let before = state.failures.remove(id).filter(|failure| failure.what == what);
             let mut backoff = before.map_or_else(
                 || Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
-                |trouble| trouble.backoff,
+                |failure| failure.backoff,
             );
-            let trouble = Trouble {
+            let failure = LifecycleFailure {
                 what,
                 reason: Arc::clone(reason),
                 again: Instant::now() + backoff.pause(),
                 backoff,
             };
-            tenants.troubles.insert(id.clone(), trouble);
+            state.failures.insert(id.clone(), failure);
         }
-        drop(tenants);
+        drop(state);
         self.news.notify_one();
     }
 
     /// Takes note that these are ready after all. Whether that is news.
-    pub(crate) fn succeed(&self, ids: &[UnitId]) -> bool {
-        let (mut tenants, mut news) = (self.tenants.lock(), false);
+    pub(crate) fn record_success(&self, ids: &[UnitId]) -> bool {
+        let (mut state, mut news) = (self.state.lock(), false);
         for id in ids {
-            news |= tenants.troubles.remove(id).is_some();
+            news |= state.failures.remove(id).is_some();
         }
         news
     }
 
     /// Whether the last start of a container with it failed, and nothing else did.
     pub(crate) fn failed_to_start(&self, id: &UnitId) -> bool {
-        let tenants = self.tenants.lock();
-        let trouble = tenants.troubles.get(id);
-        trouble.is_some_and(|trouble| trouble.what == Failed::Start)
+        let state = self.state.lock();
+        let failure = state.failures.get(id);
+        failure.is_some_and(|failure| failure.what == FailedCall::Start)
     }
 
     /// Why units may not be handed out, if something failed.
     pub(crate) fn problems(&self) -> HashMap<UnitId, Arc<str>> {
-        let tenants = self.tenants.lock();
-        let of = |(id, trouble): (&UnitId, &Trouble)| (id.clone(), Arc::clone(&trouble.reason));
-        tenants.troubles.iter().map(of).collect()
+        let state = self.state.lock();
+        let of = |(id, failure): (&UnitId, &LifecycleFailure)| (id.clone(), Arc::clone(&failure.reason));
+        state.failures.iter().map(of).collect()
     }
 
     /// What pods have or may have. With `lifecycle`, what is made of something else by now does not end: it is not known what to release.
-    pub(crate) fn held(&self, index: PluginIndex, lifecycle: bool) -> Vec<Held> {
-        let tenants = self.tenants.lock();
-        let held = |(id, tenant): (&UnitId, &Tenant)| Held {
-            resource: tenant.resource.to_string(),
+    pub(crate) fn held(&self, index: PluginIndex, lifecycle: bool) -> Vec<Reclaimable> {
+        let state = self.state.lock();
+        let held = |(id, held): (&UnitId, &HeldUnit)| Reclaimable {
+            resource: held.resource.to_string(),
             id: id.to_string(),
-            since: tenant.since,
-            may_end: !(tenant.elsewhere && lifecycle)
-                && tenants
-                    .troubles
+            since: held.since,
+            may_end: !(held.elsewhere && lifecycle)
+                && state
+                    .failures
                     .get(id)
-                    .is_none_or(|trouble| trouble.what == Failed::Start),
-            version: Some((index, tenant.version)),
+                    .is_none_or(|failure| failure.what == FailedCall::Start),
+            version: Some((index, held.version)),
         };
-        tenants.all.iter().filter(|(_, tenant)| tenant.pods).map(held).collect()
+        state.all.iter().filter(|(_, held)| held.pods).map(held).collect()
     }
 
     /// The unit, if nothing was done to it meanwhile.
-    pub(crate) fn still(&self, id: &UnitId, version: u64) -> Option<Tenant> {
-        let tenants = self.tenants.lock();
-        tenants.all.get(id).filter(|tenant| tenant.version == version).cloned()
+    pub(crate) fn get_version(&self, id: &UnitId, version: u64) -> Option<HeldUnit> {
+        let state = self.state.lock();
+        state.all.get(id).filter(|held| held.version == version).cloned()
     }
 
     /// What failed, is free, and may be tried again now; and when the next such time is.
-    pub(crate) fn to_try_again(&self) -> (Vec<UnitId>, Option<Instant>) {
-        let (tenants, now) = (self.tenants.lock(), Instant::now());
-        let troubles = tenants
-            .troubles
+    pub(crate) fn due_retries(&self) -> (Vec<UnitId>, Option<Instant>) {
+        let (state, now) = (self.state.lock(), Instant::now());
+        let failures = state
+            .failures
             .iter()
-            .filter(|(_, trouble)| trouble.what != Failed::Start);
-        let (due, later): (Vec<_>, Vec<_>) = troubles.partition(|(_, trouble)| trouble.again <= now);
-        let next = later.iter().map(|(_, trouble)| trouble.again).min();
+            .filter(|(_, failure)| failure.what != FailedCall::Start);
+        let (due, later): (Vec<_>, Vec<_>) = failures.partition(|(_, failure)| failure.again <= now);
+        let next = later.iter().map(|(_, failure)| failure.again).min();
         (due.into_iter().map(|(id, _)| id.clone()).collect(), next)
     }
 
     /// The unit and what failed, if it is still to be tried again now: under its turn.
-    pub(crate) fn troubled(&self, id: &UnitId) -> Option<(Tenant, Failed)> {
-        let tenants = self.tenants.lock();
-        let trouble = tenants
-            .troubles
+    pub(crate) fn failed_call(&self, id: &UnitId) -> Option<(HeldUnit, FailedCall)> {
+        let state = self.state.lock();
+        let failure = state
+            .failures
             .get(id)
-            .filter(|trouble| trouble.again <= Instant::now())?;
-        let tenant = tenants.all.get(id).filter(|_| trouble.what != Failed::Start)?;
-        Some((tenant.clone(), trouble.what))
+            .filter(|failure| failure.again <= Instant::now())?;
+        let held = state.all.get(id).filter(|_| failure.what != FailedCall::Start)?;
+        Some((held.clone(), failure.what))
     }
 }
 
-impl Drop for Tenancy {
+impl Drop for HeldUnits {
     /// Who had these knows nothing of them any more: they are looked after as what no plugin lists.
     fn drop(&mut self) {
-        let tenants = std::mem::take(&mut *self.tenants.lock());
-        for (id, tenant) in tenants.all {
-            self.memory.disclaim(&tenant.resource, &id);
+        let state = std::mem::take(&mut *self.state.lock());
+        for (id, held) in state.all {
+            self.memory.disclaim(&held.resource, &id);
         }
     }
 }
 
-impl Tenant {
+impl HeldUnit {
     fn new(resource: &ResourceName, pool: &PoolRecord, unit: &Arc<UnitRecord>, version: u64) -> Self {
         Self {
             resource: resource.clone(),
@@ -405,9 +402,9 @@ impl Tenant {
     }
 }
 
-impl Trouble {
+impl LifecycleFailure {
     /// Something to be tried at once.
-    fn new(what: Failed, reason: Arc<str>) -> Self {
+    fn new(what: FailedCall, reason: Arc<str>) -> Self {
         Self {
             what,
             reason,
