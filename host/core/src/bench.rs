@@ -6,7 +6,7 @@
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, CallPurpose};
-use crate::grants::{Grants, Heard, Line};
+use crate::grants::{Grants, Line, LogCapture};
 use crate::inventory::Inventory;
 use crate::ledger::{Ledger, PluginIndex};
 use crate::look::{matched, verdicts};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// One plugin's component, to be called by hand. What it stores lasts as long as the bench and is nowhere else.
 pub struct Bench {
     grants: Arc<Grants>,
-    heard: Heard,
+    log_capture: LogCapture,
     services: Arc<PluginServices>,
     component: Arc<dyn Component>,
     limits: Arc<Limits>,
@@ -74,9 +74,9 @@ impl Bench {
     /// # Errors
     /// When the device tree cannot be read.
     pub fn new(policy: &Arc<PluginPolicy>, node: &Node, component: Arc<dyn Component>) -> Result<Self, ReadError> {
-        let heard = Heard::default();
+        let log_capture = LogCapture::default();
         let mut grants = Grants::new(node.clone(), Arc::clone(policy));
-        grants.heard = Some(heard.clone());
+        grants.log_capture = Some(log_capture.clone());
         let devices = matched(&grants).or_else(|_| grants.matched())?;
         let services = Arc::new(PluginServices::none(policy));
         if node.is_recorded() && !policy.kernel_log.is_empty() {
@@ -93,7 +93,7 @@ impl Bench {
         Ok(Self {
             limits: Arc::new(policy.limits.for_devices(devices)),
             grants: Arc::new(grants),
-            heard,
+            log_capture,
             services,
             component,
         })
@@ -108,7 +108,7 @@ impl Bench {
     /// What was said in its calls so far: the component's lines, and what it asked for and does not get. At most 20 lines.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
-        self.heard.lines()
+        self.log_capture.lines()
     }
 
     /// All that there is, after the gate.

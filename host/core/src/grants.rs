@@ -2,8 +2,8 @@
 
 mod explain;
 mod files;
-mod heard;
 mod here;
+mod log_capture;
 mod mounts;
 mod reach;
 mod vfio;
@@ -16,9 +16,9 @@ use devgate_types::component::LogLevel;
 use devgate_types::{Bucket, LogThrottle, Mutex, NodeKind, NodeNumber};
 pub use explain::Sight;
 pub(crate) use files::FileRefused;
-pub(crate) use heard::Heard;
-pub use heard::Line;
 pub use here::PathMatch;
+pub use log_capture::Line;
+pub(crate) use log_capture::LogCapture;
 pub use mounts::MountDenied;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ pub struct Grants {
     /// What the component said: it remembers nothing between calls, and says of a device that sleeps the same at every look.
     pub(crate) lines: Arc<Mutex<LogThrottle>>,
     /// Where lines go besides the log, if anywhere.
-    pub(crate) heard: Option<Heard>,
+    pub(crate) log_capture: Option<LogCapture>,
     /// Where refusals are counted.
     pub(crate) recorder: Arc<StatusRecorder>,
 }
@@ -93,16 +93,16 @@ impl Grants {
                 256,
                 Bucket::new(u32::MAX, Duration::from_secs(1)),
             ))),
-            heard: None,
+            log_capture: None,
             recorder: Arc::default(),
         }
     }
 
     /// Keeps a line for commands that show it.
     pub(crate) fn hear(&self, level: LogLevel, refusal: bool, text: &str) {
-        if let Some(heard) = &self.heard {
+        if let Some(log_capture) = &self.log_capture {
             let text = text.to_owned();
-            heard.line(Line { level, refusal, text });
+            log_capture.line(Line { level, refusal, text });
         }
     }
 

@@ -43,9 +43,9 @@ struct Entry {
 
 /// What every plugin's labels are now, for the one that writes them down. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Desk(watch::Sender<Known>);
+pub(crate) struct NodeLabels(watch::Sender<Known>);
 
-impl Desk {
+impl NodeLabels {
     /// A plugin with these rules is there; nothing is known of its units yet, unless something was already.
     pub(crate) fn expects(&self, plugin: &PluginName, rules: &Labels, recorder: &Arc<StatusRecorder>) {
         self.0.send_modify(|known| {
@@ -94,8 +94,8 @@ impl Desk {
 /// Its lines expire: a host that is gone for good leaves labels for a quarter of an hour, and one that is replaced in a rolling update
 /// leaves them for its successor, which goes on from them. What other hosts and other people do with the file and its directory is looked
 /// at every few seconds.
-pub(crate) async fn keep(desk: Desk, dir: PathBuf) {
-    let (mut news, mut writer) = (desk.0.subscribe(), Writer::new(dir));
+pub(crate) async fn keep(labels: NodeLabels, dir: PathBuf) {
+    let (mut news, mut writer) = (labels.0.subscribe(), Writer::new(dir));
     loop {
         let known = news.borrow_and_update().clone();
         let turn = move || {

@@ -18,7 +18,7 @@ pub(crate) use reload::{Command, ReloadProblem, try_out};
 use crate::backoff::Backoff;
 use crate::call::CallPurpose;
 use crate::calls::Calls;
-use crate::churn::Churn;
+use crate::id_rate_limit::IdRateLimit;
 use crate::inventory::Inventory;
 use crate::ledger::PluginIndex;
 use crate::resource::{Core, Resource, sweep};
@@ -67,7 +67,7 @@ pub(crate) struct Plugin {
     shared: Shared,
     resources: BTreeMap<ResourceName, Arc<Resource>>,
     units: UnitTable,
-    churn: Churn,
+    id_rate_limit: IdRateLimit,
     rejected: BTreeSet<Rejection>,
     failing: Option<Failing>,
     /// Whether what there is to tell of the node may be something else.
@@ -117,7 +117,7 @@ impl Plugin {
             shared,
             resources: BTreeMap::new(),
             units: UnitTable::default(),
-            churn: Churn::default(),
+            id_rate_limit: IdRateLimit::default(),
             rejected: BTreeSet::new(),
             failing: None,
             relabel: true,

@@ -10,7 +10,7 @@ use crate::grants::Grants;
 use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
 use crate::keyed_lock::KeyedLock;
-use crate::labels::{self, Desk};
+use crate::labels::{self, NodeLabels};
 use crate::ledger::{Ledger, PluginIndex};
 use crate::offer::Offers;
 use crate::plugin::{Command, Plugin, Shared, Surroundings, Watch};
@@ -89,7 +89,7 @@ impl Plugins {
                 health_store,
                 around,
                 watcher,
-                labels: Desk::default(),
+                labels: NodeLabels::default(),
                 threads,
                 ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
                 registry,

@@ -17,11 +17,11 @@ use crate::allocations::{Consumer, Memory, Mode};
 use crate::breaker::Breaker;
 use crate::call::CallPurpose;
 use crate::calls::Calls;
-use crate::choose::{Overruled, Request};
 use crate::grants::Grants;
 use crate::held_units::HeldUnits;
 use crate::ledger::{Ledger, NotHeld, PluginIndex};
 use crate::offer::{AllocateError, BoxFuture, Device, DeviceList, Offer, Reply};
+use crate::placement::{IgnoredAnswers, Request};
 use crate::replica::split_replica;
 use crate::reply;
 use crate::status::{StatusRecorder, audit};
@@ -131,7 +131,7 @@ pub(crate) struct Resource {
     pub(crate) name: ResourceName,
     devices: watch::Sender<Arc<DeviceList>>,
     snapshot: RwLock<Arc<Snapshot>>,
-    overruled: Overruled,
+    ignored_answers: IgnoredAnswers,
 }
 
 impl Resource {
@@ -141,7 +141,7 @@ impl Resource {
             name,
             devices: watch::Sender::new(Arc::default()),
             snapshot: RwLock::default(),
-            overruled: Overruled::default(),
+            ignored_answers: IgnoredAnswers::default(),
         }
     }
 
@@ -223,7 +223,7 @@ impl Resource {
         let Some(request) = request else {
             return Vec::new();
         };
-        if let Some(chosen) = request.ask(&calls, asked, &self.overruled).await {
+        if let Some(chosen) = request.ask(&calls, asked, &self.ignored_answers).await {
             chosen
         } else if request.available() <= CHOSEN_HERE {
             request.choose()

@@ -5,7 +5,7 @@
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, CallPurpose};
-use crate::grants::{Grants, Heard, Line};
+use crate::grants::{Grants, Line, LogCapture};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::ledger::{Ledger, PluginIndex};
@@ -158,7 +158,7 @@ pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed
 /// One plugin, while it is looked at.
 struct Look {
     grants: Arc<Grants>,
-    heard: Heard,
+    log_capture: LogCapture,
     outcome: Outcome,
     component: Option<Arc<dyn Component>>,
     devices: usize,
@@ -169,12 +169,12 @@ struct Look {
 impl Look {
     /// Up to what it claims.
     fn at(policy: &PluginPolicy, node: &Node, loader: &dyn Loader) -> Self {
-        let heard = Heard::default();
+        let log_capture = LogCapture::default();
         let mut grants = Grants::new(node.clone(), Arc::new(policy.clone()));
-        grants.heard = Some(heard.clone());
+        grants.log_capture = Some(log_capture.clone());
         let mut look = Self {
             grants: Arc::new(grants),
-            heard,
+            log_capture,
             outcome: Outcome::Answered,
             component: None,
             devices: 0,
@@ -238,7 +238,7 @@ impl Look {
         Surveyed {
             rejected: self.rejected.into_iter().collect(),
             unused,
-            lines: self.heard.lines(),
+            lines: self.log_capture.lines(),
             ..Surveyed::of(&self.grants.policy, self.outcome, &self.units, &others)
         }
     }

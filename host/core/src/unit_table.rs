@@ -6,7 +6,7 @@ use crate::health::{Settling, UnitHealth};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::labels;
-use crate::units::{Cause, Causes, Layout, Lost, PoolRecord, UnitRecord};
+use crate::units::{Cause, Causes, Lost, PoolRecord, Topology, UnitRecord};
 use crate::when::When;
 use devgate_policy::{Derived, PluginPolicy};
 use devgate_types::{Mutex, ResourceName, UnitId, Verdict};
@@ -51,7 +51,7 @@ pub(crate) struct Snapshot {
     /// How each unit of the pool is, in its order.
     pub(crate) published: Vec<Published>,
     /// Where the units are.
-    pub(crate) layout: Arc<Layout>,
+    pub(crate) topology: Arc<Topology>,
 }
 
 impl Snapshot {
@@ -276,14 +276,14 @@ impl UnitTable {
     }
 
     /// What is published of a resource.
-    pub(crate) fn snapshot(&self, pool: &PoolRecord, layout: Arc<Layout>) -> Snapshot {
+    pub(crate) fn snapshot(&self, pool: &PoolRecord, topology: Arc<Topology>) -> Snapshot {
         let published = pool.units.iter().map(|unit| {
             let found = self.found.get(&unit.id);
             found.map(|found| found.published.clone()).unwrap_or_default()
         });
         Snapshot {
             published: published.collect(),
-            layout,
+            topology,
             pool: pool.clone(),
         }
     }

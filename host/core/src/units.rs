@@ -1,11 +1,11 @@
 //! What everything else is about: units and their pools as plain records, the nodes that are given with them, and where they are.
 
-mod layout;
 mod parts;
+mod topology;
 mod unavailable;
 
-pub(crate) use layout::Layout;
 pub(crate) use parts::{MOST_PART_NODES, MOST_PARTS, Part, Role};
+pub(crate) use topology::Topology;
 pub use unavailable::{Cause, Causes};
 pub(crate) use unavailable::{HeldByOther, Lost};
 

@@ -2,7 +2,7 @@
 
 use super::text::{self, HEADER, MOST_BYTES, Section};
 use super::writer::{FILE, LEASE, LOCK, RENEWED, TEMPORARY, Writer};
-use super::{Desk, Known};
+use super::{Known, NodeLabels};
 use crate::status::StatusRecorder;
 use devgate_policy::{Derived, Labels, PolicyFile};
 use devgate_types::PluginName;
@@ -50,21 +50,21 @@ fn derived(labels: &[(&str, &str)]) -> Derived {
     }
 }
 
-impl Desk {
+impl NodeLabels {
     fn known(&self) -> Known {
         self.0.borrow().clone()
     }
 }
 
-/// A desk at which plugin `a` is expected.
-fn desk() -> (Desk, Arc<StatusRecorder>) {
-    let (desk, recorder) = (Desk::default(), Arc::<StatusRecorder>::default());
-    desk.expects(
+/// A labels at which plugin `a` is expected.
+fn labels() -> (NodeLabels, Arc<StatusRecorder>) {
+    let (labels, recorder) = (NodeLabels::default(), Arc::<StatusRecorder>::default());
+    labels.expects(
         &plugin("a"),
         &rules(r#"{a.com/x: "x", "a.com/of-{property.y}": "1"}"#),
         &recorder,
     );
-    (desk, recorder)
+    (labels, recorder)
 }
 
 /// What a worker of Node Feature Discovery makes of a file, after `parseFeatureFile` and `parseDirectives` of its
@@ -98,13 +98,13 @@ fn on_disk(dir: &Path, now: SystemTime) -> Vec<String> {
 fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("nfd/features.d");
-    let ((desk, recorder), mut writer) = (desk(), Writer::new(dir.clone()));
-    desk.expects(&plugin("b"), &rules("{b.com/y: z}"), &Arc::default());
-    assert!(writer.turn(&desk.known(), now()));
+    let ((labels, recorder), mut writer) = (labels(), Writer::new(dir.clone()));
+    labels.expects(&plugin("b"), &rules("{b.com/y: z}"), &Arc::default());
+    assert!(writer.turn(&labels.known(), now()));
     assert!(!dir.join(FILE).exists(), "nothing is known yet");
-    desk.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-1", "1")]));
-    desk.tells(&plugin("c"), derived(&[("c.com/x", "unexpected")]));
-    writer.turn(&desk.known(), now());
+    labels.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-1", "1")]));
+    labels.tells(&plugin("c"), derived(&[("c.com/x", "unexpected")]));
+    writer.turn(&labels.known(), now());
     insta::assert_snapshot!(fs::read_to_string(dir.join(FILE)).unwrap(), @r"
     # Written by devgate, and replaced when its labels change: the policy has them.
     # plugin a
@@ -120,18 +120,18 @@ fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     assert_eq!(mode & 0o777, 0o600, "a process that can open it can lock it");
     assert_eq!(told(&recorder).given.len(), 2);
     assert_eq!(told(&recorder).problem, None);
-    desk.tells(&plugin("a"), Derived::default());
-    writer.turn(&desk.known(), now());
+    labels.tells(&plugin("a"), Derived::default());
+    writer.turn(&labels.known(), now());
     assert!(!dir.join(FILE).exists(), "and without labels it goes");
 }
 
 #[test]
 fn it_is_written_anew_when_something_changes_and_before_it_expires() {
     let dir = tempfile::tempdir().unwrap();
-    let ((desk, _), mut writer) = (desk(), Writer::new(dir.path().to_owned()));
-    desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    let ((labels, _), mut writer) = (labels(), Writer::new(dir.path().to_owned()));
+    labels.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
     let write = |writer: &mut Writer, at: SystemTime| {
-        writer.turn(&desk.known(), at);
+        writer.turn(&labels.known(), at);
         use std::os::unix::fs::MetadataExt;
         let look = fs::metadata(dir.path().join(FILE)).unwrap();
         (
@@ -149,14 +149,14 @@ fn it_is_written_anew_when_something_changes_and_before_it_expires() {
     // The clock was set back: nothing may stand for longer than it should.
     assert_eq!(write(&mut writer, now()).2, first.2);
     assert!(on_disk(dir.path(), now() + LEASE + MINUTE).is_empty());
-    desk.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-2", "1")]));
+    labels.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-2", "1")]));
     assert_ne!(write(&mut writer, now()).2, first.2);
 }
 
 #[test]
 fn a_successor_goes_on_from_what_was_there_until_it_knows_better() {
     let dir = tempfile::tempdir().unwrap();
-    let ((old, _), mut writer) = (desk(), Writer::new(dir.path().to_owned()));
+    let ((old, _), mut writer) = (labels(), Writer::new(dir.path().to_owned()));
     old.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-1", "1")]));
     old.expects(&plugin("gone"), &rules("{g.com/y: z}"), &Arc::default());
     old.tells(&plugin("gone"), derived(&[("g.com/y", "z")]));
@@ -164,7 +164,7 @@ fn a_successor_goes_on_from_what_was_there_until_it_knows_better() {
     drop(writer);
     assert_eq!(on_disk(dir.path(), now()).len(), 3, "nothing blinks");
     // One rule is another, and one plugin is gone.
-    let (new, recorder) = (Desk::default(), Arc::<StatusRecorder>::default());
+    let (new, recorder) = (NodeLabels::default(), Arc::<StatusRecorder>::default());
     new.expects(&plugin("a"), &rules("{a.com/x: x, a.com/new: y}"), &recorder);
     let mut writer = Writer::new(dir.path().to_owned());
     let later = now() + 5 * MINUTE;
@@ -184,10 +184,10 @@ fn a_successor_goes_on_from_what_was_there_until_it_knows_better() {
 #[test]
 fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
     let dir = tempfile::tempdir().unwrap();
-    let ((old, _), mut first) = (desk(), Writer::new(dir.path().to_owned()));
+    let ((old, _), mut first) = (labels(), Writer::new(dir.path().to_owned()));
     old.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
     first.turn(&old.known(), now());
-    let ((new, recorder), mut second) = (desk(), Writer::new(dir.path().to_owned()));
+    let ((new, recorder), mut second) = (labels(), Writer::new(dir.path().to_owned()));
     new.tells(&plugin("a"), derived(&[("a.com/of-2", "1")]));
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/x=x"]);
@@ -204,7 +204,7 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
     assert_eq!(told(&recorder).problem, None);
     // Without its lock the host is not the one that writes, until it has locked it again.
     fs::remove_file(dir.path().join(LOCK)).unwrap();
-    let ((third, recorder), mut other) = (desk(), Writer::new(dir.path().to_owned()));
+    let ((third, recorder), mut other) = (labels(), Writer::new(dir.path().to_owned()));
     third.tells(&plugin("a"), derived(&[("a.com/of-3", "1")]));
     other.turn(&third.known(), now());
     assert_eq!(told(&recorder).problem, None);
@@ -217,9 +217,9 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
 fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("features.d");
-    let ((desk, recorder), mut writer) = (desk(), Writer::new(dir.clone()));
-    desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
-    writer.turn(&desk.known(), now());
+    let ((labels, recorder), mut writer) = (labels(), Writer::new(dir.clone()));
+    labels.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    writer.turn(&labels.known(), now());
     for whole in [false, true] {
         if whole {
             fs::remove_dir_all(&dir).unwrap();
@@ -227,11 +227,11 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
             fs::remove_file(dir.join(FILE)).unwrap();
             fs::write(dir.join(TEMPORARY), "of an earlier host").unwrap();
         }
-        writer.turn(&desk.known(), now());
+        writer.turn(&labels.known(), now());
         assert_eq!(on_disk(&dir, now()), ["a.com/x=x"]);
     }
     fs::write(dir.join(FILE), "another=program\n").unwrap();
-    writer.turn(&desk.known(), now());
+    writer.turn(&labels.known(), now());
     assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap(), "another=program\n");
     assert!(
         told(&recorder)
@@ -241,7 +241,7 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
             .contains("devgate did not write it")
     );
     // Nor is it removed by a host without labels.
-    let none = Desk::default().known();
+    let none = NodeLabels::default().known();
     assert!(!Writer::new(dir.clone()).turn(&none, now()) && dir.join(FILE).exists());
     fs::write(dir.join(FILE), format!("{HEADER}a.com/x=x\n")).unwrap();
     drop(writer);
@@ -250,7 +250,7 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     fs::remove_dir(&dir).unwrap();
     fs::write(&dir, "a file").unwrap();
     let mut writer = Writer::new(dir.clone());
-    writer.turn(&desk.known(), now());
+    writer.turn(&labels.known(), now());
     assert!(
         told(&recorder)
             .problem
@@ -259,7 +259,7 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
             .contains("could not be written: ")
     );
     fs::remove_file(&dir).unwrap();
-    writer.turn(&desk.known(), now());
+    writer.turn(&labels.known(), now());
     assert_eq!((on_disk(&dir, now()).len(), told(&recorder).problem.clone()), (1, None));
     assert!(!Writer::new(parent.path().join("none")).turn(&none, now()));
     assert!(
@@ -270,15 +270,15 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
 
 #[test]
 fn a_policy_without_labels_takes_them_away() {
-    let (desk, recorder) = desk();
-    desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
-    desk.expects(&plugin("a"), &Labels::default(), &recorder);
-    assert!(desk.known().is_empty() && told(&recorder).given.is_empty());
-    desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
-    assert!(desk.known().is_empty());
-    let (desk, _) = self::desk();
-    desk.forgets(&plugin("a"));
-    assert!(desk.known().is_empty());
+    let (labels, recorder) = labels();
+    labels.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    labels.expects(&plugin("a"), &Labels::default(), &recorder);
+    assert!(labels.known().is_empty() && told(&recorder).given.is_empty());
+    labels.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
+    assert!(labels.known().is_empty());
+    let (labels, _) = self::labels();
+    labels.forgets(&plugin("a"));
+    assert!(labels.known().is_empty());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::offer::{Device, DeviceList};
 use crate::replica::replica_ids;
 use crate::resource::{Resource, take};
 use crate::unit_table::{Change, Others, Published};
-use crate::units::{Cause, Layout, PoolRecord};
+use crate::units::{Cause, PoolRecord, Topology};
 use devgate_policy::Derived;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ impl Plugin {
         self.log_changes(&changes);
         for (name, pool) in &self.units.inventory().pools {
             let known = self.resources.get(name);
-            let snapshot = self.units.snapshot(pool, layout(known, pool));
+            let snapshot = self.units.snapshot(pool, topology(known, pool));
             let taken = core.memory.taken_by_others(name);
             let mut list = DeviceList::default();
             for (unit, Published { causes, .. }) in snapshot.units() {
@@ -158,9 +158,9 @@ fn in_use(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32) -> Option<Arc<s
 }
 
 /// Where a pool's units are: what is known already, unless they are others now.
-fn layout(known: Option<&Arc<Resource>>, pool: &PoolRecord) -> Arc<Layout> {
+fn topology(known: Option<&Arc<Resource>>, pool: &PoolRecord) -> Arc<Topology> {
     match known.map(|resource| resource.snapshot()) {
-        Some(before) if before.pool.units == pool.units => Arc::clone(&before.layout),
-        _ => Arc::new(Layout::of(&pool.units)),
+        Some(before) if before.pool.units == pool.units => Arc::clone(&before.topology),
+        _ => Arc::new(Topology::of(&pool.units)),
     }
 }

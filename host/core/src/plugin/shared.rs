@@ -4,7 +4,7 @@ use crate::allocations::Memory;
 use crate::calls::Threads;
 use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
-use crate::labels::Desk;
+use crate::labels::NodeLabels;
 use crate::ledger::Ledger;
 use crate::loader::Loader;
 use crate::registry::Registry;
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) health_store: HealthStore,
     pub(crate) watcher: Watcher,
-    pub(crate) labels: Desk,
+    pub(crate) labels: NodeLabels,
     pub(crate) threads: Threads,
     /// When the host began: ticks are counted from it.
     pub(crate) born: Instant,

@@ -3,19 +3,19 @@
 //! For every branch: what it costs to take 0, 1, 2, … beneath it. Two branches side by side are merged by trying every way
 //! to divide a number between them.
 
-use super::{Cost, Costs, Layout};
+use super::{Cost, Costs, Topology};
 use std::collections::VecDeque;
 use std::ops::Range;
 
 /// The cheapest `rest` of the units that are `open`, and what they cost. Ties go to the units that come first, branch by
 /// branch. `rest` is at most as many as are open.
 pub(super) fn cheapest(
-    layout: &Layout,
+    topology: &Topology,
     costs: &Costs<'_>,
     open: &dyn Fn(usize) -> bool,
     rest: usize,
 ) -> (Cost, Vec<usize>) {
-    let total = (0..layout.seats.len()).filter(|unit| open(*unit)).count();
+    let total = (0..topology.positions.len()).filter(|unit| open(*unit)).count();
     if rest == 0 || total < rest {
         return (Cost::default(), Vec::new());
     }
@@ -26,14 +26,14 @@ pub(super) fn cheapest(
         tables: Vec::new(),
     };
     let mut parts: Vec<Vec<Part>> = Vec::new();
-    parts.resize_with(layout.branches.len(), Vec::new);
-    for (unit, seat) in layout.seats.iter().enumerate().filter(|(unit, _)| open(*unit)) {
-        if let Some(parts) = parts.get_mut(seat.branch) {
+    parts.resize_with(topology.branches.len(), Vec::new);
+    for (unit, position) in topology.positions.iter().enumerate().filter(|(unit, _)| open(*unit)) {
+        if let Some(parts) = parts.get_mut(position.branch) {
             let cost = costs.unit(unit);
             parts.push(Part::One(One { cost, unit }));
         }
     }
-    for (n, above) in layout.branches.iter().enumerate().skip(1).rev() {
+    for (n, above) in topology.branches.iter().enumerate().skip(1).rev() {
         let beneath = parts.get_mut(n).map(std::mem::take).unwrap_or_default();
         let part = match beneath.as_slice() {
             [] => continue,

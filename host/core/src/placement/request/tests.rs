@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::unit_table::Published;
-use crate::units::{Cause, Layout, PoolRecord, UnitRecord};
+use crate::units::{Cause, PoolRecord, Topology, UnitRecord};
 use devgate_types::UnitId;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ fn snapshot(units: u8, unhealthy: &str) -> Arc<Snapshot> {
     };
     Arc::new(Snapshot {
         published: units.iter().map(published).collect(),
-        layout: Arc::new(Layout::of(&units)),
+        topology: Arc::new(Topology::of(&units)),
         pool: PoolRecord {
             units,
             ..PoolRecord::default()

@@ -67,8 +67,8 @@ impl Request {
 
     /// The host's choice, sorted; empty where `size` cannot be reached.
     pub(crate) fn choose(&self) -> Vec<String> {
-        let (layout, slots) = (&self.snapshot.layout, self.slots());
-        let counts = super::choose(layout, &slots, self.size, self.placement, greedy::cheapest);
+        let (topology, slots) = (&self.snapshot.topology, self.slots());
+        let counts = super::choose(topology, &slots, self.size, self.placement, greedy::cheapest);
         let Some(counts) = counts else {
             return Vec::new();
         };

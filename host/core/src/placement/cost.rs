@@ -5,7 +5,7 @@
 //! beneath it are meant. Pairs of replicas of one unit are left out.
 
 use super::share::Slots;
-use crate::units::Layout;
+use crate::units::Topology;
 use devgate_policy::Placement;
 use std::cmp::Ordering;
 use std::ops::Add;
@@ -23,7 +23,7 @@ pub(super) struct Cost {
 
 /// The costs of a question, relative to taking nothing but what is certain.
 pub(super) struct Costs<'a> {
-    layout: &'a Layout,
+    topology: &'a Topology,
     placement: Placement,
     /// Of each branch: the replicas beneath it that are taken in any case, and those that the placement looks at.
     branches: Vec<(i64, i64)>,
@@ -63,15 +63,15 @@ impl Cost {
 
 impl<'a> Costs<'a> {
     /// `taken` of each unit are certain.
-    pub(super) fn new(layout: &'a Layout, slots: &[Slots], taken: &[u32], placement: Placement) -> Self {
-        let mut branches = vec![(0, 0); layout.branches.len()];
+    pub(super) fn new(topology: &'a Topology, slots: &[Slots], taken: &[u32], placement: Placement) -> Self {
+        let mut branches = vec![(0, 0); topology.branches.len()];
         let add = |branches: &mut Vec<(i64, i64)>, branch: usize, (taken, others): (i64, i64)| {
             if let Some(sum) = branches.get_mut(branch) {
                 *sum = (sum.0 + taken, sum.1 + others);
             }
         };
         let mut units = Vec::with_capacity(slots.len());
-        for ((slot, taken), seat) in slots.iter().zip(taken).zip(&layout.seats) {
+        for ((slot, taken), position) in slots.iter().zip(taken).zip(&topology.positions) {
             let others = match placement {
                 // What is left.
                 Placement::Packed => slot.free - taken,
@@ -80,14 +80,14 @@ impl<'a> Costs<'a> {
             };
             let unit = (i64::from(*taken), i64::from(others));
             units.push(unit);
-            add(&mut branches, seat.branch, unit);
+            add(&mut branches, position.branch, unit);
         }
-        for (n, above) in layout.branches.iter().enumerate().skip(1).rev() {
+        for (n, above) in topology.branches.iter().enumerate().skip(1).rev() {
             let beneath = branches.get(n).copied().unwrap_or_default();
             add(&mut branches, *above, beneath);
         }
         Self {
-            layout,
+            topology,
             placement,
             branches,
             units,
@@ -97,7 +97,11 @@ impl<'a> Costs<'a> {
     /// One more of a unit, without what the branches that it is on say to that.
     pub(super) fn unit(&self, unit: usize) -> Cost {
         let (taken, others) = self.units.get(unit).copied().unwrap_or_default();
-        let depth = self.layout.seats.get(unit).map_or(0, |seat| i64::from(seat.depth));
+        let depth = self
+            .topology
+            .positions
+            .get(unit)
+            .map_or(0, |position| i64::from(position.depth));
         let own = match self.placement {
             Placement::Packed => others - 1,
             Placement::Spread => others,

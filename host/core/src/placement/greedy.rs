@@ -5,7 +5,7 @@
 //! that good choices are of that kind.
 
 use super::cost::{Cost, Costs};
-use crate::units::Layout;
+use crate::units::Topology;
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 
@@ -14,22 +14,22 @@ type Choice = (Cost, Vec<usize>);
 
 /// A cheap choice of `rest` of the units that are `open`, and what it costs. Ties go to the units that come first. `rest`
 /// is at most as many as are open.
-pub(super) fn cheapest(layout: &Layout, costs: &Costs<'_>, open: &dyn Fn(usize) -> bool, rest: usize) -> Choice {
-    let mut blocks: Vec<Vec<Block>> = vec![Vec::new(); layout.branches.len()];
+pub(super) fn cheapest(topology: &Topology, costs: &Costs<'_>, open: &dyn Fn(usize) -> bool, rest: usize) -> Choice {
+    let mut blocks: Vec<Vec<Block>> = vec![Vec::new(); topology.branches.len()];
     let add = |blocks: &mut Vec<Vec<Block>>, branch: usize, block| {
         let at = blocks.get_mut(branch).into_iter();
         at.for_each(|blocks| blocks.push(block));
     };
-    for (unit, seat) in layout.seats.iter().enumerate().filter(|(unit, _)| open(*unit)) {
+    for (unit, position) in topology.positions.iter().enumerate().filter(|(unit, _)| open(*unit)) {
         let block = Block {
             cost: costs.unit(unit),
             count: 1,
             first: unit,
             branch: None,
         };
-        add(&mut blocks, seat.branch, block);
+        add(&mut blocks, position.branch, block);
     }
-    for (n, above) in layout.branches.iter().enumerate().rev() {
+    for (n, above) in topology.branches.iter().enumerate().rev() {
         let Some(beneath) = blocks.get_mut(n) else { continue };
         beneath.sort_unstable_by(Block::order);
         if let Some(block) = Block::of(beneath, n, rest, costs).filter(|_| n > 0) {

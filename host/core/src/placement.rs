@@ -19,10 +19,10 @@ mod preference;
 mod request;
 mod share;
 
-use crate::units::Layout;
+use crate::units::Topology;
 use cost::{Cost, Costs};
 use devgate_policy::Placement;
-pub(crate) use preference::Overruled;
+pub(crate) use preference::IgnoredAnswers;
 pub(crate) use request::Request;
 use share::{Base, Slots};
 use std::collections::BTreeMap;
@@ -31,25 +31,34 @@ use std::collections::BTreeMap;
 const MOST_LOOKS: usize = 300_000;
 
 /// Finds the units of one more replica each among those that are open, and what that costs.
-type Cheapest = fn(&Layout, &Costs<'_>, &dyn Fn(usize) -> bool, usize) -> (Cost, Vec<usize>);
+type Cheapest = fn(&Topology, &Costs<'_>, &dyn Fn(usize) -> bool, usize) -> (Cost, Vec<usize>);
 
 /// How many replicas of each unit to take, `size` in all; nothing where that cannot be done.
-fn choose(layout: &Layout, slots: &[Slots], size: usize, placement: Placement, cheapest: Cheapest) -> Option<Vec<u32>> {
+fn choose(
+    topology: &Topology,
+    slots: &[Slots],
+    size: usize,
+    placement: Placement,
+    cheapest: Cheapest,
+) -> Option<Vec<u32>> {
     let Base { mut taken, open, rest } = Base::of(slots, size)?;
-    let costs = Costs::new(layout, slots, &taken, placement);
+    let costs = Costs::new(topology, slots, &taken, placement);
     let (mut needed, mut free) = (0, BTreeMap::new());
-    for ((seat, taken), open) in layout.seats.iter().zip(&taken).zip(&open) {
-        needed |= if *taken > 0 { seat.numa } else { 0 };
-        *free.entry(seat.numa).or_insert(0) += u64::from(*open);
+    for ((position, taken), open) in topology.positions.iter().zip(&taken).zip(&open) {
+        needed |= if *taken > 0 { position.numa } else { 0 };
+        *free.entry(position.numa).or_insert(0) += u64::from(*open);
     }
     let sets = numa::smallest_sets(needed, &free, u64::try_from(rest).unwrap_or(u64::MAX));
-    let most = MOST_LOOKS.checked_div(layout.seats.len()).unwrap_or_default().max(1);
+    let most = MOST_LOOKS
+        .checked_div(topology.positions.len())
+        .unwrap_or_default()
+        .max(1);
     let within = |set: u64| {
         let within = |unit: usize| {
-            let seat = layout.seats.get(unit);
-            seat.is_some_and(|seat| seat.numa & !set == 0) && open.get(unit).copied().unwrap_or_default()
+            let position = topology.positions.get(unit);
+            position.is_some_and(|position| position.numa & !set == 0) && open.get(unit).copied().unwrap_or_default()
         };
-        cheapest(layout, &costs, &within, rest)
+        cheapest(topology, &costs, &within, rest)
     };
     let best = sets.into_iter().take(most).map(within).min_by_key(|(cost, _)| *cost);
     for unit in best.into_iter().flat_map(|(_, units)| units) {

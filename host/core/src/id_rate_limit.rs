@@ -12,7 +12,7 @@ const MOST_NEW: usize = 1_024;
 
 /// The ids that a plugin listed lately.
 #[derive(Default)]
-pub(crate) struct Churn {
+pub(crate) struct IdRateLimit {
     since: Option<Instant>,
     seen: HashSet<UnitId>,
     /// Ids that were new since the window began; not those that it began with.
@@ -20,7 +20,7 @@ pub(crate) struct Churn {
     longest: usize,
 }
 
-impl Churn {
+impl IdRateLimit {
     /// Takes a list of ids and returns those that are one new id too many.
     pub(crate) fn beyond<'a>(&mut self, ids: impl Iterator<Item = &'a UnitId>, now: Instant) -> HashSet<UnitId> {
         let ids: Vec<_> = ids.collect();
@@ -62,26 +62,26 @@ mod tests {
 
     #[test]
     fn what_there_is_and_what_replaces_it_once_is_let_through() {
-        let (mut churn, now) = (Churn::default(), Instant::now());
+        let (mut id_rate_limit, now) = (IdRateLimit::default(), Instant::now());
         let (first, second) = (ids(0..5_000), ids(5_000..10_000));
-        assert!(churn.beyond(first.iter(), now).is_empty());
-        assert!(churn.beyond(first.iter(), now).is_empty());
-        assert!(churn.beyond(second.iter(), now).is_empty());
-        assert!(churn.beyond(first.iter(), now).is_empty(), "they are known");
+        assert!(id_rate_limit.beyond(first.iter(), now).is_empty());
+        assert!(id_rate_limit.beyond(first.iter(), now).is_empty());
+        assert!(id_rate_limit.beyond(second.iter(), now).is_empty());
+        assert!(id_rate_limit.beyond(first.iter(), now).is_empty(), "they are known");
     }
 
     #[test]
     fn ids_that_never_end_are_stopped_until_the_window_does() {
-        let (mut churn, now) = (Churn::default(), Instant::now());
+        let (mut id_rate_limit, now) = (IdRateLimit::default(), Instant::now());
         let mut stopped = 0;
         for round in 0..400 {
             let list = ids(round * 8..round * 8 + 8);
-            stopped += churn.beyond(list.iter(), now).len();
+            stopped += id_rate_limit.beyond(list.iter(), now).len();
         }
         assert_eq!(stopped, 400 * 8 - 8 - (MOST_NEW + 8));
         let list = ids(1_000_000..1_000_008);
-        assert_eq!(churn.beyond(list.iter(), now).len(), 8);
-        assert!(churn.beyond(list.iter(), now + WINDOW).is_empty());
-        assert!(churn.seen.len() <= 8);
+        assert_eq!(id_rate_limit.beyond(list.iter(), now).len(), 8);
+        assert!(id_rate_limit.beyond(list.iter(), now + WINDOW).is_empty());
+        assert!(id_rate_limit.seen.len() <= 8);
     }
 }

@@ -93,8 +93,8 @@ impl World {
     }
 
     fn choose_by(&self, cheapest: Cheapest, size: u32, placement: Placement) -> Option<Vec<u32>> {
-        let layout = Layout::new(&self.places);
-        choose(&layout, &self.slots, size as usize, placement, cheapest)
+        let topology = Topology::new(&self.places);
+        choose(&topology, &self.slots, size as usize, placement, cheapest)
     }
 }
 

@@ -9,16 +9,16 @@ const UNKNOWN: u32 = 63;
 
 /// What choosing needs to know of a resource's units, whatever is free of them. Built when they change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Layout {
+pub(crate) struct Topology {
     /// Every place on the way to units, parents first, by the number of the one above it; the first is `/sys/devices` itself.
     pub(crate) branches: Vec<usize>,
     /// The units, in the order of their ids.
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) positions: Vec<Position>,
 }
 
 /// A unit's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct Position {
     /// The number of its branch.
     pub(crate) branch: usize,
     /// How many steps of the device tree lie between the root and it.
@@ -27,8 +27,8 @@ pub(crate) struct Seat {
     pub(crate) numa: u64,
 }
 
-impl Layout {
-    /// The layout of these units, which are sorted by id.
+impl Topology {
+    /// The topology of these units, which are sorted by id.
     pub(crate) fn of(units: &[Arc<UnitRecord>]) -> Self {
         let place = |unit: &'_ Arc<UnitRecord>| {
             let location = common(unit.backing.iter().map(|device| device.location()));
@@ -38,13 +38,13 @@ impl Layout {
         Self::new(&places)
     }
 
-    /// The layout of units by location (empty where nothing is known) and NUMA nodes.
+    /// The topology of units by location (empty where nothing is known) and NUMA nodes.
     pub(crate) fn new(places: &[(String, BTreeSet<u32>)]) -> Self {
         let numa: BTreeSet<u32> = places.iter().flat_map(|(_, nodes)| nodes.iter().copied()).collect();
         let bits = (0..UNKNOWN).chain(std::iter::repeat(UNKNOWN - 1));
         let bits: HashMap<u32, u32> = numa.into_iter().zip(bits).collect();
         let (mut branches, mut numbers) = (vec![0], HashMap::new());
-        let mut seats = Vec::with_capacity(places.len());
+        let mut positions = Vec::with_capacity(places.len());
         for (location, nodes) in places {
             let (mut branch, mut depth) = (0, 0);
             for place in steps(location) {
@@ -60,9 +60,9 @@ impl Layout {
                 .filter_map(|node| bits.get(node))
                 .fold(0, |numa, bit| numa | 1 << bit);
             let numa = if numa == 0 { 1 << UNKNOWN } else { numa };
-            seats.push(Seat { branch, depth, numa });
+            positions.push(Position { branch, depth, numa });
         }
-        Self { branches, seats }
+        Self { branches, positions }
     }
 }
 
@@ -98,23 +98,23 @@ mod tests {
     #[test]
     fn every_place_on_the_way_is_a_branch_and_known_once() {
         let unit = |location: &str, numa: &[u32]| (location.to_owned(), numa.iter().copied().collect());
-        let layout = Layout::new(&[
+        let topology = Topology::new(&[
             unit("p/q/a/x", &[4]),
             unit("p/q/b", &[]),
             unit("p/q/b/y", &[2, 4]),
             unit("", &[]),
         ]);
-        let seat = |branch, depth, numa| Seat { branch, depth, numa };
+        let position = |branch, depth, numa| Position { branch, depth, numa };
         // The root, p, q, a, x, b and y.
-        assert_eq!(layout.branches, [0, 0, 1, 2, 3, 2, 5]);
+        assert_eq!(topology.branches, [0, 0, 1, 2, 3, 2, 5]);
         let unknown = 1 << UNKNOWN;
         assert_eq!(
-            layout.seats,
+            topology.positions,
             [
-                seat(4, 4, 0b10),
-                seat(5, 3, unknown),
-                seat(6, 4, 0b11),
-                seat(0, 0, unknown)
+                position(4, 4, 0b10),
+                position(5, 3, unknown),
+                position(6, 4, 0b11),
+                position(0, 0, unknown)
             ]
         );
     }

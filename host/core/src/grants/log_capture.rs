@@ -20,9 +20,9 @@ pub struct Line {
 
 /// The lines so far. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<Vec<Line>>>);
+pub(crate) struct LogCapture(Arc<Mutex<Vec<Line>>>);
 
-impl Heard {
+impl LogCapture {
     /// Keeps a line, unless it is the vendor's own business, has been said before, or there are enough: what warns is kept
     /// rather than what does not.
     pub(crate) fn line(&self, line: Line) {
@@ -59,15 +59,15 @@ mod tests {
 
     #[test]
     fn each_line_is_kept_once_and_chatter_hides_no_warning() {
-        let heard = Heard::default();
-        heard.line(line(LogLevel::Debug, "for the vendor"));
+        let log_capture = LogCapture::default();
+        log_capture.line(line(LogLevel::Debug, "for the vendor"));
         for n in 0..1_000 {
-            heard.line(line(LogLevel::Info, &n.to_string()));
-            heard.line(line(LogLevel::Info, "again"));
+            log_capture.line(line(LogLevel::Info, &n.to_string()));
+            log_capture.line(line(LogLevel::Info, "again"));
         }
-        assert_eq!(heard.lines().len(), MOST);
-        heard.clone().line(line(LogLevel::Error, "odd"));
-        let lines = heard.lines();
+        assert_eq!(log_capture.lines().len(), MOST);
+        log_capture.clone().line(line(LogLevel::Error, "odd"));
+        let lines = log_capture.lines();
         assert_eq!((lines.len(), lines.last().unwrap().text.as_str()), (MOST, "odd"));
         assert!(lines.iter().all(|line| line.level > LogLevel::Debug));
     }

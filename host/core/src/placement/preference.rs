@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const MOST_REASONS: u32 = 16;
 
 /// Why the host chose itself although the component has a preference, each reason once.
-pub(crate) struct Overruled(Mutex<LogThrottle>);
+pub(crate) struct IgnoredAnswers(Mutex<LogThrottle>);
 
-impl Default for Overruled {
+impl Default for IgnoredAnswers {
     fn default() -> Self {
         let bucket = Bucket::new(MOST_REASONS, Duration::MAX);
         Self(Mutex::new(LogThrottle::new(MOST_REASONS as usize, bucket)))
@@ -30,7 +30,7 @@ impl Request {
         &self,
         calls: &Calls,
         resource: &ResourceName,
-        overruled: &Overruled,
+        ignored_answers: &IgnoredAnswers,
     ) -> Option<Vec<String>> {
         let component = calls
             .component()
@@ -57,7 +57,12 @@ impl Request {
         };
         let name = calls.grants.policy.name.as_str();
         let message = format!("plugin {name}: resource {resource}: choose {now}");
-        if overruled.0.lock().line(&reason, Again::Never, Instant::now()).is_some() {
+        if ignored_answers
+            .0
+            .lock()
+            .line(&reason, Again::Never, Instant::now())
+            .is_some()
+        {
             tracing::warn!(
                 plugin = name,
                 family = "guest",
