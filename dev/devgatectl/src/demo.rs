@@ -5,7 +5,7 @@ mod outage;
 mod story;
 
 use crate::cli::DemoArgs;
-use crate::stage::{Setup, Stage};
+use crate::test_host::{Setup, TestHost};
 use anyhow::{Context, bail};
 use devgate_fake_kubelet::{KubeletVersion, Pod};
 use devgate_fake_node::RecordedNode;
@@ -57,7 +57,7 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
         name: "the demo's policy",
         text: &text,
     }])?;
-    let mut stage = stage_for(args, &args.node_root, &text).await?;
+    let mut stage = test_host_for(args, &args.node_root, &text).await?;
 
     story.grants(&node, &policy)?;
     registered(&mut story, &stage, &offered)
@@ -79,7 +79,7 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
     story.end(begun.elapsed())
 }
 
-async fn stage_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::Result<Stage> {
+async fn test_host_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::Result<TestHost> {
     let setup = Setup {
         policy,
         components: &args.components,
@@ -88,11 +88,11 @@ async fn stage_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::R
         log: "info",
         more: &[],
     };
-    Stage::set(setup).await
+    TestHost::set(setup).await
 }
 
 /// Waits for all resources, and says what the kubelet was told.
-async fn registered(story: &mut Story, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
+async fn registered(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
     let begun = Instant::now();
     stage
         .wait(|kubelet| {
@@ -110,7 +110,7 @@ async fn registered(story: &mut Story, stage: &Stage, offered: &[Offered]) -> an
 }
 
 /// Admits a pod that asks for one device of the first two resources.
-async fn allocated(story: &mut Story, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
+async fn allocated(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
     let wanted: Vec<_> = offered.iter().take(2).map(|o| (o.resource.as_str(), 1)).collect();
     let begun = Instant::now();
     stage.kubelet.admit(&Pod::new("demo", &wanted)).await?;
@@ -132,7 +132,7 @@ async fn allocated(story: &mut Story, stage: &Stage, offered: &[Offered]) -> any
 }
 
 /// Lets a device fail and come back, on this machine or else on a recorded one.
-async fn failed(story: &mut Story, args: &DemoArgs, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
+async fn failed(story: &mut Story, args: &DemoArgs, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
     match Outage::find(&args.node_root, &stage.node_root, offered) {
         Some(outage) => fails(story, stage, outage).await,
         None => {
@@ -142,7 +142,7 @@ async fn failed(story: &mut Story, args: &DemoArgs, stage: &Stage, offered: &[Of
             let dir = tempfile::tempdir()?;
             let recording = dir.path().join("node.umockdev");
             std::fs::write(&recording, RECORDED)?;
-            let mut second = stage_for(args, &recording, &machine::policy(&offered)).await?;
+            let mut second = test_host_for(args, &recording, &machine::policy(&offered)).await?;
             let outage =
                 Outage::find(&recording, &second.node_root, &offered).context("the recorded node has no device")?;
             second
@@ -158,7 +158,7 @@ async fn failed(story: &mut Story, args: &DemoArgs, stage: &Stage, offered: &[Of
     }
 }
 
-async fn fails(story: &mut Story, stage: &Stage, mut outage: Outage) -> anyhow::Result<()> {
+async fn fails(story: &mut Story, stage: &TestHost, mut outage: Outage) -> anyhow::Result<()> {
     let resource = outage.resource.clone();
     let before = stage.kubelet.allocatable(&resource).unwrap_or(0);
     outage.begin()?;
@@ -181,7 +181,7 @@ async fn fails(story: &mut Story, stage: &Stage, mut outage: Outage) -> anyhow::
 }
 
 /// Says why the component that asks for too much is not run.
-async fn refused(story: &mut Story, stage: &Stage) -> anyhow::Result<()> {
+async fn refused(story: &mut Story, stage: &TestHost) -> anyhow::Result<()> {
     let line = stage
         .logged(|line| line.family == "refused" && line.plugin == "overreach")
         .await?;
@@ -192,7 +192,7 @@ async fn refused(story: &mut Story, stage: &Stage) -> anyhow::Result<()> {
 }
 
 /// Restarts the kubelet, which wipes its directory, and waits for everything to be advertised again.
-async fn restarted(story: &mut Story, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
+async fn restarted(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
     let healthy = |o: &Offered| stage.kubelet.allocatable(&o.resource);
     let before: Vec<_> = offered.iter().map(healthy).collect();
     stage.kubelet.restart().await?;

@@ -12,7 +12,7 @@ mod pack;
 mod push;
 mod record;
 mod simulate;
-mod stage;
+mod test_host;
 
 use clap::Parser;
 use cli::Command;

@@ -1,9 +1,9 @@
 //! `devgatectl record`: parts of a node as text, to be played elsewhere, by people who must not know whose node it was.
 
 mod ask;
-mod fleeting;
 mod redact;
 mod summary;
+mod volatile_attributes;
 
 use crate::cli::RecordArgs;
 use anyhow::Context;

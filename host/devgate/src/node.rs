@@ -2,7 +2,7 @@
 
 use crate::exit;
 use devgate_node::{Node, NodeError};
-use devgate_runner::{Kept, Program, ProgramError, Programs, Runners};
+use devgate_runner::{CodeCache, Program, ProgramError, Programs, Runners};
 use std::path::Path;
 
 /// Opens the node that `--node-root` names. The error has its exit code.
@@ -24,7 +24,7 @@ impl Sources {
     ///
     /// # Errors
     /// Where a program is missing; with its exit code.
-    pub fn runners(&self, kept: Option<Kept>) -> anyhow::Result<Runners> {
+    pub fn runners(&self, kept: Option<CodeCache>) -> anyhow::Result<Runners> {
         let programs = (self.programs)().map_err(|error| exit::with_code(exit::NODE, error.to_string()))?;
         Ok(Runners::new(programs, kept)?)
     }

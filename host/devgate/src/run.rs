@@ -17,7 +17,7 @@ use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, p
 use devgate_node::Node;
 use devgate_oci::Store;
 use devgate_policy::{PluginPolicy, Policy};
-use devgate_runner::{Kept, NotKept, Runners};
+use devgate_runner::{CodeCache, NotCached, Runners};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -334,9 +334,9 @@ async fn serve(
 }
 
 /// Where machine code of components is kept. Without, each start compiles them anew.
-fn kept(state_dir: &Path) -> Option<Kept> {
-    let opened = Kept::open(&state_dir.join(COMPILED));
-    let not = |why: &NotKept| {
+fn kept(state_dir: &Path) -> Option<CodeCache> {
+    let opened = CodeCache::open(&state_dir.join(COMPILED));
+    let not = |why: &NotCached| {
         tracing::warn!(
             family = "host",
             "machine code of components is not kept, and each start makes it anew: {why}"

@@ -4,7 +4,7 @@
 mod allowance;
 mod judge;
 
-use crate::kept::Kept;
+use crate::code_cache::CodeCache;
 use crate::memory::Budget;
 use crate::message::{Nonsense, bytes, cut, join, split, wire};
 use crate::program::Program;
@@ -52,7 +52,7 @@ pub(crate) struct Made {
 pub(crate) struct Compiler {
     program: Program,
     /// Where; nothing is kept without.
-    kept: Option<Kept>,
+    kept: Option<CodeCache>,
     /// What is wrong with components that could not be compiled, by their digests: they are not tried again.
     refused: Mutex<BTreeMap<[u8; 32], Refusal>>,
     budget: Arc<Budget>,
@@ -64,7 +64,7 @@ pub(crate) struct Compiler {
 type UnderWay = Arc<Mutex<Option<Result<Arc<Made>, Refusal>>>>;
 
 impl Compiler {
-    pub(crate) fn new(program: Program, kept: Option<Kept>, budget: Arc<Budget>) -> Self {
+    pub(crate) fn new(program: Program, kept: Option<CodeCache>, budget: Arc<Budget>) -> Self {
         Self {
             program,
             kept,

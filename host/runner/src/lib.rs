@@ -2,7 +2,7 @@
 //! and one for each plugin that runs it. Neither can open, connect, execute or trace anything, and neither is believed.
 //!
 //! ```text
-//! host ── component's bytes ──► devgate-compile ── machine code ──► host, which keeps it (Kept)
+//! host ── component's bytes ──► devgate-compile ── machine code ──► host, which keeps it (CodeCache)
 //! host ── machine code ──► devgate-runner
 //! host ── call ──► devgate-runner ── question ──► host ── answer ──► devgate-runner ── the call's answer ──► host
 //! ```
@@ -11,10 +11,10 @@
 #![forbid(unsafe_code)]
 
 pub mod child;
+mod code_cache;
 mod compile;
 #[doc(hidden)]
 pub mod fuzz;
-mod kept;
 mod memory;
 mod message;
 mod program;
@@ -30,7 +30,7 @@ mod socket;
 )]
 mod tests;
 
-pub use kept::{Kept, NotKept};
+pub use code_cache::{CodeCache, NotCached};
 pub use memory::{COMPILER_MEMORY, HOST_MEMORY, memory_limit, runner_memory};
 pub use program::{Program, ProgramError, Programs};
 pub use runner::Runner;

@@ -1,9 +1,9 @@
 //! A component in a process of its own, as its host calls it.
 
-mod ahead;
-mod asked;
 mod collect;
+mod host_calls;
 mod lane;
+mod prefetch;
 mod process;
 
 use crate::memory::{Reserved, RunnerMemory};
@@ -12,8 +12,8 @@ use crate::message::{
     wire::{self, Export},
 };
 use crate::program::{Program, Spawner};
-pub(crate) use asked::Interfaces;
 pub(crate) use collect::Collected;
+pub(crate) use host_calls::Interfaces;
 pub(crate) use lane::{Ended, Lane, Wanted};
 
 use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};

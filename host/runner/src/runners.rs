@@ -1,7 +1,7 @@
 //! From a component's file to one that can be called, or to a refusal that says everything that is wrong with it.
 
+use crate::code_cache::CodeCache;
 use crate::compile::{Compiler, Made, Source};
-use crate::kept::Kept;
 use crate::memory::{Budget, Reserved, runner_memory};
 use crate::message::{self, wire};
 use crate::program::{ProgramError, Programs, Spawner};
@@ -43,7 +43,7 @@ impl Runners {
     ///
     /// # Errors
     /// [`ProgramError::Thread`].
-    pub fn new(programs: Programs, kept: Option<Kept>) -> Result<Self, ProgramError> {
+    pub fn new(programs: Programs, kept: Option<CodeCache>) -> Result<Self, ProgramError> {
         let budget = Arc::<Budget>::default();
         Ok(Self {
             compiler: Compiler::new(programs.compiler().clone(), kept, Arc::clone(&budget)),

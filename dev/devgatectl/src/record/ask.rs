@@ -1,6 +1,6 @@
 //! What is to be recorded.
 
-use super::fleeting::{bookkeeping, measured};
+use super::volatile_attributes::{bookkeeping, measured};
 use crate::cli::RecordArgs;
 use devgate::exit;
 use devgate::explain::named;

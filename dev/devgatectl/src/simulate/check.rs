@@ -1,7 +1,7 @@
 //! Whether what a step expects holds, and what is there instead.
 
 use super::scenario::{Amount, Expect, LogLine, Resource};
-use crate::stage::Line;
+use crate::test_host::Line;
 use devgate::output::count;
 use devgate::watching::Report;
 use devgate_fake_kubelet::StandIn;

@@ -47,7 +47,7 @@ pub(crate) enum Audience {
     Local,
     /// Another user on the local socket: only that it may not ask. Its request is read all the same, as an answer that comes
     /// before the question is no answer to most.
-    Stranger,
+    Unauthorized,
 }
 
 /// Answers one connection, for a bounded time. `work` is leave to make an answer.
@@ -99,7 +99,7 @@ async fn respond(
     if request.method() != Method::GET {
         return said(StatusCode::METHOD_NOT_ALLOWED, ONLY_GET);
     }
-    if audience == Audience::Stranger {
+    if audience == Audience::Unauthorized {
         let why = "only root and the user that devgate runs as may ask\n";
         return said(StatusCode::FORBIDDEN, why);
     }

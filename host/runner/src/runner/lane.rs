@@ -1,8 +1,8 @@
 //! One call after the other, over one socket.
 
-use super::ahead::Habits;
-use super::asked::{Interfaces, serve};
 use super::collect::Collected;
+use super::host_calls::{Interfaces, serve};
+use super::prefetch::Habits;
 use crate::message::wire::{self, Export, answer::Answer as Given, from_runner, to_runner};
 use crate::socket::{MOST_UP, Socket, SocketError};
 use devgate_types::component::{Capabilities, Cost, LogLevel};

@@ -64,7 +64,7 @@ impl Listener for Socket {
         let audience = if may_ask(peer, rustix::process::geteuid().as_raw()) {
             Audience::Local
         } else {
-            Audience::Stranger
+            Audience::Unauthorized
         };
         Ok((connection, peer, audience))
     }

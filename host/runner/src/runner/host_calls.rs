@@ -1,6 +1,6 @@
 //! A runner's questions, answered from the capabilities of the call that is under way.
 
-use super::ahead::Habits;
+use super::prefetch::Habits;
 use crate::message::wire::{self, Function, answer::Answer as Given};
 use devgate_types::component::{Answered, Capabilities, Denied};
 use devgate_types::load::Interface;

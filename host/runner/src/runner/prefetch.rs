@@ -3,7 +3,7 @@
 //!
 //! Attributes are not: reading one may wake its device, and a component may look first whether that sleeps.
 
-use super::asked::given;
+use super::host_calls::given;
 use crate::message::wire::{self, Function, answer::Answer as Given};
 use devgate_types::component::Capabilities;
 use std::collections::HashMap;

@@ -20,7 +20,7 @@ const UNFINISHED: (&str, &str) = (".devgate-", ".new");
 
 /// Why nothing is kept.
 #[derive(Debug, thiserror::Error)]
-pub enum NotKept {
+pub enum NotCached {
     /// The disk.
     #[error("directory {0}: {1}")]
     Disk(String, #[source] io::Error),
@@ -31,20 +31,20 @@ pub enum NotKept {
 
 /// A directory of machine code.
 #[derive(Debug)]
-pub struct Kept {
+pub struct CodeCache {
     dir: OwnedFd,
     path: PathBuf,
     most: u64,
 }
 
-impl Kept {
+impl CodeCache {
     /// Opens a directory, which is made where it is not there, and removes what was not finished in it.
     ///
     /// # Errors
     /// Where it cannot be opened or made, and where others than this user could write there.
-    pub fn open(path: &Path) -> Result<Self, NotKept> {
+    pub fn open(path: &Path) -> Result<Self, NotCached> {
         let shown = path.display().to_string();
-        let disk = |error: rustix::io::Errno| NotKept::Disk(shown.clone(), error.into());
+        let disk = |error: rustix::io::Errno| NotCached::Disk(shown.clone(), error.into());
         match rustix::fs::mkdir(path, Mode::RWXU) {
             Err(rustix::io::Errno::EXIST) | Ok(()) => {}
             Err(error) => return Err(disk(error)),
@@ -53,7 +53,7 @@ impl Kept {
         let dir = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(disk)?;
         let look = rustix::fs::fstat(&dir).map_err(disk)?;
         if let Some(why) = foreign(&look) {
-            return Err(NotKept::Foreign(shown, why));
+            return Err(NotCached::Foreign(shown, why));
         }
         let kept = Self {
             dir,

@@ -15,10 +15,10 @@ fn dir() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn what_was_kept_is_there_for_the_same_component_alone() {
     let (_root, path) = dir();
-    let kept = Kept::open(&path).unwrap();
+    let kept = CodeCache::open(&path).unwrap();
     assert_eq!(kept.read(&A), None);
     kept.write(&A, b"code").unwrap();
-    let again = Kept::open(&path).unwrap();
+    let again = CodeCache::open(&path).unwrap();
     assert_eq!(again.read(&A).as_deref(), Some(&b"code"[..]));
     assert_eq!(again.read(&B), None);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
@@ -27,7 +27,7 @@ fn what_was_kept_is_there_for_the_same_component_alone() {
 #[test]
 fn what_is_not_as_it_was_written_is_none() {
     let (_root, path) = dir();
-    let kept = Kept::open(&path).unwrap();
+    let kept = CodeCache::open(&path).unwrap();
     kept.write(&A, b"code").unwrap();
     let file = path.join(name(&A));
     let good = fs::read(&file).unwrap();
@@ -59,7 +59,7 @@ fn what_is_not_as_it_was_written_is_none() {
 #[test]
 fn what_was_used_least_recently_goes_where_there_is_too_much() {
     let (_root, path) = dir();
-    let mut kept = Kept::open(&path).unwrap();
+    let mut kept = CodeCache::open(&path).unwrap();
     kept.most = 250;
     for (component, age) in [(A, 3), (B, 2)] {
         kept.write(&component, &[1; 60]).unwrap();
@@ -78,18 +78,18 @@ fn what_was_used_least_recently_goes_where_there_is_too_much() {
 #[test]
 fn a_directory_that_others_could_write_in_keeps_nothing() {
     let (_root, path) = dir();
-    let kept = Kept::open(&path).unwrap();
+    let kept = CodeCache::open(&path).unwrap();
     fs::write(path.join(".devgate-100000000.new"), "half").unwrap();
     drop(kept);
-    Kept::open(&path).unwrap();
+    CodeCache::open(&path).unwrap();
     assert!(
         !path.join(".devgate-100000000.new").exists(),
         "what was not finished goes"
     );
     fs::set_permissions(&path, fs::Permissions::from_mode(0o770)).unwrap();
-    let why = Kept::open(&path).unwrap_err().to_string();
+    let why = CodeCache::open(&path).unwrap_err().to_string();
     assert!(why.contains("others than its owner can write there"), "{why}");
     fs::remove_dir(&path).unwrap();
     symlink("/tmp", &path).unwrap();
-    assert!(matches!(Kept::open(&path), Err(NotKept::Disk(..))));
+    assert!(matches!(CodeCache::open(&path), Err(NotCached::Disk(..))));
 }
