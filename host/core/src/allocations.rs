@@ -10,7 +10,6 @@ mod change;
 mod consumer;
 mod consumers;
 mod contents;
-mod doubts;
 mod expiry;
 mod foreign;
 mod forget;
@@ -25,6 +24,7 @@ mod record;
 mod save;
 mod store;
 mod stored;
+mod unverified;
 
 use crate::device_info::Files;
 use crate::state::Dir;
@@ -39,7 +39,6 @@ pub use consumer::Consumer;
 pub(crate) use consumers::TakenBy;
 use devgate_policy::PluginPolicy;
 use devgate_types::{Mutex, ResourceName, escape};
-use doubts::Doubts;
 use expiry::Expiry;
 use journal::Book;
 #[cfg(test)]
@@ -47,7 +46,7 @@ pub(crate) use journal::snapshot_of_format;
 pub(crate) use learn::learn;
 pub use look::{Listed, Recorded};
 use past::Past;
-use record::HandedOut;
+use record::AllocatedUnit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,6 +55,7 @@ use std::time::Duration;
 use store::{Read, Store};
 pub(crate) use stored::StoredReply;
 use tokio::sync::{Notify, watch};
+use unverified::Unverified;
 
 /// What was handed out. Cheap to clone; one per host.
 #[derive(Clone)]
@@ -293,7 +293,7 @@ impl Memory {
         let Some(then) = known.book.contents().record(&key) else {
             return false;
         };
-        let now = HandedOut::of(unit, &pool.shared_nodes, policy);
+        let now = AllocatedUnit::of(unit, &pool.shared_nodes, policy);
         let other = match known.keeps_paths(&key) {
             true => then.other_hardware(&now),
             false => then.other_devices(&now),
@@ -325,7 +325,7 @@ impl Memory {
         unit: &UnitRecord,
         policy: &PluginPolicy,
     ) -> Option<String> {
-        let (key, now) = (key(resource, unit), HandedOut::of(unit, &pool.shared_nodes, policy));
+        let (key, now) = (key(resource, unit), AllocatedUnit::of(unit, &pool.shared_nodes, policy));
         let known = self.lock();
         let then = known.book.contents().record(&key);
         let difference = then.and_then(|then| match known.keeps_paths(&key) {
@@ -354,7 +354,7 @@ impl Memory {
         for giving in all {
             for unit in giving.units.iter().filter(|_| giving.mode == Mode::Hold) {
                 let key = key(giving.resource, unit);
-                let now = HandedOut::of(unit, giving.shared_nodes, giving.policy)
+                let now = AllocatedUnit::of(unit, giving.shared_nodes, giving.policy)
                     .with_release(giving.unreleased)
                     .with_boot(known.boot.as_deref());
                 known.claimed.insert(key.clone());
@@ -463,7 +463,7 @@ impl Known {
     }
 
     /// Pods have this unit: the kubelet says so.
-    fn acquire(&mut self, key: &Key, record: HandedOut) {
+    fn acquire(&mut self, key: &Key, record: AllocatedUnit) {
         let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
         let mut units = Units::new();
         with(key, record, &mut units);

@@ -2,7 +2,7 @@
 //! only if nothing happened to it since.
 
 mod find;
-mod free;
+mod in_use;
 
 pub(crate) use find::find;
 
@@ -30,14 +30,14 @@ impl Reclaim {
     fn held(&self) -> Vec<Reclaimable> {
         let plugins = self.registry.plugins();
         let listed = plugins.iter().flat_map(|core| core.held());
-        let orphans = self.memory.orphans().into_iter().map(|(resource, id)| Reclaimable {
+        let unclaimed = self.memory.unclaimed().into_iter().map(|(resource, id)| Reclaimable {
             resource,
             id,
             since: self.born,
             may_end: true,
             version: None,
         });
-        listed.chain(orphans).collect()
+        listed.chain(unclaimed).collect()
     }
 
     /// Takes note of units that pods are seen to have and that were not known to be given, by resource and id.
@@ -49,15 +49,15 @@ impl Reclaim {
 
     /// Gives these back, but for those that something happened to. Ends when their components have released them.
     async fn reclaim(self, held: Vec<Reclaimable>) {
-        let orphans = held.iter().filter(|held| held.version.is_none());
-        let orphans: Vec<_> = orphans.map(|held| (held.resource.clone(), held.id.clone())).collect();
-        if !orphans.is_empty() {
-            let forgotten = orphans.len();
+        let unclaimed = held.iter().filter(|held| held.version.is_none());
+        let unclaimed: Vec<_> = unclaimed.map(|held| (held.resource.clone(), held.id.clone())).collect();
+        if !unclaimed.is_empty() {
+            let forgotten = unclaimed.len();
             tracing::info!(
                 forgotten,
                 "{forgotten} ids that no plugin lists and no pod has any more are forgotten"
             );
-            self.memory.forget_orphans(&orphans);
+            self.memory.forget_unclaimed(&unclaimed);
         }
         let mut plugins = JoinSet::new();
         for core in self.registry.plugins() {

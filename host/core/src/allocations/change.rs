@@ -2,12 +2,12 @@
 
 use super::allocation::{AllocationId, Ask, State};
 use super::consumer::Consumer;
-use super::doubts::Ids;
 use super::expiry::Expiry;
 use super::journal::Kind;
-use super::record::HandedOut;
+use super::record::AllocatedUnit;
 use super::stored::StoredReply;
-use super::{Doubts, Key};
+use super::unverified::Ids;
+use super::{Key, Unverified};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +71,7 @@ pub(crate) struct Release {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Dirty {
     /// Takes the place of all that was known.
-    Is(Doubts),
+    Is(Unverified),
     /// These were away while they were released.
     Away(Ids),
 }
@@ -85,10 +85,10 @@ impl Amend {
 }
 
 /// Records of units, by resource and id.
-pub(super) type Units = BTreeMap<String, BTreeMap<String, HandedOut>>;
+pub(super) type Units = BTreeMap<String, BTreeMap<String, AllocatedUnit>>;
 
 /// Puts one among them.
-pub(super) fn with((resource, id): &Key, record: HandedOut, units: &mut Units) {
+pub(super) fn with((resource, id): &Key, record: AllocatedUnit, units: &mut Units) {
     units.entry(resource.clone()).or_default().insert(id.clone(), record);
 }
 

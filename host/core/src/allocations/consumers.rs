@@ -4,7 +4,7 @@ use super::allocation::{Allocation, AllocationId, Mode, State, Take};
 use super::change::{Amend, Change, Commit, Release, Units, with};
 use super::consumer::Consumer;
 use super::expiry::{Expiry, Now};
-use super::record::HandedOut;
+use super::record::AllocatedUnit;
 use super::stored::StoredReply;
 use super::{Key, Known, Memory, key, save};
 use crate::units::{PoolRecord, UnitRecord};
@@ -174,7 +174,7 @@ impl Memory {
             if known.keeps_paths(&key) {
                 continue;
             }
-            let now = HandedOut::of(unit, &pool.shared_nodes, policy)
+            let now = AllocatedUnit::of(unit, &pool.shared_nodes, policy)
                 .with_release(then.unreleased)
                 .with_boot(known.boot.as_deref());
             if **then != now {

@@ -5,9 +5,9 @@ use super::change::{Acquire, Amend, Change, Commit, Dirty, Release, with};
 use super::consumer::Consumer;
 use super::foreign::Foreign;
 use super::journal::Kind;
-use super::record::HandedOut;
+use super::record::AllocatedUnit;
 use super::stored::StoredReply;
-use super::{Doubts, Key};
+use super::{Key, Unverified};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct Contents {
     /// Those of pods that were told a name, and look up what it means.
     named: BTreeSet<AllocationId>,
     /// What is released before it is given again.
-    doubts: Doubts,
+    unverified: Unverified,
     /// What a newer host wrote and this one cannot say itself.
     foreign: Foreign,
     /// The first id that no allocation has had.
@@ -31,7 +31,7 @@ pub(crate) struct Contents {
 /// A unit that a consumer has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Unit {
-    record: Arc<HandedOut>,
+    record: Arc<AllocatedUnit>,
     by: BTreeSet<AllocationId>,
 }
 
@@ -39,7 +39,7 @@ impl Contents {
     /// What is allocated where nothing is known of it.
     pub(super) fn unknown() -> Self {
         Self {
-            doubts: Doubts::of_all(),
+            unverified: Unverified::of_all(),
             ..Self::default()
         }
     }
@@ -86,9 +86,9 @@ impl Contents {
                 }
             }
             Change::Release(Release { allocation, units }) => self.release(*allocation, units.as_ref()),
-            Change::Dirty(Dirty::Is(doubts)) => self.doubts = doubts.clone(),
-            Change::Dirty(Dirty::Away(ids)) => self.doubts.all_released(ids, false),
-            Change::Clean(ids) => self.doubts.all_released(ids, true),
+            Change::Dirty(Dirty::Is(unverified)) => self.unverified = unverified.clone(),
+            Change::Dirty(Dirty::Away(ids)) => self.unverified.all_released(ids, false),
+            Change::Clean(ids) => self.unverified.all_released(ids, true),
         }
     }
 
@@ -223,16 +223,16 @@ impl Contents {
 
     /// It is not known any more what was given to whom: everything is released before it is given.
     pub(super) fn doubt_all(&mut self) {
-        self.doubts = Doubts::of_all();
+        self.unverified = Unverified::of_all();
     }
 
     /// What a unit that a consumer has is made of.
-    pub(super) fn record(&self, key: &Key) -> Option<&Arc<HandedOut>> {
+    pub(super) fn record(&self, key: &Key) -> Option<&Arc<AllocatedUnit>> {
         self.units.get(key).map(|unit| &unit.record)
     }
 
     /// All units that consumers have.
-    pub(super) fn records(&self) -> impl Iterator<Item = (&Key, &Arc<HandedOut>)> {
+    pub(super) fn records(&self) -> impl Iterator<Item = (&Key, &Arc<AllocatedUnit>)> {
         self.units.iter().map(|(key, unit)| (key, &unit.record))
     }
 
@@ -242,8 +242,8 @@ impl Contents {
     }
 
     /// What is released before it is given again.
-    pub(super) const fn doubts(&self) -> &Doubts {
-        &self.doubts
+    pub(super) const fn unverified(&self) -> &Unverified {
+        &self.unverified
     }
 
     /// One allocation.
@@ -320,8 +320,8 @@ impl Contents {
             };
             entries.push(Change::Acquire(acquire).to_entry());
         }
-        if !self.doubts.is_none() {
-            entries.push(Change::Dirty(Dirty::Is(self.doubts.clone())).to_entry());
+        if !self.unverified.is_none() {
+            entries.push(Change::Dirty(Dirty::Is(self.unverified.clone())).to_entry());
         }
         entries
     }
@@ -340,7 +340,7 @@ impl Unit {
     /// One of which nothing is known but that it is given.
     fn bare() -> Self {
         Self {
-            record: Arc::new(HandedOut::recorded([], &[], false)),
+            record: Arc::new(AllocatedUnit::recorded([], &[], false)),
             by: BTreeSet::new(),
         }
     }

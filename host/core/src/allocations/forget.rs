@@ -32,7 +32,7 @@ impl Memory {
 
     /// The ids that no plugin looks after, but for those that a component has to release; also those that nothing but a file
     /// for a meta network plugin tells of.
-    pub(crate) fn orphans(&self) -> Vec<Key> {
+    pub(crate) fn unclaimed(&self) -> Vec<Key> {
         let known = self.lock();
         let records = known.book.contents().records();
         let is_pods = |key: &Key| {
@@ -42,12 +42,12 @@ impl Memory {
                 .who_has(key)
                 .all(|(_, of)| of.consumer == Consumer::Pods)
         };
-        let orphans = records.filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key) && is_pods(key));
-        let mut orphans: BTreeSet<Key> = orphans.map(|(key, _)| key.clone()).collect();
+        let unclaimed = records.filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key) && is_pods(key));
+        let mut unclaimed: BTreeSet<Key> = unclaimed.map(|(key, _)| key.clone()).collect();
         let told = self.files().map(Files::of_before).unwrap_or_default();
         let is_known = |key: &Key| known.book.contents().record(key).is_some() || known.claimed.contains(key);
-        orphans.extend(told.into_iter().filter(|key| !is_known(key)));
-        orphans.into_iter().collect()
+        unclaimed.extend(told.into_iter().filter(|key| !is_known(key)));
+        unclaimed.into_iter().collect()
     }
 
     /// Forgets that pods have ids of a resource, and that consumers left them. Saved in the background: what is forgotten twice does no harm.
@@ -63,7 +63,7 @@ impl Memory {
     }
 
     /// Forgets ids that no plugin has claimed since.
-    pub(crate) fn forget_orphans(&self, keys: &[Key]) {
+    pub(crate) fn forget_unclaimed(&self, keys: &[Key]) {
         let mut known = self.lock();
         let keys: HashSet<Key> = keys
             .iter()

@@ -5,7 +5,7 @@
 //! paths are known of one, it may be made of anything: nothing is given until its plugin lists it, also after a restart.
 
 use super::change::{Amend, Change, Units, with};
-use super::record::HandedOut;
+use super::record::AllocatedUnit;
 use super::{Key, Known, Memory, key};
 use crate::holders::{HoldersFeed, Offered, Records};
 use crate::replica::REPLICA;
@@ -87,7 +87,7 @@ impl Memory {
                 .filter_map(|(_, owner)| owner.as_ref())
                 .flat_map(reached)
                 .collect();
-            let recorded = HandedOut::recorded(nodes, &pieces, replica).of_others(others);
+            let recorded = AllocatedUnit::recorded(nodes, &pieces, replica).of_others(others);
             known.remember(key, recorded);
         }
         known.unknown = None;
@@ -99,7 +99,7 @@ impl Memory {
         let mut known = self.lock();
         for offered in seen.filter(|(resource, _)| is_ours(resource)) {
             let (key, replica) = unit_of(offered);
-            known.remember(key, HandedOut::recorded([], &[], replica));
+            known.remember(key, AllocatedUnit::recorded([], &[], replica));
         }
         known.unknown = None;
         self.is_learned(&mut known);
@@ -132,7 +132,7 @@ impl Memory {
                 let key = key(resource, unit);
                 let then = known.book.contents().record(&key).filter(|then| then.recorded);
                 let Some(then) = then else { continue };
-                let now = HandedOut::of(unit, &pool.shared_nodes, policy)
+                let now = AllocatedUnit::of(unit, &pool.shared_nodes, policy)
                     .with_release(unreleased)
                     .with_boot(known.boot.as_deref());
                 if then.covers(&now) {
@@ -151,7 +151,7 @@ impl Memory {
 
 impl Known {
     /// Takes note of one that nothing was known of.
-    fn remember(&mut self, key: Key, recorded: HandedOut) {
+    fn remember(&mut self, key: Key, recorded: AllocatedUnit) {
         if self.book.contents().record(&key).is_none() {
             self.past.insert(&key, recorded.clone());
             self.acquire(&key, recorded);
@@ -159,7 +159,7 @@ impl Known {
     }
 
     /// What one is made of is known by now: its nodes are no others' that the same container got.
-    fn replace(&mut self, key: &Key, now: HandedOut) {
+    fn replace(&mut self, key: &Key, now: AllocatedUnit) {
         let mut units = Units::new();
         for (other, then) in self.book.contents().records() {
             if other != key && other.0 == key.0 && then.recorded {

@@ -7,9 +7,9 @@ use super::allocation::{Ask, Take};
 use super::change::{Acquire, Change, Units, with};
 use super::consumer::Consumer;
 use super::contents::Contents;
-use super::doubts::Doubts;
 use super::journal::Book;
-use super::record::HandedOut;
+use super::record::AllocatedUnit;
+use super::unverified::Unverified;
 use super::{Key, change::Dirty};
 use crate::state::{Dir, Found, StateFile};
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,8 @@ pub(super) struct Older(StateFile);
 /// What is in it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HandedOutThen {
-    pub(super) handed_out: BTreeMap<Key, HandedOut>,
-    pub(super) doubts: Doubts,
+    pub(super) handed_out: BTreeMap<Key, AllocatedUnit>,
+    pub(super) doubts: Unverified,
     /// Whether the journal has what this has not: others than pods have something.
     pub(super) is_in_journal: bool,
 }
@@ -55,19 +55,19 @@ struct Content {
     /// What others than our plugins gave by the kubelet's records: it keeps hardware from others, and is no reason to keep the file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     others: Resources,
-    #[serde(default, skip_serializing_if = "Doubts::is_none")]
-    doubts: Doubts,
+    #[serde(default, skip_serializing_if = "Unverified::is_none")]
+    doubts: Unverified,
 }
 
-type Resources = BTreeMap<String, BTreeMap<String, HandedOut>>;
+type Resources = BTreeMap<String, BTreeMap<String, AllocatedUnit>>;
 
 impl HandedOutThen {
     /// Notes it beside what is known: an older host may have given and taken since then, and what is over is found out.
     pub(super) fn note_in(self, book: &mut Book) {
-        let mut doubts = book.contents().doubts().clone();
-        doubts.unite(self.doubts);
-        if doubts != *book.contents().doubts() {
-            book.note(&Change::Dirty(Dirty::Is(doubts)));
+        let mut unverified = book.contents().unverified().clone();
+        unverified.unite(self.doubts);
+        if unverified != *book.contents().unverified() {
+            book.note(&Change::Dirty(Dirty::Is(unverified)));
         }
         for (key, record) in self.handed_out {
             if book.contents().record(&key).is_some_and(|known| **known == record) {
@@ -90,7 +90,7 @@ impl HandedOutThen {
         let records = contents.records();
         Self {
             handed_out: records.map(|(key, record)| (key.clone(), (**record).clone())).collect(),
-            doubts: contents.doubts().clone(),
+            doubts: contents.unverified().clone(),
             is_in_journal: contents.others().next().is_some(),
         }
     }

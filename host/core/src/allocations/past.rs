@@ -6,13 +6,13 @@
 
 use super::Key;
 use super::contents::Contents;
-use super::record::HandedOut;
+use super::record::AllocatedUnit;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An index of it, so that a unit is compared with what it could be in the way of.
 #[derive(Default)]
 pub(super) struct Past {
-    then: BTreeMap<Key, HandedOut>,
+    then: BTreeMap<Key, AllocatedUnit>,
     /// The places in the device tree of what each had for itself.
     places: Places,
     /// The same with what its nodes reach besides.
@@ -54,7 +54,7 @@ impl Past {
     }
 
     /// This is known of one, in place of what was.
-    pub(super) fn insert(&mut self, key: &Key, unit: HandedOut) {
+    pub(super) fn insert(&mut self, key: &Key, unit: AllocatedUnit) {
         self.forget(key);
         self.each(&unit, |index, name| {
             index.entry(name.to_owned()).or_default().push(key.clone());
@@ -66,7 +66,7 @@ impl Past {
     }
 
     /// It is this by now, if it was handed out by then.
-    pub(super) fn replace(&mut self, key: &Key, unit: &HandedOut) {
+    pub(super) fn replace(&mut self, key: &Key, unit: &AllocatedUnit) {
         if self.then.contains_key(key) {
             self.insert(key, unit.clone());
         }
@@ -91,7 +91,7 @@ impl Past {
         self.bare.first()
     }
 
-    fn each(&mut self, unit: &HandedOut, mut each: impl FnMut(&mut Index, &str)) {
+    fn each(&mut self, unit: &AllocatedUnit, mut each: impl FnMut(&mut Index, &str)) {
         for place in unit.own_places() {
             self.places.each(place, &mut each);
         }
@@ -109,10 +109,10 @@ impl Past {
     }
 
     /// One that was handed out under another id, and that a unit cannot be given beside; the first, if there are several.
-    pub(super) fn clash<'a>(&'a self, key: &Key, now: &HandedOut) -> Option<Clash<'a>> {
+    pub(super) fn clash<'a>(&'a self, key: &Key, now: &AllocatedUnit) -> Option<Clash<'a>> {
         let against = |index: &'a Index, name: &str, what: &dyn Fn() -> String, parts: bool| {
             let of = index.get(name)?.iter().find(|other| {
-                let stands = |then: &HandedOut| {
+                let stands = |then: &AllocatedUnit| {
                     let beside = parts && then.is_part_beside(now);
                     !(beside || (then.shares && now.shares))
                 };

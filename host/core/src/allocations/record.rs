@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// One id as it was handed out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct HandedOut {
+pub(super) struct AllocatedUnit {
     nodes: Vec<NodeThen>,
     /// Places in the device tree.
     backing: BTreeSet<String>,
@@ -104,7 +104,7 @@ impl NodeThen {
     }
 }
 
-impl HandedOut {
+impl AllocatedUnit {
     /// A unit as it is now, with the shared nodes of its pool.
     pub(super) fn of(unit: &UnitRecord, shared_nodes: &[GrantedNode], policy: &PluginPolicy) -> Self {
         let own = unit.nodes.iter().map(|node| NodeThen::of(node, false, policy));
@@ -353,7 +353,7 @@ fn last(place: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn at(place: &str) -> HandedOut {
+    fn at(place: &str) -> AllocatedUnit {
         let text = format!(r#"{{"nodes": [], "backing": ["{place}"]}}"#);
         serde_json::from_str(&text).unwrap()
     }

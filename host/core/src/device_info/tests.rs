@@ -311,11 +311,11 @@ async fn files_stay_where_it_is_not_known_what_was_handed_out() {
         }
         let memory = open();
         assert_eq!(names(&told), ["a.com-x-1-device.json"]);
-        assert_eq!(memory.orphans(), [("a.com/x".to_owned(), "1".to_owned())]);
+        assert_eq!(memory.unclaimed(), [("a.com/x".to_owned(), "1".to_owned())]);
     }
     let memory = open();
-    memory.forget_orphans(&memory.orphans());
-    assert!(memory.orphans().is_empty());
+    memory.forget_unclaimed(&memory.unclaimed());
+    assert!(memory.unclaimed().is_empty());
     for _ in 0..200 {
         if names(&told).is_empty() {
             break;
@@ -326,7 +326,7 @@ async fn files_stay_where_it_is_not_known_what_was_handed_out() {
     write(open().files().unwrap(), &[tells("a.com/x", "1", "one")]).unwrap();
     fs::write(&file, r#"{"version": 1, "handed_out": {}}"#).unwrap();
     let memory = open();
-    assert!(memory.orphans().is_empty(), "it is known that no pod has it");
+    assert!(memory.unclaimed().is_empty(), "it is known that no pod has it");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! from under a running pod. So two looks in a row must not show it, and one more that began after them.
 
 use super::Reclaim;
-use super::free::{is_free, is_seen};
+use super::in_use::{is_free, is_seen};
 use crate::held_units::Reclaimable;
 use crate::holders::{Holders, HoldersFeed};
 use devgate_types::ResourceName;

@@ -138,7 +138,7 @@ impl<'a> Attempt<'a> {
     pub(super) async fn clean(&self) -> Result<(), AllocateError> {
         let (resource, core) = (self.part.resource, &self.part.resource.core);
         let is_dirty =
-            |unit: &&Arc<UnitRecord>| core.held_units.has(&unit.id) || core.memory.is_in_doubt(core.name(), &unit.id);
+            |unit: &&Arc<UnitRecord>| core.held_units.has(&unit.id) || core.memory.is_unverified(core.name(), &unit.id);
         let dirty: Vec<_> = self.fresh.iter().filter(is_dirty).cloned().collect();
         // What went away and came back is released as what is there now, once; what does so again is nothing to give.
         if !self.release(&dirty).await? && !self.release(&dirty).await? {

@@ -682,7 +682,7 @@ async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name
     pods.hold(&[FIRST]);
     let memory = Memory::open(dir.path()).unwrap();
     let reclaim = Reclaim::new(Registry::default(), memory.clone());
-    let orphans = tokio::spawn(crate::reclaim::find(reclaim, pods.feed()));
+    let unclaimed = tokio::spawn(crate::reclaim::find(reclaim, pods.feed()));
     tokio::time::sleep(A_WHILE).await;
     pods.set(|told| {
         told.held.clear();
@@ -693,7 +693,7 @@ async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name
     assert!(!memory.is_empty(), "another kubelet has shown it");
     pods.set(|told| told.recorded.clear());
     until("forgotten", || memory.is_empty()).await;
-    orphans.abort();
+    unclaimed.abort();
 }
 
 /// A device may come back as its pod left it: what it was told while it was away it has not heard.

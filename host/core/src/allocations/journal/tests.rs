@@ -6,7 +6,7 @@ use super::super::allocation::{AllocationId, Ask, Mode, Slot, State, Take};
 use super::super::change::{Acquire, Amend, Change, Commit, Dirty, Release};
 use super::super::consumer::Consumer;
 use super::super::expiry::{Expiry, Now};
-use super::super::record::HandedOut;
+use super::super::record::AllocatedUnit;
 use super::super::stored::StoredReply;
 use super::disk::Disk;
 use super::writer::{Snapshot, segment_name};
@@ -167,7 +167,7 @@ fn step(book: &mut Book, random: &mut fastrand::Rng) -> Change {
             for key in ask.keys().filter(|key| book.contents().record(key).is_none()) {
                 super::super::change::with(
                     &key,
-                    HandedOut::recorded([("/dev/x", None)], &[], random.bool()),
+                    AllocatedUnit::recorded([("/dev/x", None)], &[], random.bool()),
                     &mut units,
                 );
             }
@@ -289,7 +289,7 @@ fn an_entry_that_rots_is_missed_and_the_last_one_is_torn() {
             let known = opened.book.contents();
             if n < 2 {
                 assert!(matches!(opened.known, Known::Incomplete(_)), "{n}: {bit}");
-                assert!(known.doubts().is_all());
+                assert!(known.unverified().is_all());
             } else {
                 assert_eq!((opened.known, known.len()), (Known::All, 2), "{n}: {bit}");
             }

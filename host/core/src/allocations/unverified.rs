@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Which units are released before they are given, although no pod had them by what is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Doubts {
+pub(super) struct Unverified {
     /// Where it was not known once what had been handed out: all but these, which were released since then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     all_but: Option<Ids>,
@@ -21,7 +21,7 @@ pub(super) struct Doubts {
 /// Ids of units by their plugins: a unit is the same under another resource.
 pub(super) type Ids = BTreeMap<String, BTreeSet<String>>;
 
-impl Doubts {
+impl Unverified {
     /// Where it is not known what was handed out.
     pub(super) fn of_all() -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Doubts {
         }
     }
 
-    /// What either of them doubts.
+    /// What either of them unverified.
     pub(super) fn unite(&mut self, other: Self) {
         self.all_but = match (self.all_but.take(), other.all_but) {
             (Some(ours), Some(theirs)) => Some(common(&ours, &theirs)),
@@ -93,8 +93,8 @@ fn common(ours: &Ids, theirs: &Ids) -> Ids {
 
 impl Memory {
     /// Whether a unit of a plugin is to be released before it is given, although no pod had it by what is known.
-    pub(crate) fn is_in_doubt(&self, plugin: &str, id: &UnitId) -> bool {
-        self.lock().book.contents().doubts().has(plugin, id.as_str())
+    pub(crate) fn is_unverified(&self, plugin: &str, id: &UnitId) -> bool {
+        self.lock().book.contents().unverified().has(plugin, id.as_str())
     }
 
     /// Takes note that units of a plugin were released, while they were there or not. Saved in the background: what is released
@@ -106,9 +106,9 @@ impl Memory {
         }
         let ids = Ids::from([(plugin.to_owned(), ids)]);
         let mut known = self.lock();
-        let mut now = known.book.contents().doubts().clone();
+        let mut now = known.book.contents().unverified().clone();
         now.all_released(&ids, there);
-        if now == *known.book.contents().doubts() {
+        if now == *known.book.contents().unverified() {
             return;
         }
         known.book.note(&match there {
@@ -125,20 +125,20 @@ mod tests {
 
     #[test]
     fn what_was_released_while_it_was_away_is_in_doubt_until_it_is_released_again() {
-        let mut doubts = Doubts::default();
-        assert!(!doubts.has("gpus", "a"));
-        assert!(doubts.released("gpus", "a", false));
-        assert!(doubts.has("gpus", "a") && !doubts.has("gpus", "b") && !doubts.has("nics", "a"));
-        assert!(doubts.released("gpus", "a", true) && !doubts.released("gpus", "a", true));
-        assert!(doubts.is_none());
+        let mut unverified = Unverified::default();
+        assert!(!unverified.has("gpus", "a"));
+        assert!(unverified.released("gpus", "a", false));
+        assert!(unverified.has("gpus", "a") && !unverified.has("gpus", "b") && !unverified.has("nics", "a"));
+        assert!(unverified.released("gpus", "a", true) && !unverified.released("gpus", "a", true));
+        assert!(unverified.is_none());
     }
 
     #[test]
     fn where_nothing_is_known_everything_is_in_doubt_once() {
-        let mut doubts = Doubts::of_all();
-        assert!(doubts.has("gpus", "a"));
-        assert!(doubts.released("gpus", "a", true) && !doubts.released("gpus", "a", true));
-        assert!(!doubts.has("gpus", "a") && doubts.has("gpus", "b") && doubts.has("nics", "a"));
-        assert!(doubts.released("gpus", "a", false) && doubts.has("gpus", "a"));
+        let mut unverified = Unverified::of_all();
+        assert!(unverified.has("gpus", "a"));
+        assert!(unverified.released("gpus", "a", true) && !unverified.released("gpus", "a", true));
+        assert!(!unverified.has("gpus", "a") && unverified.has("gpus", "b") && unverified.has("nics", "a"));
+        assert!(unverified.released("gpus", "a", false) && unverified.has("gpus", "a"));
     }
 }
