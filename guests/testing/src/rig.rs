@@ -4,7 +4,7 @@ use crate::native::NativeLoader;
 use crate::seen::{Call, Said, Seen, Write};
 use crate::survey::Survey;
 use devgate_core::offer::{AllocateError, Offer, Reply};
-use devgate_core::{HoldersFeed, Loader, Memory, Plugins, Surroundings};
+use devgate_core::{HoldersFeed, Loader, Allocations, Plugins, Surroundings};
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::Node;
 use devgate_policy::{Policy, PolicyFile};
@@ -379,15 +379,15 @@ fn runtime() -> Runtime {
 }
 
 fn start(runtime: &Runtime, policy: &Policy, node: &Node, loader: &Arc<dyn Loader>, state: &TempDir) -> Plugins {
-    let memory = match Memory::of_new_node(state.path()) {
-        Ok(memory) => memory,
+    let allocations = match Allocations::of_new_node(state.path()) {
+        Ok(allocations) => allocations,
         Err(error) => panic!("{error}"),
     };
     let _inside = runtime.enter();
     let around = Surroundings {
         node: node.clone(),
         loader: Arc::clone(loader),
-        memory,
+        allocations,
         holders: HoldersFeed::none(),
     };
     Plugins::start(policy, around)

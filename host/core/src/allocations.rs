@@ -59,7 +59,7 @@ use unverified::Unverified;
 
 /// What was handed out. Cheap to clone; one per host.
 #[derive(Clone)]
-pub struct Memory(Arc<Inner>);
+pub struct Allocations(Arc<Inner>);
 
 struct Inner {
     /// The directory that the host keeps things in, if any.
@@ -156,23 +156,23 @@ pub(crate) struct Noted {
     units: Vec<Key>,
 }
 
-/// Why the memory cannot be used.
+/// Why they cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("state directory {}: {why}; name another one with --state-dir", escape(&dir.display().to_string(), 256))]
-pub struct MemoryError {
+pub struct AllocationsError {
     dir: PathBuf,
     why: std::io::Error,
 }
 
-impl Memory {
-    /// The memory kept in `dir`, which is made if it is not there.
+impl Allocations {
+    /// Those kept in `dir`, which is made if it is not there.
     ///
     /// A file that cannot be understood is put aside and said to be. Then, and where there is none, nothing is given until it is known what
     /// pods have. Where a newer host wrote it, nothing is given at all, and nothing is written there.
     ///
     /// # Errors
     /// Where the directory cannot be made, read or written, or others can write in it.
-    pub fn open(dir: &Path) -> Result<Self, MemoryError> {
+    pub fn open(dir: &Path) -> Result<Self, AllocationsError> {
         Self::read(dir, false)
     }
 
@@ -180,12 +180,12 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn of_new_node(dir: &Path) -> Result<Self, MemoryError> {
+    pub fn of_new_node(dir: &Path) -> Result<Self, AllocationsError> {
         Self::read(dir, true)
     }
 
-    fn read(dir: &Path, is_new_node: bool) -> Result<Self, MemoryError> {
-        let failed = |why| MemoryError {
+    fn read(dir: &Path, is_new_node: bool) -> Result<Self, AllocationsError> {
+        let failed = |why| AllocationsError {
             dir: dir.to_owned(),
             why,
         };
@@ -198,7 +198,7 @@ impl Memory {
         Ok(Self::of(Some(dir), store, book, unknown))
     }
 
-    /// A memory that ends with the process.
+    /// Those that end with the process.
     #[must_use]
     pub fn forgetful() -> Self {
         Self::of(None, None, Book::forgetful(), None)
@@ -214,7 +214,7 @@ impl Memory {
             unknown,
             ..Known::default()
         };
-        let memory = Self(Arc::new(Inner {
+        let allocations = Self(Arc::new(Inner {
             dir,
             store,
             knew,
@@ -225,8 +225,8 @@ impl Memory {
             renewed: Notify::new(),
             files: OnceLock::new(),
         }));
-        memory.save_soon();
-        memory
+        allocations.save_soon();
+        allocations
     }
 
     /// The same, with files in `dir` that tell a meta network plugin what was handed out (`containers.device-info`). Without

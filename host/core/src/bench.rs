@@ -4,7 +4,7 @@
 //! Handles never leave it: what a call is about is named by what an earlier [`Bench::enumerate`] listed, on this bench or on
 //! another one of the same plugin.
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::call::{CallHost, CallPurpose};
 use crate::grants::{Grants, Line, LogCapture};
 use crate::inventory::Inventory;
@@ -136,7 +136,7 @@ impl Bench {
     fn contested(&self, inventory: &Inventory) -> BTreeMap<UnitId, Arc<str>> {
         let policy = &self.grants.policy;
         let ledger = Ledger::new([policy.name.to_string()]);
-        ledger.report(PluginIndex(0), inventory.footprints(policy, &Memory::forgetful()));
+        ledger.report(PluginIndex(0), inventory.footprints(policy, &Allocations::forgetful()));
         let lost = ledger.lost(PluginIndex(0)).into_iter();
         lost.map(|(id, lost)| (id, lost.reason)).collect()
     }

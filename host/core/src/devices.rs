@@ -9,7 +9,7 @@ mod restore;
 
 pub(crate) use expire::expire;
 
-use crate::allocations::{AllocationId, Consumer, Memory, Mode};
+use crate::allocations::{AllocationId, Allocations, Consumer, Mode};
 use crate::keyed_lock::KeyedLock;
 use crate::offer::{AllocateError, BoxFuture, Offers, Reply};
 use crate::registry::Registry;
@@ -125,15 +125,19 @@ pub trait Devices: Send + Sync + 'static {
 /// The devices of all plugins.
 pub(crate) struct AllDevices {
     registry: Registry,
-    memory: Memory,
+    allocations: Allocations,
     /// Whom something is being done for.
     busy: KeyedLock<Consumer>,
 }
 
 impl AllDevices {
-    pub(crate) fn new(registry: Registry, memory: Memory) -> Self {
+    pub(crate) fn new(registry: Registry, allocations: Allocations) -> Self {
         let busy = KeyedLock::default();
-        Self { registry, memory, busy }
+        Self {
+            registry,
+            allocations,
+            busy,
+        }
     }
 
     fn resource<T: Default>(&self, name: &ResourceName, of: impl FnOnce(&Resource) -> T) -> T {
@@ -223,7 +227,7 @@ impl Devices for AllDevices {
     }
 
     fn consumers(&self) -> BTreeSet<Consumer> {
-        self.memory.consumers()
+        self.allocations.consumers()
     }
 
     fn allocate<'a>(
@@ -242,17 +246,17 @@ impl Devices for AllDevices {
     fn restore<'a>(&'a self, who: &'a Consumer, id: AllocationId) -> BoxFuture<'a, Option<Result<Granted, Gone>>> {
         Box::pin(async move {
             let _turn = self.busy.lock(std::slice::from_ref(who)).await;
-            let of = self.memory.held(who).into_iter().find(|(held, _)| *held == id)?.1;
+            let of = self.allocations.held(who).into_iter().find(|(held, _)| *held == id)?.1;
             Some(self.restored_one(id, &of).await)
         })
     }
 
     fn times_moved(&self) -> u64 {
-        self.memory.times_moved()
+        self.allocations.times_moved()
     }
 
     fn renew(&self, who: &Consumer, ttl: Option<Duration>) -> bool {
-        self.memory.renew(who, ttl)
+        self.allocations.renew(who, ttl)
     }
 
     fn release<'a>(&'a self, who: &'a Consumer, bound: Duration) -> BoxFuture<'a, Released> {

@@ -11,7 +11,7 @@
 //! A unit that was handed out stays so until it is known to be free, whatever else happens: the API has no call for the end of
 //! an allocation, and what is taken for free by mistake is taken from under a running pod.
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::backoff::Backoff;
 use crate::inventory::Inventory;
 use crate::keyed_lock::KeyedLock;
@@ -39,7 +39,7 @@ pub(crate) struct HeldUnits {
     /// Counts what is done to any of them: a unit that is clean and is handed out again never has a version that it had.
     versions: AtomicU64,
     pub(crate) locks: KeyedLock<UnitId>,
-    memory: Memory,
+    allocations: Allocations,
     /// Told when there is another time to do something.
     pub(crate) news: Notify,
 }
@@ -108,19 +108,19 @@ pub(crate) struct Reclaimable {
 }
 
 impl HeldUnits {
-    pub(crate) fn new(memory: Memory) -> Self {
+    pub(crate) fn new(allocations: Allocations) -> Self {
         Self {
             state: Mutex::default(),
             versions: AtomicU64::new(0),
             locks: KeyedLock::default(),
-            memory,
+            allocations,
             news: Notify::new(),
         }
     }
 
     /// Takes note of units that were handed out before the host started: it is not known yet whether a pod still has them.
     pub(crate) fn restore(&self, inventory: &Inventory) {
-        if self.memory.is_empty() {
+        if self.allocations.is_empty() {
             return;
         }
         let (mut state, mut due) = (self.state.lock(), false);
@@ -129,11 +129,11 @@ impl HeldUnits {
                 if state.all.contains_key(&unit.id) {
                     continue;
                 }
-                let Some(same) = self.memory.claim(resource, unit) else {
+                let Some(same) = self.allocations.claim(resource, unit) else {
                     continue;
                 };
                 // Who had it is done with it, and it was not released: whatever keeps that from being done now.
-                let left = self.memory.left_by(resource, &unit.id).filter(|_| same);
+                let left = self.allocations.left_by(resource, &unit.id).filter(|_| same);
                 if let Some(who) = left {
                     due = true;
                     let failure =
@@ -142,7 +142,7 @@ impl HeldUnits {
                 }
                 let held = HeldUnit {
                     answers: HANDED_ON,
-                    pods: self.memory.is_with_pods(resource, &unit.id),
+                    pods: self.allocations.is_with_pods(resource, &unit.id),
                     elsewhere: !same,
                     ..HeldUnit::new(resource, pool, unit, self.version())
                 };
@@ -382,7 +382,7 @@ impl Drop for HeldUnits {
     fn drop(&mut self) {
         let state = std::mem::take(&mut *self.state.lock());
         for (id, held) in state.all {
-            self.memory.disclaim(&held.resource, &id);
+            self.allocations.disclaim(&held.resource, &id);
         }
     }
 }

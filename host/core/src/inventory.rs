@@ -5,7 +5,7 @@ mod refused;
 mod unread;
 mod values;
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::call::CallHost;
 use crate::ledger::Footprint;
 use crate::units::{Cause, GrantedNode, MOST_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
@@ -73,13 +73,13 @@ impl Inventory {
     }
 
     /// What the units need for themselves.
-    pub(crate) fn footprints(&self, policy: &PluginPolicy, memory: &Memory) -> Vec<Footprint> {
+    pub(crate) fn footprints(&self, policy: &PluginPolicy, allocations: &Allocations) -> Vec<Footprint> {
         // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
         let mut pools: Vec<_> = self.pools.iter().collect();
         pools.sort_by_key(|(resource, _)| policy.resource_rank(resource));
-        let nothing = memory.is_empty();
+        let nothing = allocations.is_empty();
         let footprint = |resource, pool, unit: &Arc<UnitRecord>| Footprint {
-            remembered: !nothing && memory.is_as_handed_out(resource, pool, unit, policy),
+            remembered: !nothing && allocations.is_as_handed_out(resource, pool, unit, policy),
             ..unit.footprint(pool, policy)
         };
         pools
@@ -101,11 +101,11 @@ impl Inventory {
     }
 
     /// The units that are something else than what was handed out, before the host started.
-    pub(crate) fn drifted(&self, policy: &PluginPolicy, memory: &Memory) -> HashMap<UnitId, Arc<str>> {
+    pub(crate) fn drifted(&self, policy: &PluginPolicy, allocations: &Allocations) -> HashMap<UnitId, Arc<str>> {
         let mut drifted = HashMap::new();
         for (resource, pool) in &self.pools {
             for unit in &pool.units {
-                if let Some(why) = memory.drift(resource, pool, unit, policy) {
+                if let Some(why) = allocations.drift(resource, pool, unit, policy) {
                     drifted.insert(unit.id.clone(), why.into());
                 }
             }

@@ -61,7 +61,7 @@ mod watcher;
 mod when;
 
 pub use allocations::{
-    AllocationId, Consumer, Listed, Memory, MemoryError, Mode, NotForgotten, Recorded, accept, forget,
+    AllocationId, Allocations, AllocationsError, Consumer, Listed, Mode, NotForgotten, Recorded, accept, forget,
 };
 pub use backoff::Backoff;
 pub use devices::{Ask, Devices, Gone, Granted, Released};

@@ -103,8 +103,8 @@ impl Plugin {
     ) -> Self {
         let name = calls.grants.policy.name.clone();
         calls.services.is_at(index);
-        let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
-        let core = Arc::new(Core::new(name, index, ledger, memory, Arc::clone(&calls)));
+        let (ledger, allocations) = (shared.ledger.clone(), shared.around.allocations.clone());
+        let core = Arc::new(Core::new(name, index, ledger, allocations, Arc::clone(&calls)));
         shared.registry.meet(&core);
         shared.ledger.knows(index, Arc::clone(&calls.grants));
         let policy = &calls.grants.policy;
@@ -347,7 +347,7 @@ impl Plugin {
         for (resource, pool) in &self.units.inventory().pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 let now = new.moved(resource, old);
-                let Some(now) = now.filter(|_| !self.core.memory.is_kept_by_paths(resource, old)) else {
+                let Some(now) = now.filter(|_| !self.core.allocations.is_kept_by_paths(resource, old)) else {
                     continue;
                 };
                 let pool = new.pools.get(resource).unwrap_or(pool);
@@ -360,20 +360,20 @@ impl Plugin {
                 moved.remove(&refused);
             }
             self.core.held_units.follow(&moved);
-            self.core.memory.moves();
+            self.core.allocations.moves();
         }
         moved
     }
 
     /// Says of every unit whether it is what was handed out under its id before the host started.
     fn compare_with_memory(&mut self) {
-        let drifted = self.units.inventory().drifted(self.policy(), &self.core.memory);
+        let drifted = self.units.inventory().drifted(self.policy(), &self.core.allocations);
         self.units.set(Cause::HeldAsOther, &drifted);
     }
 
     /// Says what the units need for themselves.
     fn report(&self) {
-        let footprints = self.units.inventory().footprints(self.policy(), &self.core.memory);
+        let footprints = self.units.inventory().footprints(self.policy(), &self.core.allocations);
         self.core.ledger.report(self.core.index, footprints);
     }
 

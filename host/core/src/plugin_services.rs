@@ -1,6 +1,6 @@
 //! What a plugin's calls reach besides what its policy grants on the node. Lasts as long as the plugin, whatever is reloaded.
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::component_state::ComponentState;
 use crate::kernel_log::MatchedLines;
 use crate::ledger::{Ledger, PluginIndex};
@@ -18,17 +18,17 @@ pub(crate) struct PluginServices {
     /// What others have.
     pub(crate) ledger: Ledger,
     /// What was handed out, also by plugins that are gone.
-    pub(crate) memory: Memory,
+    pub(crate) allocations: Allocations,
     index: OnceLock<PluginIndex>,
 }
 
 impl PluginServices {
-    pub(crate) fn new(policy: &PluginPolicy, node: &Node, memory: &Memory, ledger: Ledger) -> Self {
+    pub(crate) fn new(policy: &PluginPolicy, node: &Node, allocations: &Allocations, ledger: Ledger) -> Self {
         Self {
             matched_lines: Arc::new(MatchedLines::new(policy.kernel_log.clone(), node.boot_id())),
-            component_state: ComponentState::new(memory.dir(), &policy.name),
+            component_state: ComponentState::new(allocations.dir(), &policy.name),
             ledger,
-            memory: memory.clone(),
+            allocations: allocations.clone(),
             index: OnceLock::new(),
         }
     }
@@ -63,7 +63,7 @@ impl PluginServices {
             matched_lines,
             component_state: ComponentState::new(None, &policy.name),
             ledger: Ledger::new([policy.name.to_string()]),
-            memory: Memory::forgetful(),
+            allocations: Allocations::forgetful(),
             index: PluginIndex(0).into(),
         }
     }

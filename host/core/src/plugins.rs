@@ -64,25 +64,25 @@ impl Plugins {
     #[must_use]
     pub fn start(policy: &Policy, around: Surroundings) -> Self {
         let watcher = Watcher::new(around.node.clone());
-        around.memory.is_in_boot(around.node.boot_id());
-        let health_store = HealthStore::open(around.memory.dir(), around.node.boot_id());
+        around.allocations.is_in_boot(around.node.boot_id());
+        let health_store = HealthStore::open(around.allocations.dir(), around.node.boot_id());
         let keep = health_store.clone().keep_saved();
         let failures = Failures::default();
         let threads = Threads::new(failures.clone());
-        let save = around.memory.clone().keep_saved();
+        let save = around.allocations.clone().keep_saved();
         let learn = {
-            let (memory, feed, node) = (around.memory.clone(), around.holders.clone(), around.node.clone());
+            let (allocations, feed, node) = (around.allocations.clone(), around.holders.clone(), around.node.clone());
             let policy = policy.clone();
             let is_ours = move |resource: &ResourceName| {
                 let mut plugins = policy.plugins.values();
                 plugins.any(|plugin| plugin.grants_resource(resource))
             };
-            allocations::learn(memory, feed, node, is_ours)
+            allocations::learn(allocations, feed, node, is_ours)
         };
         let registry = Registry::default();
-        let reclaim = Reclaim::new(registry.clone(), around.memory.clone());
+        let reclaim = Reclaim::new(registry.clone(), around.allocations.clone());
         let reclaim = reclaim::find(reclaim, around.holders.clone());
-        let devices = Arc::new(AllDevices::new(registry.clone(), around.memory.clone()));
+        let devices = Arc::new(AllDevices::new(registry.clone(), around.allocations.clone()));
         let mut plugins = Self {
             failures,
             shared: Shared {
@@ -132,7 +132,7 @@ impl Plugins {
         Arc::new(match before {
             Some(before) => before.under(grants),
             None => {
-                let services = PluginServices::new(policy, &around.node, &around.memory, ledger.clone());
+                let services = PluginServices::new(policy, &around.node, &around.allocations, ledger.clone());
                 Calls::new(grants, Arc::new(services), threads.clone())
             }
         })
@@ -197,11 +197,11 @@ impl Plugins {
     /// Saves what is not saved yet, before the host ends, on a thread of its own, as all others may hang. Whether it is saved within
     /// `patience`; a disk that takes longer does not keep the host from its end.
     pub async fn flush(&self, patience: Duration) -> bool {
-        let (health_store, memory) = (self.shared.health_store.clone(), self.shared.around.memory.clone());
+        let (health_store, allocations) = (self.shared.health_store.clone(), self.shared.around.allocations.clone());
         let (done, saved) = oneshot::channel();
         let save = move || {
             health_store.flush();
-            if let Err(error) = memory.leave() {
+            if let Err(error) = allocations.leave() {
                 tracing::warn!(
                     family = "host",
                     "state directory: what was handed out is not left for a host of version 0.1, which would ask the kubelet: {}",

@@ -6,7 +6,7 @@ mod in_use;
 
 pub(crate) use find::find;
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::held_units::Reclaimable;
 use crate::registry::Registry;
 use std::time::Instant;
@@ -16,27 +16,35 @@ use tokio::task::JoinSet;
 #[derive(Clone)]
 pub(crate) struct Reclaim {
     registry: Registry,
-    memory: Memory,
+    allocations: Allocations,
     born: Instant,
 }
 
 impl Reclaim {
-    pub(crate) fn new(registry: Registry, memory: Memory) -> Self {
+    pub(crate) fn new(registry: Registry, allocations: Allocations) -> Self {
         let born = Instant::now();
-        Self { registry, memory, born }
+        Self {
+            registry,
+            allocations,
+            born,
+        }
     }
 
     /// All that such consumers have. What no plugin lists may have been given just before the host started.
     fn held(&self) -> Vec<Reclaimable> {
         let plugins = self.registry.plugins();
         let listed = plugins.iter().flat_map(|core| core.held());
-        let unclaimed = self.memory.unclaimed().into_iter().map(|(resource, id)| Reclaimable {
-            resource,
-            id,
-            since: self.born,
-            may_end: true,
-            version: None,
-        });
+        let unclaimed = self
+            .allocations
+            .unclaimed()
+            .into_iter()
+            .map(|(resource, id)| Reclaimable {
+                resource,
+                id,
+                since: self.born,
+                may_end: true,
+                version: None,
+            });
         listed.chain(unclaimed).collect()
     }
 
@@ -57,7 +65,7 @@ impl Reclaim {
                 forgotten,
                 "{forgotten} ids that no plugin lists and no pod has any more are forgotten"
             );
-            self.memory.forget_unclaimed(&unclaimed);
+            self.allocations.forget_unclaimed(&unclaimed);
         }
         let mut plugins = JoinSet::new();
         for core in self.registry.plugins() {

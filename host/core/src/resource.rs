@@ -13,7 +13,7 @@ pub(crate) use attempt::{Part, take};
 pub(crate) use restore::NotRestored;
 pub(crate) use sweep::sweep;
 
-use crate::allocations::{Consumer, Memory, Mode};
+use crate::allocations::{Allocations, Consumer, Mode};
 use crate::breaker::Breaker;
 use crate::call::CallPurpose;
 use crate::calls::Calls;
@@ -47,7 +47,7 @@ pub(crate) struct Core {
     name: PluginName,
     pub(crate) index: PluginIndex,
     pub(crate) ledger: Ledger,
-    pub(crate) memory: Memory,
+    pub(crate) allocations: Allocations,
     /// What pods have or may have.
     pub(crate) held_units: HeldUnits,
     /// What is not given for a while, because calls about it keep failing.
@@ -65,15 +65,21 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(name: PluginName, index: PluginIndex, ledger: Ledger, memory: Memory, calls: Arc<Calls>) -> Self {
+    pub(crate) fn new(
+        name: PluginName,
+        index: PluginIndex,
+        ledger: Ledger,
+        allocations: Allocations,
+        calls: Arc<Calls>,
+    ) -> Self {
         Self {
             recorder: Arc::clone(&calls.grants.recorder),
             name,
             index,
             ledger,
-            held_units: HeldUnits::new(memory.clone()),
+            held_units: HeldUnits::new(allocations.clone()),
             breaker: Breaker::default(),
-            memory,
+            allocations,
             calls: RwLock::new(calls),
             wake: Arc::default(),
             shown: Shown::default(),
@@ -198,7 +204,7 @@ impl Resource {
         let Some(take) = take(&device.id, None, self.core.calls().grants.policy.replicas) else {
             return Some("is no id of it".to_owned());
         };
-        let other = self.core.memory.in_the_way(who, &self.name, &take)?;
+        let other = self.core.allocations.in_the_way(who, &self.name, &take)?;
         Some(format!("is given to {}", escape(&other.to_string(), 160)))
     }
 

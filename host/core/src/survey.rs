@@ -3,7 +3,7 @@
 //! The same steps as a running plugin's, through the same gate and the same ledger, once and in the policy's order. Nothing is
 //! remembered, handed out or told to anybody.
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::call::{CallHost, CallPurpose};
 use crate::grants::{Grants, Line, LogCapture};
 use crate::health_store::HealthStore;
@@ -144,7 +144,7 @@ pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed
     let looks: Vec<_> = plugins
         .map(|(index, policy)| {
             let look = Look::at(policy, node, loader);
-            let footprints = look.units.inventory().footprints(policy, &Memory::forgetful());
+            let footprints = look.units.inventory().footprints(policy, &Allocations::forgetful());
             ledger.report(PluginIndex(index), footprints);
             look
         })

@@ -29,7 +29,7 @@ mod threads;
 mod values;
 mod vfio;
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::offer::{DeviceList, Offer};
 use crate::plugins::Plugins;
 use crate::testing::*;
@@ -52,8 +52,8 @@ fn start_on(
     policy: &str,
     fakes: impl IntoIterator<Item = (&'static str, Fake)>,
 ) -> World {
-    let memory = Memory::forgetful();
-    let plugins = Plugins::start(&parse(policy), around(node, FakeLoader::with(fakes), &memory));
+    let allocations = Allocations::forgetful();
+    let plugins = Plugins::start(&parse(policy), around(node, FakeLoader::with(fakes), &allocations));
     let node = node.clone();
     World { node, plugins }
 }

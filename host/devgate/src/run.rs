@@ -12,7 +12,9 @@ use anyhow::Context;
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
-use devgate_core::{HoldersFeed, Loader, Memory, MustEnd, NotLocked, Plugins, Recorded, StateDirLock, Surroundings};
+use devgate_core::{
+    Allocations, HoldersFeed, Loader, MustEnd, NotLocked, Plugins, Recorded, StateDirLock, Surroundings,
+};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_oci::Store;
@@ -75,9 +77,9 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     let puller = (sources.puller)();
     let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull, puller));
     let memory = if is_new_machine(args) {
-        Memory::of_new_node(&args.state_dir)
+        Allocations::of_new_node(&args.state_dir)
     } else {
-        Memory::open(&args.state_dir)
+        Allocations::open(&args.state_dir)
     };
     let memory = memory
         .map(|memory| memory.telling_in(&args.device_info_dir))
@@ -212,7 +214,7 @@ async fn serve(
     policy: &Policy,
     seen: Stamps,
     (node, runners, store): (&Node, Runners, Arc<Store>),
-    memory: &Memory,
+    memory: &Allocations,
     pods: Option<Pods>,
     (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
@@ -234,7 +236,7 @@ async fn serve(
     let around = Surroundings {
         node: node.clone(),
         loader,
-        memory: memory.clone(),
+        allocations: memory.clone(),
         holders: follow_pods(args, &config),
     };
     let mut plugins = Plugins::start(policy, around);
@@ -263,7 +265,7 @@ async fn serve(
         plugins: plugins.watch(),
         front_end: config.watch.clone(),
         holders: plugins.holders().clone(),
-        memory: memory.clone(),
+        allocations: memory.clone(),
         reloads: reloader.reloads(),
         started: When::now(),
         asks_since: Instant::now(),

@@ -15,7 +15,7 @@ use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, Leases};
 use devgate_core::Watch;
 use devgate_core::status::{PluginStatus, When};
-use devgate_core::{HoldersFeed, Memory};
+use devgate_core::{Allocations, HoldersFeed};
 use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
 use devgate_oci::{Counts, Store};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub(crate) struct Serving {
     pub(crate) plugins: Watch,
     pub(crate) front_end: FrontEndWatch,
     pub(crate) holders: HoldersFeed,
-    pub(crate) memory: Memory,
+    pub(crate) allocations: Allocations,
     pub(crate) reloads: Reloads,
     pub(crate) started: When,
     /// When the kubelet was first asked what pods have.
@@ -138,9 +138,9 @@ impl Serving {
         }
         Report {
             policy: self.reloads.in_force().with(&plugins),
-            closed: self.memory.trouble().map(|why| why.to_string()),
+            closed: self.allocations.trouble().map(|why| why.to_string()),
             late: self.hangs(),
-            unsaved: self.memory.not_saved(),
+            unsaved: self.allocations.not_saved(),
             cdi_unwritten: self.keeper.problems(),
             no_kubelet: !self.is_kubelet_served,
             pods_unseen_s: silent.map(|silent| silent.as_secs()),

@@ -6,7 +6,7 @@ use super::consumer::Consumer;
 use super::expiry::{Expiry, Now};
 use super::record::AllocatedUnit;
 use super::stored::StoredReply;
-use super::{Key, Known, Memory, key, save};
+use super::{Allocations, Key, Known, key, save};
 use crate::units::{PoolRecord, UnitRecord};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, UnitId};
@@ -22,7 +22,7 @@ pub(crate) struct TakenBy {
     pub(crate) who: Arc<str>,
 }
 
-impl Memory {
+impl Allocations {
     /// Who keeps a consumer from having this of a unit: pods may have the same as other pods, one container after the other; all others
     /// exclude each other. The caller has the unit's turn until it is noted.
     pub(crate) fn in_the_way(&self, who: &Consumer, resource: &ResourceName, take: &Take) -> Option<Consumer> {

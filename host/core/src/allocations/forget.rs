@@ -3,14 +3,14 @@
 use super::allocation::{Allocation, AllocationId};
 use super::change::{Change, Release};
 use super::consumer::Consumer;
-use super::{Key, Known, Memory, key};
+use super::{Allocations, Key, Known, key};
 use crate::device_info::Files;
 use crate::units::UnitRecord;
 use devgate_types::{ResourceName, UnitId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tokio::sync::watch;
 
-impl Memory {
+impl Allocations {
     /// Whether nothing is remembered.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().book.contents().len() == 0

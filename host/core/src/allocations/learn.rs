@@ -6,7 +6,7 @@
 
 use super::change::{Amend, Change, Units, with};
 use super::record::AllocatedUnit;
-use super::{Key, Known, Memory, key};
+use super::{Allocations, Key, Known, key};
 use crate::holders::{HoldersFeed, Offered, Records};
 use crate::replica::REPLICA;
 use crate::units::PoolRecord;
@@ -34,8 +34,13 @@ pub(super) fn unlisted((resource, id): &Key) -> Arc<str> {
 
 /// Waits until it is known what pods have, where it is not: by the source's records, or by its first look where they cannot be
 /// read. `is_ours` tells the resources that a plugin may offer.
-pub(crate) async fn learn(memory: Memory, feed: HoldersFeed, node: Node, is_ours: impl Fn(&ResourceName) -> bool) {
-    if memory.is_of_newer() || memory.lock().unknown.is_none() {
+pub(crate) async fn learn(
+    allocations: Allocations,
+    feed: HoldersFeed,
+    node: Node,
+    is_ours: impl Fn(&ResourceName) -> bool,
+) {
+    if allocations.is_of_newer() || allocations.lock().unknown.is_none() {
         return;
     }
     let (mut records, mut newest) = (feed.records(), feed.subscribe());
@@ -43,12 +48,12 @@ pub(crate) async fn learn(memory: Memory, feed: HoldersFeed, node: Node, is_ours
         biased;
         Ok(told) = records.wait_for(Option::is_some) => {
             if let Some(told) = &*told {
-                memory.learn_records(told, &node, is_ours);
+                allocations.learn_records(told, &node, is_ours);
             }
         }
         Ok(told) = newest.wait_for(Option::is_some) => {
             if let Some(holders) = &*told {
-                memory.learn_seen(holders.seen.keys(), is_ours);
+                allocations.learn_seen(holders.seen.keys(), is_ours);
             }
         }
         else => {}
@@ -67,7 +72,7 @@ fn unit_of((resource, id): &Offered) -> (Key, bool) {
     (key, base.is_some())
 }
 
-impl Memory {
+impl Allocations {
     /// Takes in what the source's records say. What others than our plugins gave counts by its paths.
     fn learn_records(&self, records: &Records, node: &Node, is_ours: impl Fn(&ResourceName) -> bool) {
         // A container that starts again opens what is there now.

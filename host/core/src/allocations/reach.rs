@@ -1,12 +1,12 @@
 //! What of all that was handed out a write would act on.
 
-use super::Memory;
+use super::Allocations;
 use crate::units::HeldByOther;
 use devgate_node::DevicePath;
 use devgate_types::{UnitId, escape};
 use std::collections::BTreeSet;
 
-impl Memory {
+impl Allocations {
     /// The first thing that was handed out and that one of these devices is, contains or is a part of; but for these ids where
     /// they are made of nothing else than `own`. A pod may have it whether or not a plugin looks after it: one that could not
     /// be loaded, or is not in the policy any more, claims nothing.

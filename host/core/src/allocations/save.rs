@@ -1,6 +1,6 @@
 //! Saving before an allocation is answered, and not for ever.
 
-use super::Memory;
+use super::Allocations;
 use super::journal::Next;
 use super::store::{NAME, Store, Writing};
 use devgate_types::escape;
@@ -16,14 +16,14 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// What has to be saved before an allocation is answered.
 pub(crate) struct Unsaved {
-    memory: Memory,
+    allocations: Allocations,
     /// The last step of it.
     step: u64,
 }
 
 impl Unsaved {
-    pub(super) fn new(memory: Memory, step: u64) -> Self {
-        Self { memory, step }
+    pub(super) fn new(allocations: Allocations, step: u64) -> Self {
+        Self { allocations, step }
     }
 
     /// Saves it, or waits until another caller has. A disk that never answers costs one thread of the whole host and each
@@ -34,29 +34,29 @@ impl Unsaved {
     #[tracing::instrument(name = "core.record", level = "trace", skip_all)]
     pub(crate) async fn save(self) -> io::Result<()> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, format!("not written within {PATIENCE:?}"));
-        let memory = self.memory.clone();
+        let allocations = self.allocations.clone();
         let saved = tokio::time::timeout(PATIENCE, self.write()).await;
         let saved = saved.unwrap_or_else(|_| Err(late()));
         if let Err(error) = &saved {
-            memory.fails(error);
+            allocations.fails(error);
         }
         saved
     }
 
     async fn write(self) -> io::Result<()> {
-        let Some(store) = &self.memory.0.store else {
+        let Some(store) = &self.allocations.0.store else {
             return Ok(());
         };
         let mut writing = Arc::clone(&store.writer).lock_owned().await;
         let written = tokio::task::spawn_blocking(move || {
             // The turn ends when the disk has answered, not when the caller stops waiting.
-            self.memory.write(&mut writing, self.step)
+            self.allocations.write(&mut writing, self.step)
         });
         written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))
     }
 }
 
-impl Memory {
+impl Allocations {
     /// Writes what was noted by now, unless this step is on the disk already: one sync for all who wait.
     fn write(&self, writing: &mut Writing, step: u64) -> io::Result<()> {
         let mut known = self.lock();
@@ -166,16 +166,16 @@ impl Memory {
     pub(crate) async fn keep_saved(self) {
         loop {
             // That ends when the disk answers, and no allocation waits for it.
-            let memory = self.clone();
-            let _ = tokio::task::spawn_blocking(move || memory.compact()).await;
+            let allocations = self.clone();
+            let _ = tokio::task::spawn_blocking(move || allocations.compact()).await;
             if self.lock().failing.is_some() {
                 tokio::time::sleep(AGAIN).await;
             } else {
                 self.0.unsaved.notified().await;
             }
-            let (memory, step) = (self.clone(), self.lock().book.last());
+            let (allocations, step) = (self.clone(), self.lock().book.last());
             // What is wrong has been said.
-            let _ = Unsaved { memory, step }.save().await;
+            let _ = Unsaved { allocations, step }.save().await;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Units that no pod has, and that may all the same be as one left them. Kept with what was handed out: a restart of the host cleans nothing.
 
-use super::Memory;
+use super::Allocations;
 use super::change::{Change, Dirty};
 use devgate_types::UnitId;
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,7 @@ fn common(ours: &Ids, theirs: &Ids) -> Ids {
     both.collect()
 }
 
-impl Memory {
+impl Allocations {
     /// Whether a unit of a plugin is to be released before it is given, although no pod had it by what is known.
     pub(crate) fn is_unverified(&self, plugin: &str, id: &UnitId) -> bool {
         self.lock().book.contents().unverified().has(plugin, id.as_str())

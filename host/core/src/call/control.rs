@@ -168,7 +168,7 @@ impl CallHost {
             given_up: &self.given_up,
             reached: &|devices| {
                 let Lent { ids, backing } = &self.lent;
-                self.services.memory.reached_by(devices, ids, backing)
+                self.services.allocations.reached_by(devices, ids, backing)
             },
         });
         let _writing = writing.map_err(|not| match not {

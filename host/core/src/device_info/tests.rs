@@ -1,5 +1,5 @@
 use super::*;
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::offer::AllocateError;
 use crate::plugins::Plugins;
 use crate::testing::*;
@@ -302,20 +302,20 @@ fn what_is_over_is_not_written_again() {
 async fn files_stay_where_it_is_not_known_what_was_handed_out() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
-    let open = || Memory::open(&state).unwrap().telling_in(&told);
+    let open = || Allocations::open(&state).unwrap().telling_in(&told);
     write(open().files().unwrap(), &[tells("a.com/x", "1", "one")]).unwrap();
     let file = state.join("handed-out.json");
     for content in [None, Some("{")] {
         if let Some(content) = content {
             fs::write(&file, content).unwrap();
         }
-        let memory = open();
+        let allocations = open();
         assert_eq!(names(&told), ["a.com-x-1-device.json"]);
-        assert_eq!(memory.unclaimed(), [("a.com/x".to_owned(), "1".to_owned())]);
+        assert_eq!(allocations.unclaimed(), [("a.com/x".to_owned(), "1".to_owned())]);
     }
-    let memory = open();
-    memory.forget_unclaimed(&memory.unclaimed());
-    assert!(memory.unclaimed().is_empty());
+    let allocations = open();
+    allocations.forget_unclaimed(&allocations.unclaimed());
+    assert!(allocations.unclaimed().is_empty());
     for _ in 0..200 {
         if names(&told).is_empty() {
             break;
@@ -325,8 +325,8 @@ async fn files_stay_where_it_is_not_known_what_was_handed_out() {
     assert_eq!(names(&told), [""; 0]);
     write(open().files().unwrap(), &[tells("a.com/x", "1", "one")]).unwrap();
     fs::write(&file, r#"{"version": 1, "handed_out": {}}"#).unwrap();
-    let memory = open();
-    assert!(memory.unclaimed().is_empty(), "it is known that no pod has it");
+    let allocations = open();
+    assert!(allocations.unclaimed().is_empty(), "it is known that no pod has it");
 }
 
 #[test]
@@ -375,13 +375,13 @@ async fn offer(plugins: &Plugins) -> std::sync::Arc<dyn crate::offer::Offer> {
 async fn an_allocation_is_told_of_or_fails() {
     let dir = tempfile::tempdir().unwrap();
     let told = dir.path().join("dp");
-    let memory = Memory::of_new_node(&dir.path().join("state"))
+    let allocations = Allocations::of_new_node(&dir.path().join("state"))
         .unwrap()
         .telling_in(&told);
     let node = nic();
     let plugins = Plugins::start(
         &parse(POLICY),
-        around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory),
+        around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations),
     );
     let offer = offer(&plugins).await;
     offer.allocate(&["0000:00:01.1".to_owned()]).await.unwrap();
@@ -400,12 +400,12 @@ async fn an_allocation_is_told_of_or_fails() {
 
     // After a restart of the node the directory is gone, and the kubelet does not ask again for what it has given away.
     fs::remove_dir_all(&told).unwrap();
-    let memory = Memory::of_new_node(&dir.path().join("state"))
+    let allocations = Allocations::of_new_node(&dir.path().join("state"))
         .unwrap()
         .telling_in(&told);
     let plugins = Plugins::start(
         &parse(POLICY),
-        around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory),
+        around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations),
     );
     for _ in 0..200 {
         if file.exists() {

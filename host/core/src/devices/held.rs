@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 impl AllDevices {
     pub(super) fn held_by(&self, who: &Consumer) -> Vec<Granted> {
-        let held = self.memory.held(who);
+        let held = self.allocations.held(who);
         held.iter().filter_map(|(id, of)| self.granted(*id, of)).collect()
     }
 
@@ -18,7 +18,7 @@ impl AllDevices {
     /// # Errors
     /// Where it has something else, or has no more what it had.
     pub(super) async fn again(&self, who: &Consumer, asks: &[Ask]) -> Result<Option<Vec<Granted>>, AllocateError> {
-        let held = self.memory.held(who);
+        let held = self.allocations.held(who);
         let Some((id, first)) = held.first() else {
             return Ok(None);
         };
@@ -63,7 +63,7 @@ impl AllDevices {
             resource: ResourceName::try_new(&of.ask.resource).ok()?,
             ids: offered(of),
             reply: Arc::new(of.ask.reply.as_ref().map(StoredReply::to_reply).unwrap_or_default()),
-            left: self.memory.left(of),
+            left: self.allocations.left(of),
         })
     }
 }

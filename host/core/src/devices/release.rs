@@ -14,7 +14,7 @@ type Left = (Option<Arc<Core>>, ResourceName, UnitId);
 impl AllDevices {
     /// Takes all that a consumer has from it. Waits until it is released, or until `bound`.
     pub(super) async fn let_go(&self, who: &Consumer, bound: Duration) -> Released {
-        let ended = self.memory.end(who);
+        let ended = self.allocations.end(who);
         if !ended.any {
             return Released::Nothing;
         }
@@ -33,14 +33,14 @@ impl AllDevices {
                 // On its own, so that it goes on where the caller has given up.
                 Some(core) => drop(releasing.spawn(async move { core.release_left(&resource, &id).await })),
                 // What no component has to release is clean; the rest cannot be released without its plugin.
-                None => self.memory.forget_clean(&resource, &id),
+                None => self.allocations.forget_clean(&resource, &id),
             }
         }
         let all = async { while releasing.join_next().await.is_some() {} };
         if tokio::time::timeout(bound.min(LONGEST), all).await.is_err() {
             releasing.detach_all();
         }
-        let is_dirty = |(_, resource, id): &&Left| self.memory.left_by(resource, id).is_some();
+        let is_dirty = |(_, resource, id): &&Left| self.allocations.left_by(resource, id).is_some();
         let dirty: Vec<_> = left
             .iter()
             .filter(is_dirty)
@@ -66,7 +66,7 @@ impl Core {
         let ids = std::slice::from_ref(id);
         let _turn = self.held_units.locks.lock(ids).await;
         // Another consumer may have got it meanwhile, for which it was released first.
-        if self.memory.left_by(resource, id).is_none() {
+        if self.allocations.left_by(resource, id).is_none() {
             return;
         }
         if let Some(held) = self.held_units.get(resource, id)

@@ -10,7 +10,7 @@ impl AllDevices {
     /// All that a consumer has, each as it is today.
     pub(super) async fn restored(&self, who: &Consumer) -> Vec<Result<Granted, Gone>> {
         let mut all = Vec::new();
-        for (id, of) in self.memory.held(who) {
+        for (id, of) in self.allocations.held(who) {
             all.push(self.restored_one(id, &of).await);
         }
         all

@@ -106,7 +106,7 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
-    use crate::allocations::Memory;
+    use crate::allocations::Allocations;
     use crate::offer::Offer;
     use crate::plugins::Plugins;
     use crate::testing::*;
@@ -136,7 +136,7 @@ mod tests {
             choose(&units.iter().map(|unit| unit.id.clone()).collect::<Vec<_>>(), size)
         });
         let loader = FakeLoader::with([("fake.wasm", fake)]);
-        let plugins = Plugins::start(&parse(policy), around(&node(), loader, &Memory::forgetful()));
+        let plugins = Plugins::start(&parse(policy), around(&node(), loader, &Allocations::forgetful()));
         let mut offers = plugins.offers();
         let found = tokio::time::timeout(PATIENCE, offers.wait_for(|all| !all.is_empty()));
         let offer = Arc::clone(&found.await.unwrap().unwrap()[0]);

@@ -26,7 +26,7 @@ impl Plugin {
             return false;
         }
         // First: what is known by now is compared with what there is then.
-        let closed = core.memory.trouble();
+        let closed = core.allocations.trouble();
         self.follow_memory();
         let others = self.others(closed);
         let (changes, news) = self.units.judge(&others);
@@ -34,7 +34,7 @@ impl Plugin {
         for (name, pool) in &self.units.inventory().pools {
             let known = self.resources.get(name);
             let snapshot = self.units.snapshot(pool, topology(known, pool));
-            let taken = core.memory.taken_by_others(name);
+            let taken = core.allocations.taken_by_others(name);
             let mut list = DeviceList::default();
             for (unit, Published { causes, .. }) in snapshot.units() {
                 if causes.has(Cause::IdTaken) {
@@ -90,7 +90,7 @@ impl Plugin {
 
     /// What was forgotten does not stand against anybody any more.
     fn follow_memory(&mut self) {
-        let forgotten = self.core.memory.times_forgotten();
+        let forgotten = self.core.allocations.times_forgotten();
         if std::mem::replace(&mut self.forgotten, forgotten) != forgotten {
             self.complete();
             self.core.held_units.restore(self.units.inventory());
@@ -103,13 +103,13 @@ impl Plugin {
     pub(super) fn complete(&self) {
         let lifecycle = self.calls.has_lifecycle();
         self.core
-            .memory
+            .allocations
             .complete(&self.units.inventory().pools, self.policy(), lifecycle);
     }
 
     /// Whether it may be known in a moment what pods have: then nothing has to be offered as unhealthy before.
     fn is_learning(&self) -> bool {
-        self.shared.born.elapsed() < LEARN_PATIENCE && self.core.memory.trouble().is_some()
+        self.shared.born.elapsed() < LEARN_PATIENCE && self.core.allocations.trouble().is_some()
     }
 
     /// What others say of the units now. `closed` is why nothing new is given, if so.

@@ -1,6 +1,6 @@
 //! What plugins run on, and what all of a host share.
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::calls::Threads;
 use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
@@ -21,7 +21,7 @@ pub struct Surroundings {
     /// Where their components come from.
     pub loader: Arc<dyn Loader>,
     /// What was handed out, also before the host started.
-    pub memory: Memory,
+    pub allocations: Allocations,
     /// Which container has which device, as far as the kubelet tells.
     pub holders: HoldersFeed,
 }

@@ -27,7 +27,7 @@ impl Plugin {
     }
 
     async fn surveyed(&self, outcome: Outcome) -> Surveyed {
-        let others = self.others(self.core.memory.trouble());
+        let others = self.others(self.core.allocations.trouble());
         // What a component has not made use of yet says nothing of the policy, and looking costs the whole tree.
         let unused = if outcome == Outcome::Answered {
             let (grants, inventory) = (Arc::clone(&self.calls.grants), self.units.inventory().clone());

@@ -78,7 +78,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
 }
 
 fn resource(core: &Core, name: &ResourceName, snapshot: &Snapshot, held: &BTreeSet<UnitId>) -> ResourceStatus {
-    let taken = core.memory.taken_by_others(name);
+    let taken = core.allocations.taken_by_others(name);
     let consumers = |id: &UnitId| {
         let by = taken.get(id.as_str()).into_iter().flatten();
         by.map(|by| escape(&by.who, 160))

@@ -229,12 +229,12 @@ impl Plugins {
         let Some(index) = self.leaving_as(name) else {
             return Ok(());
         };
-        let memory = &self.shared.around.memory;
+        let allocations = &self.shared.around.allocations;
         let is_as_before = |id: &UnitId| {
             let mut pools = inventory.pools.iter();
             pools.any(|(resource, pool)| {
                 let unit = pool.units.iter().find(|unit| unit.id == *id);
-                unit.is_some_and(|unit| memory.has(resource, unit))
+                unit.is_some_and(|unit| allocations.has(resource, unit))
             })
         };
         let held = self.shared.ledger.held(index);

@@ -65,7 +65,7 @@ async fn hand_over(
     let (done, ready) = make_ready(&attempts, &ids).await;
     let Err(error) = done else { return done };
     if !pods && let Some(first) = attempts.first() {
-        first.part.resource.core.memory.end_these(&ids);
+        first.part.resource.core.allocations.end_these(&ids);
     }
     // What failed to be made ready has been seen to.
     for attempt in attempts
@@ -102,7 +102,7 @@ async fn finish(attempts: &[Attempt<'_>], ids: &[AllocationId]) -> Result<Vec<Gi
         .filter_map(|(id, stored)| Some((*id, stored?)))
         .collect();
     if let Some(first) = attempts.first().filter(|_| !known.is_empty())
-        && let Some(unsaved) = first.part.resource.core.memory.hand_over(known)
+        && let Some(unsaved) = first.part.resource.core.allocations.hand_over(known)
     {
         unsaved
             .save()
@@ -159,27 +159,27 @@ async fn record(
         return Ok(Vec::new());
     };
     let pods = *who == Consumer::Pods;
-    // First here: a survey takes what the memory has and the held units do not for what was given before the host started.
+    // First here: a survey takes what the journal has and the held units do not for what was given before the host started.
     for attempt in attempts.iter().filter(|attempt| attempt.holds()) {
         let (resource, pool) = (attempt.part.resource, &attempt.snapshot.pool);
         let held_units = &resource.core.held_units;
         held_units.record_given(&resource.name, pool, &attempt.units, pods, attempt.begins_anew());
     }
-    let memory = &first.part.resource.core.memory;
+    let allocations = &first.part.resource.core.allocations;
     let all: Vec<_> = attempts
         .iter()
         .zip(replies)
         .map(|(attempt, reply)| attempt.giving(reply))
         .collect();
-    let mut noted = memory.note(who, state, ttl, &all);
+    let mut noted = allocations.note(who, state, ttl, &all);
     let Some(unsaved) = noted.unsaved.take() else {
         return Ok(noted.ids);
     };
     match unsaved.save().await {
         Err(problem) if noted.is_new => {
-            memory.take_back(&noted);
+            allocations.take_back(&noted);
             for Attempt { part, units, .. } in attempts {
-                let is_new = |unit: &&Arc<_>| !memory.has(&part.resource.name, unit);
+                let is_new = |unit: &&Arc<_>| !allocations.has(&part.resource.name, unit);
                 let new: Vec<_> = units.iter().filter(is_new).map(|unit| unit.id.clone()).collect();
                 part.resource.core.held_units.record_clean(&new);
             }

@@ -84,9 +84,9 @@ impl<'a> Attempt<'a> {
         if !self.holds() {
             return Ok(());
         }
-        let memory = &resource.core.memory;
+        let allocations = &resource.core.allocations;
         for take in &self.take {
-            if let Some(other) = memory.in_the_way(who, &resource.name, take) {
+            if let Some(other) = allocations.in_the_way(who, &resource.name, take) {
                 return Err(resource.refused(&format!("device {} is in use by {other}", take.unit)));
             }
         }
@@ -137,8 +137,9 @@ impl<'a> Attempt<'a> {
     /// Has what is not clean released.
     pub(super) async fn clean(&self) -> Result<(), AllocateError> {
         let (resource, core) = (self.part.resource, &self.part.resource.core);
-        let is_dirty =
-            |unit: &&Arc<UnitRecord>| core.held_units.has(&unit.id) || core.memory.is_unverified(core.name(), &unit.id);
+        let is_dirty = |unit: &&Arc<UnitRecord>| {
+            core.held_units.has(&unit.id) || core.allocations.is_unverified(core.name(), &unit.id)
+        };
         let dirty: Vec<_> = self.fresh.iter().filter(is_dirty).cloned().collect();
         // What went away and came back is released as what is there now, once; what does so again is nothing to give.
         if !self.release(&dirty).await? && !self.release(&dirty).await? {

@@ -31,16 +31,16 @@ impl Resource {
         let (calls, snapshot) = (self.core.calls(), self.snapshot());
         // Whether they work is not the question: they are its own.
         let units = self.look_up(&snapshot, &ids, |_| true)?;
-        let (policy, memory) = (&calls.grants.policy, &self.core.memory);
+        let (policy, allocations) = (&calls.grants.policy, &self.core.allocations);
         for unit in units.iter().filter(|_| holds) {
-            if !memory.is_as_handed_out(&self.name, &snapshot.pool, unit, policy) {
+            if !allocations.is_as_handed_out(&self.name, &snapshot.pool, unit, policy) {
                 return Err(NotRestored::Changed(unit.id.clone()));
             }
         }
         self.look_again(&calls, &snapshot, &units).await?;
         let restored = reply::again(&calls.grants, &self.name, &snapshot.pool, &units, told)?;
         if holds {
-            memory.see_again(&self.name, &snapshot.pool, &units, policy);
+            allocations.see_again(&self.name, &snapshot.pool, &units, policy);
         }
         Ok(restored)
     }

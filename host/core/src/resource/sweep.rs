@@ -25,7 +25,7 @@ const FREED_TOGETHER: usize = 1_024;
 
 /// Runs until it is dropped.
 pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
-    let mut forgotten = core.memory.forgotten();
+    let mut forgotten = core.allocations.forgotten();
     loop {
         let (due, mut next) = core.held_units.due_retries();
         for id in due {
@@ -111,8 +111,8 @@ impl Core {
             policy,
             calls.has_lifecycle(),
         );
-        self.memory.note(&Consumer::Pods, State::Active, None, &[giving]);
-        self.memory.save_soon();
+        self.allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
+        self.allocations.save_soon();
     }
 
     /// How many of these are free now.
@@ -132,9 +132,9 @@ impl Core {
                 continue;
             };
             // Another slot of it has a consumer that says itself when that is over.
-            if self.memory.is_with_others(&held.resource, &id) {
+            if self.allocations.is_with_others(&held.resource, &id) {
                 self.held_units.record_left_by_pods(ids);
-                self.memory.forget(&held.resource, ids);
+                self.allocations.forget(&held.resource, ids);
             } else if self.release(&held, None).await {
                 free.entry(held.resource).or_default().push(id);
                 turns.push(turn);

@@ -24,7 +24,7 @@ impl Resource {
         ids: &[String],
     ) -> Result<(), AllocateError> {
         let policy = &calls.grants.policy;
-        let Some(files) = self.core.memory.files().filter(|_| policy.containers.device_info) else {
+        let Some(files) = self.core.allocations.files().filter(|_| policy.containers.device_info) else {
             return Ok(());
         };
         let (grants, files) = (Arc::clone(&calls.grants), files.clone());
@@ -82,7 +82,7 @@ impl Drop for Telling<'_> {
     /// No consumer got these, also where the caller has gone away: what was told of those that none had before is not so.
     fn drop(&mut self) {
         let core = &self.resource.core;
-        if let Some(files) = core.memory.files().filter(|_| !self.got) {
+        if let Some(files) = core.allocations.files().filter(|_| !self.got) {
             let new = self.units.iter().filter(|unit| !core.held_units.has(&unit.id));
             files.forget(new.map(|unit| (self.resource.name.as_str(), unit.id.as_str())));
         }

@@ -108,8 +108,8 @@ impl Core {
         calls.work(Work::Release, asked, units).await?;
         self.look_for(calls, resource, units).await;
         let (there, away) = watching.end();
-        self.memory.released(self.name(), &there, true);
-        self.memory.released(self.name(), &away, false);
+        self.allocations.released(self.name(), &there, true);
+        self.allocations.released(self.name(), &away, false);
         Ok(away.is_empty())
     }
 
@@ -134,9 +134,9 @@ impl Core {
     /// No consumer has these any more, and nothing is left to do.
     pub(crate) fn free(&self, resource: &ResourceName, ids: &[UnitId]) {
         self.held_units.record_clean(ids);
-        // Before the memory, which tells that there is something to settle anew.
+        // Before the allocations, which tell that there is something to settle anew.
         self.ledger.free(self.index, ids);
-        self.memory.forget(resource, ids);
+        self.allocations.forget(resource, ids);
         self.wake.ask(Asked::HEALTH);
     }
 

@@ -1,6 +1,6 @@
 use super::{AllocationEnd, CallKind, Nothing, PluginStatus, RefusalKind, State, When};
 use crate::Watch;
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::holders::{Holder, Holders};
 use crate::offer::{AllocateError, Offer};
 use crate::plugins::Plugins;
@@ -18,8 +18,8 @@ use std::time::{Duration, SystemTime};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn start(policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> Plugins {
-    let memory = Memory::forgetful();
-    Plugins::start(&parse(policy), around(&node(), FakeLoader::with(fakes), &memory))
+    let allocations = Allocations::forgetful();
+    Plugins::start(&parse(policy), around(&node(), FakeLoader::with(fakes), &allocations))
 }
 
 /// The first plugin's status, as soon as it is as wanted.
@@ -269,7 +269,7 @@ async fn why_a_pull_failed_stands_while_it_is_tried_again() {
         loads: AtomicUsize::new(0),
         go_on: Mutex::new(go_on),
     });
-    let plugins = Plugins::start(&parse(POLICY), around(&node(), loader, &Memory::forgetful()));
+    let plugins = Plugins::start(&parse(POLICY), around(&node(), loader, &Allocations::forgetful()));
     let watch = plugins.watch();
     let why = "plugin gpus: component x: its registry answered 503";
     let status = seen(&watch, |status| status.reason.as_deref() == Some(why)).await;
@@ -306,7 +306,7 @@ async fn why_a_pull_failed_does_not_stand_after_nothing_was_needed() {
         policy = policy.replace(&format!("{line}\n"), "");
     }
     let node = node();
-    let plugins = Plugins::start(&parse(&policy), around(&node, loader, &Memory::forgetful()));
+    let plugins = Plugins::start(&parse(&policy), around(&node, loader, &Allocations::forgetful()));
     let watch = plugins.watch();
     seen(&watch, |status| status.retry_at.is_some()).await;
     let vendor = |value: &str| {

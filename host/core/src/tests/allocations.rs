@@ -25,11 +25,11 @@ pub(super) fn renumbered() -> String {
 pub(super) fn start_with(
     policy: &str,
     node: &str,
-    memory: &Memory,
+    allocations: &Allocations,
     fakes: impl IntoIterator<Item = (&'static str, Fake)>,
 ) -> World {
     let node = devgate_fake_node::RecordedNode::parse("test", node).unwrap();
-    let plugins = Plugins::start(&parse(policy), around(&node, FakeLoader::with(fakes), memory));
+    let plugins = Plugins::start(&parse(policy), around(&node, FakeLoader::with(fakes), allocations));
     World { node, plugins }
 }
 
@@ -46,7 +46,7 @@ async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     let world = start_with(
         POLICY,
         NODE,
-        &Memory::of_new_node(&state).unwrap(),
+        &Allocations::of_new_node(&state).unwrap(),
         [("fake.wasm", Fake::gpus())],
     );
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
@@ -57,14 +57,14 @@ async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     let world = start_with(
         POLICY,
         NODE,
-        &Memory::of_new_node(&state).unwrap(),
+        &Allocations::of_new_node(&state).unwrap(),
         [("fake.wasm", Fake::gpus())],
     );
     give(&world, "fake.com/gpu", &["0000:00:01.0", "0000:00:02.0"]).await;
     drop(world);
 
-    let (memory, node) = (Memory::of_new_node(&state).unwrap(), renumbered());
-    let world = start_with(POLICY, &node, &memory, [("fake.wasm", Fake::gpus())]);
+    let (allocations, node) = (Allocations::of_new_node(&state).unwrap(), renumbered());
+    let world = start_with(POLICY, &node, &allocations, [("fake.wasm", Fake::gpus())]);
     let gpus = world.offer("fake.com/gpu").await;
     insta::assert_snapshot!(wait(&gpus, |list| list.devices.len() == 2).await, @r"
     0000:00:01.0 {1} node /dev/dri/card0, which was handed out with it, is not its own any more
@@ -75,7 +75,7 @@ async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     drop(world);
 
     // Without the memory it would not have been noticed.
-    let world = start_with(POLICY, &node, &Memory::forgetful(), [("fake.wasm", Fake::gpus())]);
+    let world = start_with(POLICY, &node, &Allocations::forgetful(), [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
 }
 
@@ -86,8 +86,8 @@ async fn what_was_handed_out_under_ids_of_another_kind_is_unhealthy() {
         let dir = tempfile::tempdir().unwrap();
         let start = |replicas: u32| {
             let policy = format!("{POLICY}    replicas: {replicas}\n");
-            let memory = Memory::of_new_node(dir.path()).unwrap();
-            start_with(&policy, NODE, &memory, [("fake.wasm", Fake::gpus())])
+            let allocations = Allocations::of_new_node(dir.path()).unwrap();
+            start_with(&policy, NODE, &allocations, [("fake.wasm", Fake::gpus())])
         };
         give(&start(replicas), "fake.com/gpu", &[id]).await;
         let world = start(then);
@@ -137,7 +137,7 @@ fn named(resource: &'static str, prefix: &'static str) -> Fake {
 async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
     let dir = tempfile::tempdir().unwrap();
     let second_alone = TWO.replace("  first:", "  unused:").replace("first.wasm", "none.wasm");
-    let open = || Memory::of_new_node(dir.path()).unwrap();
+    let open = || Allocations::of_new_node(dir.path()).unwrap();
     let fakes = || {
         [
             ("first.wasm", named("fake.com/gpu", "a-")),
@@ -163,7 +163,7 @@ async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
     .await;
     drop(world);
 
-    let world = start_with(TWO, NODE, &Memory::forgetful(), fakes());
+    let world = start_with(TWO, NODE, &Allocations::forgetful(), fakes());
     let second = world.offer("fake.com/other").await;
     let lost = wait(&second, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     assert!(
@@ -176,7 +176,7 @@ async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_without_a_node_is_remembered_as_well() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Memory::of_new_node(dir.path()).unwrap();
+    let open = || Allocations::of_new_node(dir.path()).unwrap();
     let bare = |prefix: &'static str, swapped: bool| {
         let mut fake = named("fake.com/gpu", prefix);
         fake.enumerate = Box::new(move |host| {
@@ -216,7 +216,7 @@ async fn hardware_without_a_node_is_remembered_as_well() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_that_was_handed_out_is_not_given_under_another_id() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Memory::of_new_node(dir.path()).unwrap();
+    let open = || Allocations::of_new_node(dir.path()).unwrap();
     let world = start_with(POLICY, NODE, &open(), [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
     drop(world);
@@ -321,7 +321,7 @@ async fn what_is_refused_beside_what_is_held_is_refused_after_a_restart() {
         ("a node that it shares", shares, "pci", kvm(false), "misc"),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let open = || Memory::of_new_node(dir.path()).unwrap();
+        let open = || Allocations::of_new_node(dir.path()).unwrap();
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
         let alone = format!("{head}{}", entry("two", &two));
         let both = format!("{head}{}{}", entry("one", &one), entry("two", &two));
@@ -355,7 +355,7 @@ async fn what_is_refused_beside_what_is_held_is_refused_after_a_restart() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_path_that_a_pod_may_still_have_is_not_given_with_other_hardware() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Memory::of_new_node(dir.path()).unwrap();
+    let open = || Allocations::of_new_node(dir.path()).unwrap();
     let world = start_with(POLICY, NODE, &open(), [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
     drop(world);
@@ -384,8 +384,8 @@ fn a_number_counts_in_the_boot_that_it_was_handed_out_in() {
              \"number\": \"c 10:232\"}}], \"backing\": []{boot}}}}}}}}}"
         );
         std::fs::write(dir.path().join("handed-out.json"), text).unwrap();
-        let memory = Memory::of_new_node(dir.path()).unwrap();
-        memory.is_in_boot(now.map(str::to_owned));
+        let allocations = Allocations::of_new_node(dir.path()).unwrap();
+        allocations.is_in_boot(now.map(str::to_owned));
         let kvm = "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}";
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
         let policy = plugin_policy(&format!("{head}{}", entry("one", kvm)));
@@ -403,7 +403,7 @@ fn a_number_counts_in_the_boot_that_it_was_handed_out_in() {
             properties: vec![],
         }];
         let (inventory, _) = crate::inventory::Inventory::gate(&policy, &host, pools, &|_| None);
-        inventory.drifted(&policy, &memory).len()
+        inventory.drifted(&policy, &allocations).len()
     };
     assert_eq!(number("other", Some("a"), Some("a")), 1);
     assert_eq!(number("other", Some("a"), Some("b")), 0);
@@ -443,7 +443,7 @@ fn in_parts() -> String {
 /// What the list is after a restart, when the part `a` was handed out.
 async fn after_a_restart(policy: &str, fake: Fake) -> String {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Memory::of_new_node(dir.path()).unwrap();
+    let open = || Allocations::of_new_node(dir.path()).unwrap();
     let world = start_with(&in_parts(), NODE, &open(), [("fake.wasm", cut("", false))]);
     give(&world, "fake.com/gpu", &["a"]).await;
     drop(world);
@@ -482,11 +482,11 @@ async fn what_was_handed_out_in_parts_is_not_given_under_another_id() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_recorded_is_not_given_and_what_pods_have_stays() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
     let journal = |number: u32| dir.path().join(format!("allocations/journal.{number}"));
-    let world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
+    let world = start_with(POLICY, NODE, &allocations, [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
-    assert_eq!(memory.trouble(), None);
+    assert_eq!(allocations.trouble(), None);
     std::fs::remove_file(journal(1)).unwrap();
     // A directory in the next file's place: not even root can put a file there.
     std::fs::create_dir_all(journal(2).join("in the way")).unwrap();
@@ -499,12 +499,12 @@ async fn what_cannot_be_recorded_is_not_given_and_what_pods_have_stays() {
         list.contains("0000:00:01.0 {1}\n") && list.contains("--state-dir"),
         "{list}"
     );
-    assert!(memory.trouble().unwrap().contains("cannot be recorded"));
+    assert!(allocations.trouble().unwrap().contains("cannot be recorded"));
     gpus.allocate(&free).await.unwrap_err();
     gpus.allocate(&held).await.unwrap();
     std::fs::remove_dir_all(journal(2)).unwrap();
     wait(&gpus, all_healthy).await;
-    assert_eq!(memory.trouble(), None);
+    assert_eq!(allocations.trouble(), None);
     let text = recorded(dir.path());
     assert!(
         text.contains("0000:00:01.0\": {") && !text.contains("0000:00:02.0\": {"),
@@ -589,18 +589,18 @@ async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told()
             let mut fakes = vec![("rival.wasm", each_of("fake.com/rival", subsystem))];
             fakes.extend(there.then(|| ("good.wasm", each_of("fake.com/good", of_good))));
             let (source, feed) = crate::holders::holders();
-            let memory = Memory::open(dir.path()).unwrap();
+            let allocations = Allocations::open(dir.path()).unwrap();
             let node = devgate_fake_node::RecordedNode::parse("test", &text).unwrap();
             let around = crate::Surroundings {
                 holders: feed,
-                ..around(&node, FakeLoader::with(fakes), &memory)
+                ..around(&node, FakeLoader::with(fakes), &allocations)
             };
             let plugins = Plugins::start(&parse(&policy), around);
             let world = World { node, plugins };
             let rival = world.offer("fake.com/rival").await;
             let list = wait(&rival, |list| !list.devices.is_empty()).await;
             assert!(list.contains("it is not known yet what pods have"), "{why}: {list}");
-            assert!(memory.trouble().is_some());
+            assert!(allocations.trouble().is_some());
             source.tell_records(records(&[("fake.com/good", id, &[path])]));
             let told = |list: &Arc<crate::offer::DeviceList>| !show(list).contains("not known yet");
             let list = wait(&rival, told).await;
@@ -610,7 +610,7 @@ async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told()
                 wait(&good, all_healthy).await;
                 good.allocate(&strings(&[id])).await.unwrap();
             }
-            assert_eq!(memory.trouble(), None);
+            assert_eq!(allocations.trouble(), None);
             let list = show(&rival.devices().borrow());
             assert!(list.contains(&format!("{id} of")), "{why}, {there}: {list}");
         }
@@ -621,7 +621,7 @@ async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_listed() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
     let (source, feed) = crate::holders::holders();
     let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let policy = format!(
@@ -633,7 +633,7 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
     );
     let around = crate::Surroundings {
         holders: feed,
-        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory)
+        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations)
     };
     let plugins = Plugins::start(&parse(&policy), around);
     let world = World { node, plugins };
@@ -658,7 +658,7 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
     let list = wait(&gpus, |list| show(list).contains("late-kvm")).await;
     assert!(list.contains("0000:00:01.0 {1}\n"), "what a pod has it keeps: {list}");
     assert!(
-        memory
+        allocations
             .trouble()
             .unwrap()
             .contains("a pod has late-kvm of fake.com/late")
@@ -667,7 +667,7 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
 
 /// Started with what the kubelet tells of it, where there is a GPU that no consumer has.
 async fn told(
-    memory: &Memory,
+    allocations: &Allocations,
     policy: &str,
     records: Option<crate::Records>,
     seen: &[&str],
@@ -696,7 +696,7 @@ async fn told(
     let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let around = crate::Surroundings {
         holders: feed,
-        ..around(&node, FakeLoader::with(fakes), memory)
+        ..around(&node, FakeLoader::with(fakes), allocations)
     };
     let plugins = Plugins::start(&parse(policy), around);
     let world = World { node, plugins };
@@ -718,17 +718,17 @@ async fn where_nothing_but_an_id_is_known_nothing_is_given_until_it_is_listed() 
     for (of, records) in [("a look", None), ("records", Some(bare))] {
         let dir = tempfile::tempdir().unwrap();
         for start in 0..3 {
-            let memory = Memory::open(dir.path()).unwrap();
-            let (_world, gpus) = told(&memory, &absent, records.clone(), &["late-kvm"]).await;
+            let allocations = Allocations::open(dir.path()).unwrap();
+            let (_world, gpus) = told(&allocations, &absent, records.clone(), &["late-kvm"]).await;
             let list = wait(&gpus, |list| show(list).contains(why)).await;
             assert_eq!(list.matches(why).count(), 2, "{of}, start {start}: {list}");
             gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
             until(|| recorded(dir.path()).contains("late-kvm")).await;
         }
-        let memory = Memory::open(dir.path()).unwrap();
-        let (_world, gpus) = told(&memory, &there, records, &["late-kvm"]).await;
+        let allocations = Allocations::open(dir.path()).unwrap();
+        let (_world, gpus) = told(&allocations, &there, records, &["late-kvm"]).await;
         wait(&gpus, all_healthy).await;
-        assert_eq!(memory.trouble(), None, "{of}");
+        assert_eq!(allocations.trouble(), None, "{of}");
     }
 }
 
@@ -736,10 +736,10 @@ async fn where_nothing_but_an_id_is_known_nothing_is_given_until_it_is_listed() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_id_whose_container_s_paths_are_another_one_s_may_be_made_of_anything() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
     let paths: &[&str] = &["/dev/dri/card0"];
     let both = records(&[("fake.com/gpu", "0000:00:01.0", paths), ("fake.com/gpu", "gone", paths)]);
-    let (_world, gpus) = told(&memory, POLICY, Some(both), &[]).await;
+    let (_world, gpus) = told(&allocations, POLICY, Some(both), &[]).await;
     let list = wait(&gpus, |list| show(list).contains("a pod has gone of fake.com/gpu")).await;
     assert!(list.contains("0000:00:01.0 {1}\n"), "what a pod has it keeps: {list}");
 }
@@ -760,9 +760,9 @@ async fn what_others_gave_is_not_taken_for_given() {
     ]);
     // A record that is not read when there is one is of no use.
     for start in 0..2 {
-        let memory = Memory::open(dir.path()).unwrap();
+        let allocations = Allocations::open(dir.path()).unwrap();
         assert!(start > 0 || given("other.com/gpu"), "it is not known yet");
-        let (_world, gpus) = told(&memory, POLICY, Some(told_of.clone()), &[]).await;
+        let (_world, gpus) = told(&allocations, POLICY, Some(told_of.clone()), &[]).await;
         let list = wait(&gpus, |list| show(list).contains("0 of other.com/gpu")).await;
         assert!(list.contains("0000:00:02.0 {}"), "{list}");
         until(|| !given("other.com/gpu")).await;
@@ -775,7 +775,7 @@ async fn what_others_gave_is_not_taken_for_given() {
 #[tokio::test]
 async fn nothing_is_written_before_it_is_known_what_pods_have() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
     let unit = Arc::new(crate::units::UnitRecord {
         id: devgate_types::UnitId::try_new("seen").unwrap(),
         backing: vec![],
@@ -788,9 +788,9 @@ async fn nothing_is_written_before_it_is_known_what_pods_have() {
     let resource = devgate_types::ResourceName::try_new("fake.com/gpu").unwrap();
     let (units, policy) = ([unit], plugin_policy(POLICY));
     let giving = Giving::whole(&resource, &[], &units, &policy, false);
-    let noted = memory.note(&Consumer::Pods, State::Active, None, &[giving]);
+    let noted = allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
     save(noted).await;
-    let next = Memory::open(dir.path()).unwrap();
+    let next = Allocations::open(dir.path()).unwrap();
     assert!(next.trouble().unwrap().contains("it is not known yet what pods have"));
 }
 
@@ -805,20 +805,20 @@ async fn until(condition: impl Fn() -> bool) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_start_is_no_fault() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
     let (source, feed) = crate::holders::holders();
     source.tell_records(records(&[("other.com/nic", "eth0", &["/dev/other"])]));
     let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let around = crate::Surroundings {
         holders: feed,
-        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory)
+        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations)
     };
     let plugins = Plugins::start(&parse(POLICY), around);
     let world = World { node, plugins };
     let gpus = world.offer("fake.com/gpu").await;
     let first = wait(&gpus, |list| !list.devices.is_empty()).await;
     assert_eq!(first, "0000:00:01.0 {1}\n0000:00:02.0 {}");
-    assert_eq!(memory.trouble(), None);
+    assert_eq!(allocations.trouble(), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -826,7 +826,7 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     let dir = tempfile::tempdir().unwrap();
     let (file, text) = (dir.path().join("handed-out.json"), "{\"version\": 3, \"units\": []}");
     std::fs::write(&file, text).unwrap();
-    let why = Memory::open(dir.path()).unwrap().trouble().unwrap();
+    let why = Allocations::open(dir.path()).unwrap().trouble().unwrap();
     assert!(
         why.contains("has version 3") && why.contains("a newer one wrote it"),
         "{why}"
@@ -834,11 +834,11 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     std::fs::remove_file(&file).unwrap();
-    drop(Memory::of_new_node(dir.path()).unwrap());
+    drop(Allocations::of_new_node(dir.path()).unwrap());
     let newer = crate::allocations::snapshot_of_format(2);
     std::fs::write(dir.path().join("allocations/snapshot.1"), &newer).unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
-    let why = memory.trouble().unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let why = allocations.trouble().unwrap();
     assert!(
         why.contains("has format 2") && why.contains("a newer one wrote it"),
         "{why}"
@@ -849,7 +849,7 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let around = crate::Surroundings {
         holders: feed,
-        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &memory)
+        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations)
     };
     let plugins = Plugins::start(&parse(POLICY), around);
     let world = World { node, plugins };
@@ -858,7 +858,7 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     assert_eq!(listed.matches(&*why).count(), 2, "{listed}");
     gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
     assert!(world.plugins.flush(PATIENCE).await);
-    assert_eq!(memory.trouble().unwrap(), why);
+    assert_eq!(allocations.trouble().unwrap(), why);
     assert_eq!(std::fs::read(dir.path().join("allocations/snapshot.1")).unwrap(), newer);
 }
 
@@ -866,10 +866,10 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_journal_that_cannot_go_on_in_another_file_is_told_until_it_does() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
     let in_the_way = dir.path().join("allocations/journal.2");
     std::fs::create_dir_all(in_the_way.join("file")).unwrap();
-    let _world = start_with(POLICY, NODE, &memory, [("fake.wasm", Fake::gpus())]);
+    let _world = start_with(POLICY, NODE, &allocations, [("fake.wasm", Fake::gpus())]);
     let (policy, resource) = (
         plugin_policy(POLICY),
         devgate_types::ResourceName::try_new("fake.com/gpu").unwrap(),
@@ -877,19 +877,19 @@ async fn a_journal_that_cannot_go_on_in_another_file_is_told_until_it_does() {
     let mut next = 0;
     let mut give_until = async |is_told: bool| {
         let deadline = std::time::Instant::now() + PATIENCE;
-        while memory.not_saved().is_empty() == is_told {
-            assert!(std::time::Instant::now() < deadline, "{:?}", memory.not_saved());
+        while allocations.not_saved().is_empty() == is_told {
+            assert!(std::time::Instant::now() < deadline, "{:?}", allocations.not_saved());
             next += 1;
             let units = [made_up(next)];
             let giving = Giving::whole(&resource, &[], &units, &policy, false);
-            let noted = memory.note(&Consumer::Pods, State::Active, None, &[giving]);
+            let noted = allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
             save(noted).await;
             tokio::task::yield_now().await;
         }
     };
     give_until(true).await;
-    assert!(memory.not_saved()[0].contains("/allocations could not be saved: "));
-    assert_eq!(memory.trouble(), None, "what is given is recorded");
+    assert!(allocations.not_saved()[0].contains("/allocations could not be saved: "));
+    assert_eq!(allocations.trouble(), None, "what is given is recorded");
     std::fs::remove_dir_all(&in_the_way).unwrap();
     give_until(false).await;
 }
@@ -917,14 +917,14 @@ fn made_up(n: u32) -> Arc<crate::units::UnitRecord> {
 /// However many there are, each is remembered.
 #[test]
 fn no_id_is_left_out_of_what_is_remembered() {
-    let memory = Memory::forgetful();
+    let allocations = Allocations::forgetful();
     let policy = plugin_policy(POLICY);
     let resource = devgate_types::ResourceName::try_new("fake.com/gpu").unwrap();
     let units: Vec<_> = (0..40_000).map(made_up).collect();
     let giving = Giving::whole(&resource, &[], &units, &policy, false);
-    let noted = memory.note(&Consumer::Pods, State::Active, None, &[giving]);
+    let noted = allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
     assert!(noted.is_new);
-    assert!(units.iter().all(|unit| memory.has(&resource, unit)));
+    assert!(units.iter().all(|unit| allocations.has(&resource, unit)));
 }
 
 /// A link in place of each file that the host keeps, and of each that one before it wrote first.
@@ -954,12 +954,13 @@ async fn no_link_in_the_state_directory_is_followed() {
         let empty = "{\"version\": 1, \"unhealthy\": {}}";
         std::fs::write(&precious, empty).unwrap();
         std::os::unix::fs::symlink(&precious, state.join(name)).unwrap();
-        let memory = Memory::of_new_node(&state).map(|memory| memory.telling_in(&dir.path().join("dp")));
-        if let Ok(memory) = memory {
-            let world = start_with(&policy, NODE, &memory, [("fake.wasm", Fake::gpus())]);
+        let allocations =
+            Allocations::of_new_node(&state).map(|allocations| allocations.telling_in(&dir.path().join("dp")));
+        if let Ok(allocations) = allocations {
+            let world = start_with(&policy, NODE, &allocations, [("fake.wasm", Fake::gpus())]);
             give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
             let state = crate::component_state::ComponentState::new(
-                memory.dir(),
+                allocations.dir(),
                 &devgate_types::PluginName::try_new("gpus").unwrap(),
             );
             let stored = state.store(state.token(), b"something");
@@ -984,11 +985,11 @@ fn a_file_that_cannot_be_understood_is_put_aside_and_a_bad_directory_refused() {
     for text in ["", "nonsense", "{\"version\": 1}"] {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("handed-out.json"), text).unwrap();
-        Memory::of_new_node(dir.path()).unwrap();
+        Allocations::of_new_node(dir.path()).unwrap();
         let aside = std::fs::read_to_string(dir.path().join("handed-out.json.unreadable"));
         assert_eq!(aside.unwrap(), text);
     }
-    let error = Memory::of_new_node(std::path::Path::new("/dev/null/state"))
+    let error = Allocations::of_new_node(std::path::Path::new("/dev/null/state"))
         .err()
         .unwrap();
     insta::assert_snapshot!(error, @"state directory /dev/null/state: Not a directory (os error 20); name another one with --state-dir");

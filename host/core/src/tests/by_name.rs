@@ -4,7 +4,7 @@ use super::allocations::{renumbered, start_with};
 use super::consumers::ask;
 use super::held_units::{FIRST, GPU, SECOND, Script, give, policy, until};
 use super::*;
-use crate::allocations::{Consumer, Memory};
+use crate::allocations::{Allocations, Consumer};
 use crate::devices::{Devices, Granted};
 use devgate_types::{Edits, Property, UnitId};
 use std::path::Path;
@@ -17,8 +17,8 @@ async fn get(devices: &Arc<dyn Devices>, ids: &[&str]) -> Granted {
 
 /// A host of this node; of before it knows what is in the directory.
 async fn host(dir: &Path, policy: &str, node: &str, fake: Fake) -> (World, Arc<dyn Offer>, Arc<dyn Devices>) {
-    let memory = Memory::of_new_node(dir).unwrap();
-    let world = start_with(policy, node, &memory, [("fake.wasm", fake)]);
+    let allocations = Allocations::of_new_node(dir).unwrap();
+    let world = start_with(policy, node, &allocations, [("fake.wasm", fake)]);
     let gpus = world.offer(GPU).await;
     wait(&gpus, |list| list.devices.len() == 2).await;
     let devices = world.plugins.devices();
@@ -144,13 +144,13 @@ async fn a_device_that_has_moved_is_unhealthy_where_anybody_keeps_its_paths() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_pods_left_is_theirs_by_name_no_more() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (world, gpus) = super::held_units::ready(POLICY, Fake::gpus(), &memory, crate::HoldersFeed::none()).await;
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (world, gpus) = super::held_units::ready(POLICY, Fake::gpus(), &allocations, crate::HoldersFeed::none()).await;
     let devices = world.plugins.devices();
     let (first, both) = (get(&devices, &[FIRST]).await, get(&devices, &[FIRST, SECOND]).await);
     let resource = gpus.resource().clone();
     let left = UnitId::try_new(SECOND).unwrap();
-    memory.forget(&resource, &[left]);
+    allocations.forget(&resource, &[left]);
     until("the container with both is over", || {
         devices.held(&Consumer::Pods) == [first.clone()]
     })

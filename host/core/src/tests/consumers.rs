@@ -2,7 +2,7 @@
 
 use super::held_units::{A_WHILE, FIRST, GPU, Pods, SECOND, Script, give, policy, ready, until};
 use super::*;
-use crate::allocations::{Consumer, Memory, Mode};
+use crate::allocations::{Allocations, Consumer, Mode};
 use crate::devices::{Ask, Devices, Granted, Released};
 use crate::holders::HoldersFeed;
 use devgate_types::{FailureKind, ResourceName, Verdict};
@@ -61,8 +61,8 @@ async fn listed(gpus: &Arc<dyn Offer>, reasons: [Option<&str>; 2]) {
 
 /// A host without pods that knows what it gave.
 async fn host(dir: &Path, policy: &str, fake: Fake) -> (World, Arc<dyn Offer>, Arc<dyn Devices>) {
-    let memory = Memory::of_new_node(dir).unwrap();
-    let (world, gpus) = ready(policy, fake, &memory, HoldersFeed::none()).await;
+    let allocations = Allocations::of_new_node(dir).unwrap();
+    let (world, gpus) = ready(policy, fake, &allocations, HoldersFeed::none()).await;
     let devices = world.plugins.devices();
     (world, gpus, devices)
 }
@@ -127,8 +127,8 @@ async fn what_works_is_counted_whoever_has_it() {
         }
     };
     fake.health = Box::new(move |_, units| Ok((0..units.len()).map(verdict).collect()));
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (world, gpus) = super::held_units::world(POLICY, fake, &memory, HoldersFeed::none()).await;
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (world, gpus) = super::held_units::world(POLICY, fake, &allocations, HoldersFeed::none()).await;
     wait(&gpus, |list| {
         list.devices.iter().filter(|device| device.unhealthy.is_some()).count() == 1
     })
@@ -299,9 +299,9 @@ async fn an_observer_holds_nothing() {
 async fn a_lease_is_beside_pods_on_replicas() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
-    let memory = Memory::of_new_node(dir.path()).unwrap();
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
     let replicas = policy() + "    replicas: 3\n";
-    let (world, gpus) = ready(&replicas, script.gpus(), &memory, pods.feed()).await;
+    let (world, gpus) = ready(&replicas, script.gpus(), &allocations, pods.feed()).await;
     let devices = world.plugins.devices();
     pods.begin(&gpus, &["0000:00:01.0::0"]).await;
     get(&devices, &lease("x"), &[ask(&["0000:00:01.0::1"])]).await.unwrap();
@@ -337,8 +337,8 @@ async fn a_lease_is_beside_pods_on_replicas() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_overlapping_sets_of_pods_each_device_ends_by_itself() {
     let dir = tempfile::tempdir().unwrap();
-    let (pods, memory) = (Pods::default(), Memory::of_new_node(dir.path()).unwrap());
-    let (_world, gpus) = ready(POLICY, Fake::gpus(), &memory, pods.feed()).await;
+    let (pods, allocations) = (Pods::default(), Allocations::of_new_node(dir.path()).unwrap());
+    let (_world, gpus) = ready(POLICY, Fake::gpus(), &allocations, pods.feed()).await;
     pods.begin(&gpus, &[FIRST, SECOND]).await;
     pods.begin(&gpus, &[FIRST]).await;
     until("the second is free", || recorded(dir.path()) == ["pods: 0000:00:01.0"]).await;
@@ -358,7 +358,7 @@ async fn what_ends_without_its_plugin_stays_dirty_until_that_has_released_it() {
     let elsewhere = policy()
         .replace("  gpus:", "  others:")
         .replace("fake.com/gpu, ", "fake.com/none, ");
-    let memory = Memory::open(dir.path()).unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
     let mut other = Fake::gpus();
     other.enumerate = Box::new(|host| {
         let mut pools = gpu_pool(host)?;
@@ -370,7 +370,7 @@ async fn what_ends_without_its_plugin_stays_dirty_until_that_has_released_it() {
         Ok(pools)
     });
     let node = node();
-    let around = around(&node, FakeLoader::with([("fake.wasm", other)]), &memory);
+    let around = around(&node, FakeLoader::with([("fake.wasm", other)]), &allocations);
     let plugins = Plugins::start(&parse(&elsewhere), around);
     let world = World { node, plugins };
     let devices = world.plugins.devices();
@@ -390,24 +390,24 @@ async fn what_ends_without_its_plugin_stays_dirty_until_that_has_released_it() {
         "{listed}"
     );
     assert!(world.plugins.flush(BOUND).await);
-    drop((world, offer, devices, memory));
+    drop((world, offer, devices, allocations));
     let left = std::fs::read_to_string(dir.path().join("handed-out.json")).unwrap();
     assert!(
         left.contains("\"version\": 2"),
         "version 0.1 gives nothing then: {left}"
     );
     for restart in 0..2 {
-        let memory = Memory::open(dir.path()).unwrap();
+        let allocations = Allocations::open(dir.path()).unwrap();
         assert_eq!(
             recorded(dir.path()),
             ["claim uid of d: 0000:00:01.0"],
             "restart {restart}"
         );
-        tokio::task::block_in_place(|| memory.leave()).unwrap();
+        tokio::task::block_in_place(|| allocations.leave()).unwrap();
     }
-    let memory = Memory::open(dir.path()).unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
     script.forget();
-    let (world, gpus) = ready(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
+    let (world, gpus) = ready(&policy(), script.gpus(), &allocations, HoldersFeed::none()).await;
     until("released", || script.said() == [format!("release {FIRST}")]).await;
     until("clean", || recorded(dir.path()).is_empty()).await;
     listed_healthy(&gpus).await;
@@ -426,8 +426,8 @@ async fn what_ends_without_its_plugin_is_free_where_no_component_has_to_release_
     let (world, gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
     get(&devices, &who, &[ask(&[FIRST])]).await.unwrap();
     drop((world, gpus, devices));
-    let memory = Memory::open(dir.path()).unwrap();
-    let around = around(&node(), FakeLoader::with([]), &memory);
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let around = around(&node(), FakeLoader::with([]), &allocations);
     let plugins = Plugins::start(&parse(POLICY), around);
     assert_eq!(plugins.devices().release(&who, BOUND).await, Released::Clean);
     until("forgotten", || recorded(dir.path()).is_empty()).await;
@@ -483,11 +483,11 @@ async fn a_claim_is_restored_as_it_was_or_gone() {
             Some("node /dev/dri/card0 was given with access rw, and the policy grants r now"),
         ),
     ] {
-        let memory = Memory::open(dir.path()).unwrap();
+        let allocations = Allocations::open(dir.path()).unwrap();
         let node = devgate_fake_node::RecordedNode::parse("test", &node_text).unwrap();
         let mut fake = Fake::gpus();
         fake.allocate = Box::new(|_, _| Ok(devgate_types::Edits::default()));
-        let around = around(&node, FakeLoader::with([("fake.wasm", fake)]), &memory);
+        let around = around(&node, FakeLoader::with([("fake.wasm", fake)]), &allocations);
         let plugins = Plugins::start(&parse(&policy), around);
         let world = World { node, plugins };
         let offer = world.offer(GPU).await;
@@ -540,8 +540,8 @@ async fn what_reached_no_consumer_before_the_host_was_killed_is_over_or_begins_a
     assert!(copied.unwrap().success());
     drop((gate, other));
     let script = Script::default();
-    let memory = Memory::open(killed.path()).unwrap();
-    let (world, gpus) = super::held_units::world(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
+    let allocations = Allocations::open(killed.path()).unwrap();
+    let (world, gpus) = super::held_units::world(&policy(), script.gpus(), &allocations, HoldersFeed::none()).await;
     let devices = world.plugins.devices();
     listed(&gpus, [Some("it is in use by claim uid of d"), None]).await;
     until("the lease is over", || {

@@ -1,6 +1,6 @@
 //! Writing attributes: what the policy names, of what the call is about, and of nothing that another consumer has.
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::call::{CallHost, CallPurpose};
 use crate::grants::Grants;
 use crate::ledger::{Footprint, Intent, Ledger, NotHeld, NotWritten, PluginIndex, Writing};
@@ -284,7 +284,7 @@ fn begin(
     world: &World,
     ids: &BTreeSet<UnitId>,
     given_up: &CancellationToken,
-    memory: &Memory,
+    allocations: &Allocations,
 ) -> Result<Writing, NotWritten> {
     let gpu = world.device("0000:01:00.0");
     world.ledger.begin_write(Intent {
@@ -292,7 +292,7 @@ fn begin(
         ids: ids.clone(),
         devices: world.node.acts_on(&gpu).unwrap(),
         given_up,
-        reached: &|devices| memory.reached_by(devices, ids, &BTreeSet::from([gpu.clone()])),
+        reached: &|devices| allocations.reached_by(devices, ids, &BTreeSet::from([gpu.clone()])),
     })
 }
 
@@ -300,7 +300,7 @@ fn begin(
 fn while_something_is_written_nobody_gets_what_it_acts_on() {
     let world = World::new();
     let ids = BTreeSet::from([id("ours")]);
-    let writing = begin(&world, &ids, &CancellationToken::new(), &Memory::forgetful()).unwrap();
+    let writing = begin(&world, &ids, &CancellationToken::new(), &Allocations::forgetful()).unwrap();
     assert_eq!(world.give("0000:01:00.1"), Err(NotHeld::Changed));
     assert_eq!(world.give("0000:00:02.0"), Ok(vec![id("theirs")]));
     world.ledger.let_go(PluginIndex(1), &[id("theirs")]);
@@ -346,9 +346,9 @@ fn what_was_handed_out_counts_as_held_whoever_looks_after_it() {
         let unit = serde_json::json!({"nodes": [], "backing": [place]});
         let handed_out = serde_json::json!({"version": 1, "handed_out": {"other.com/x": {id: unit}}});
         std::fs::write(dir.path().join("handed-out.json"), handed_out.to_string()).unwrap();
-        Memory::open(dir.path()).unwrap()
+        Allocations::open(dir.path()).unwrap()
     };
-    let try_with = |memory: &Memory| begin(&world, &ids, &CancellationToken::new(), memory).map(drop);
+    let try_with = |allocations: &Allocations| begin(&world, &ids, &CancellationToken::new(), allocations).map(drop);
     let refused = try_with(&handed_out("theirs", "0000:01:00.1")).unwrap_err();
     assert!(
         matches!(&refused, NotWritten::Held(other) if other.of == "resource other.com/x"),
@@ -360,7 +360,7 @@ fn what_was_handed_out_counts_as_held_whoever_looks_after_it() {
     try_with(&handed_out("ours", "0000:01:00.1")).unwrap_err();
     try_with(&handed_out("ours", "0000:01:00.0")).unwrap();
     try_with(&handed_out("theirs", "0000:00:02.0")).unwrap();
-    try_with(&Memory::forgetful()).unwrap();
+    try_with(&Allocations::forgetful()).unwrap();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Health over restarts of the host and of the node.
 
 use super::{World, all_healthy, wait};
-use crate::Memory;
+use crate::Allocations;
 use crate::plugins::Plugins;
 use crate::testing::*;
 use devgate_fake_node::{Change, RecordedNode};
@@ -19,7 +19,7 @@ fn host(node: &RecordedNode, state: &Path, policy: &str, verdict: &Verdict) -> W
     let loader = FakeLoader::with([("fake.wasm", fake)]);
     let plugins = Plugins::start(
         &parse(policy),
-        around(node, loader, &Memory::of_new_node(state).unwrap()),
+        around(node, loader, &Allocations::of_new_node(state).unwrap()),
     );
     World {
         node: node.clone(),

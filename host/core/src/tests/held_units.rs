@@ -172,9 +172,14 @@ pub(super) fn policy() -> String {
     )
 }
 
-pub(super) async fn world(policy: &str, fake: Fake, memory: &Memory, feed: HoldersFeed) -> (World, Arc<dyn Offer>) {
+pub(super) async fn world(
+    policy: &str,
+    fake: Fake,
+    allocations: &Allocations,
+    feed: HoldersFeed,
+) -> (World, Arc<dyn Offer>) {
     let node = node();
-    let mut around = around(&node, FakeLoader::with([("fake.wasm", fake)]), memory);
+    let mut around = around(&node, FakeLoader::with([("fake.wasm", fake)]), allocations);
     around.holders = feed;
     let plugins = Plugins::start(&parse(policy), around);
     let world = World { node, plugins };
@@ -182,8 +187,13 @@ pub(super) async fn world(policy: &str, fake: Fake, memory: &Memory, feed: Holde
     (world, gpus)
 }
 
-pub(super) async fn ready(policy: &str, fake: Fake, memory: &Memory, feed: HoldersFeed) -> (World, Arc<dyn Offer>) {
-    let (world, gpus) = world(policy, fake, memory, feed).await;
+pub(super) async fn ready(
+    policy: &str,
+    fake: Fake,
+    allocations: &Allocations,
+    feed: HoldersFeed,
+) -> (World, Arc<dyn Offer>) {
+    let (world, gpus) = world(policy, fake, allocations, feed).await;
     wait(&gpus, all_healthy).await;
     (world, gpus)
 }
@@ -206,8 +216,8 @@ fn is_remembered(dir: &Path, id: &str) -> bool {
 async fn what_no_pod_has_any_more_is_released_and_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
-    let memory = Memory::open(dir.path()).unwrap();
-    let (_world, gpus) = ready(&policy(), script.gpus(), &memory, pods.feed()).await;
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let (_world, gpus) = ready(&policy(), script.gpus(), &allocations, pods.feed()).await;
     pods.begin(&gpus, &[FIRST]).await;
     let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
     assert_eq!(script.said(), expected, "it is not known who had it before");
@@ -229,7 +239,7 @@ async fn what_no_pod_has_any_more_is_released_and_forgotten() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_allocation_of_what_is_not_clean_releases_it_first() {
     let script = Script::default();
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), HoldersFeed::none()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
     script.forget();
     give(&gpus, &[FIRST, SECOND]).await.unwrap();
@@ -249,7 +259,7 @@ async fn an_allocation_of_what_is_not_clean_releases_it_first() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_that_fails_makes_the_device_unhealthy_until_it_succeeds() {
     let (pods, script) = (Pods::default(), Script::default());
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), pods.feed()).await;
     pods.begin(&gpus, &[FIRST]).await;
     script.fail("release", FailureKind::Io);
     pods.hold(&[]);
@@ -271,7 +281,7 @@ async fn a_release_that_fails_makes_the_device_unhealthy_until_it_succeeds() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_allocation_fails_where_the_release_before_it_does() {
     let script = Script::default();
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), HoldersFeed::none()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
     script.forget();
     script.fail("release", FailureKind::Io);
@@ -291,7 +301,7 @@ async fn an_allocation_fails_where_the_release_before_it_does() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_allocation_waits_for_the_release_that_is_under_way() {
     let (pods, script) = (Pods::default(), Script::default());
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), pods.feed()).await;
     pods.begin(&gpus, &[FIRST]).await;
     tokio::time::sleep(A_WHILE).await;
     script.forget();
@@ -317,7 +327,7 @@ async fn an_allocation_waits_for_the_release_that_is_under_way() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_last_look_sees_with_a_pod_is_not_released() {
     let (pods, script) = (Pods::default(), Script::default());
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), pods.feed()).await;
     pods.begin(&gpus, &[FIRST]).await;
     tokio::time::sleep(A_WHILE).await;
     script.forget();
@@ -333,7 +343,7 @@ async fn what_the_last_look_sees_with_a_pod_is_not_released() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_source_has_given_away_by_its_own_records_is_not_released() {
     let (pods, script) = (Pods::default(), Script::default());
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), pods.feed()).await;
     let both: BTreeSet<_> = [FIRST.to_owned(), SECOND.to_owned()].into();
     pods.set(|told| told.recorded = both.clone());
     give(&gpus, &[FIRST]).await.unwrap();
@@ -363,8 +373,8 @@ async fn what_the_source_has_given_away_by_its_own_records_is_not_released() {
 async fn what_was_made_ready_before_the_host_was_killed_is_released_before_it_is_given() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (first_world, gpus) = ready(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (first_world, gpus) = ready(&policy(), script.gpus(), &allocations, HoldersFeed::none()).await;
     let gate = script.wait("prepare");
     let lost = tokio::spawn({
         let gpus = Arc::clone(&gpus);
@@ -374,15 +384,15 @@ async fn what_was_made_ready_before_the_host_was_killed_is_released_before_it_is
     let state = remembered(dir.path());
     assert!(state.contains(FIRST), "noted before it is made ready: {state}");
     lost.abort();
-    drop((first_world, gpus, memory));
+    drop((first_world, gpus, allocations));
     // As the disk has it.
     let killed = tempfile::tempdir().unwrap();
     std::fs::write(killed.path().join("handed-out.json"), &state).unwrap();
     drop(gate);
     let script = Script::default();
-    let memory = Memory::open(killed.path()).unwrap();
+    let allocations = Allocations::open(killed.path()).unwrap();
     pods.set(|told| told.recorded = [FIRST.to_owned()].into());
-    let (_world, gpus) = ready(&policy(), script.gpus(), &memory, pods.feed()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &allocations, pods.feed()).await;
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said(), Vec::<String>::new(), "a pod may have it");
     give(&gpus, &[FIRST]).await.unwrap();
@@ -396,11 +406,11 @@ async fn what_was_made_ready_before_the_host_was_killed_is_released_before_it_is
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_life_cycle_what_pods_no_longer_have_is_forgotten() {
     let dir = tempfile::tempdir().unwrap();
-    let (pods, memory) = (Pods::default(), Memory::open(dir.path()).unwrap());
+    let (pods, allocations) = (Pods::default(), Allocations::open(dir.path()).unwrap());
     pods.hold(&[FIRST]);
-    let (world, gpus) = ready(POLICY, Fake::gpus(), &memory, pods.feed()).await;
+    let (world, gpus) = ready(POLICY, Fake::gpus(), &allocations, pods.feed()).await;
     give(&gpus, &[FIRST]).await.unwrap();
-    drop((world, gpus, memory));
+    drop((world, gpus, allocations));
     // By another name, its hardware is not given while the pod may have it.
     let renamed = || {
         let mut fake = Fake::gpus();
@@ -412,8 +422,8 @@ async fn without_a_life_cycle_what_pods_no_longer_have_is_forgotten() {
         fake.allocate = Box::new(|_, _| Ok(Edits::default()));
         fake
     };
-    let memory = Memory::open(dir.path()).unwrap();
-    let (_world, gpus) = world_of(renamed(), &memory, &pods).await;
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let (_world, gpus) = world_of(renamed(), &allocations, &pods).await;
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     assert!(
         list.contains("was handed out as 0000:00:01.0 of fake.com/gpu"),
@@ -427,8 +437,8 @@ async fn without_a_life_cycle_what_pods_no_longer_have_is_forgotten() {
     give(&gpus, &["gpu-0000:00:01.0"]).await.unwrap();
 }
 
-pub(super) async fn world_of(fake: Fake, memory: &Memory, pods: &Pods) -> (World, Arc<dyn Offer>) {
-    world(POLICY, fake, memory, pods.feed()).await
+pub(super) async fn world_of(fake: Fake, allocations: &Allocations, pods: &Pods) -> (World, Arc<dyn Offer>) {
+    world(POLICY, fake, allocations, pods.feed()).await
 }
 
 /// What a component has to release, and cannot because it is not listed any more, is not given under another name.
@@ -436,18 +446,18 @@ pub(super) async fn world_of(fake: Fake, memory: &Memory, pods: &Pods) -> (World
 async fn what_was_not_released_is_not_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (world, gpus) = ready(&policy(), script.gpus(), &memory, HoldersFeed::none()).await;
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (world, gpus) = ready(&policy(), script.gpus(), &allocations, HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
-    drop((world, gpus, memory));
+    drop((world, gpus, allocations));
     let mut renamed = script.gpus();
     renamed.enumerate = Box::new(|host| {
         let mut pools = gpu_pool(host)?;
         pools[0].units[0].id = "another".into();
         Ok(pools)
     });
-    let memory = Memory::open(dir.path()).unwrap();
-    let (_world, gpus) = world_of(renamed, &memory, &pods).await;
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let (_world, gpus) = world_of(renamed, &allocations, &pods).await;
     wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     tokio::time::sleep(A_WHILE).await;
     assert!(!all_healthy(&gpus.devices().borrow()));
@@ -458,7 +468,7 @@ async fn what_was_not_released_is_not_forgotten() {
 async fn a_device_is_held_while_one_of_its_replicas_is() {
     let (pods, script) = (Pods::default(), Script::default());
     let policy = policy() + "    replicas: 12\n";
-    let (_world, gpus) = ready(&policy, script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let (_world, gpus) = ready(&policy, script.gpus(), &Allocations::forgetful(), pods.feed()).await;
     pods.begin(&gpus, &["0000:00:01.0::3"]).await;
     pods.hold(&["0000:00:01.0::10"]);
     script.forget();
@@ -481,7 +491,7 @@ async fn a_device_is_held_while_one_of_its_replicas_is() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_preparation_is_undone_and_tried_again() {
     let script = Script::default();
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), HoldersFeed::none()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), HoldersFeed::none()).await;
     script.fail("prepare", FailureKind::Io);
     let refused = give(&gpus, &[FIRST]).await.unwrap_err();
     insta::assert_snapshot!(refused, @"plugin gpus: prepare failed: it does not answer");
@@ -509,7 +519,7 @@ async fn a_failed_preparation_is_undone_and_tried_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_taken_back_is_released_unless_somebody_had_it_before() {
     let script = Script::default();
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), HoldersFeed::none()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
     script.forget();
     gpus.take_back(&strings(&[FIRST, SECOND])).await;
@@ -521,8 +531,8 @@ async fn what_is_taken_back_is_released_unless_somebody_had_it_before() {
     gpus.take_back(&strings(&[FIRST])).await;
     assert_eq!(script.said().len(), 1, "it is clean");
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (_world, gpus) = ready(POLICY, Fake::gpus(), &memory, HoldersFeed::none()).await;
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (_world, gpus) = ready(POLICY, Fake::gpus(), &allocations, HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
     give(&gpus, &[FIRST]).await.unwrap();
     gpus.take_back(&strings(&[FIRST])).await;
@@ -540,7 +550,7 @@ async fn what_is_taken_back_is_released_unless_somebody_had_it_before() {
 async fn units_are_made_ready_at_each_start_where_the_policy_says_so() {
     let (pods, script) = (Pods::default(), Script::default());
     let policy = policy() + "    prepare: start\n";
-    let (world, gpus) = ready(&policy, script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let (world, gpus) = ready(&policy, script.gpus(), &Allocations::forgetful(), pods.feed()).await;
     assert!(gpus.starts());
     let refused = gpus.start(&strings(&[FIRST])).await.unwrap_err();
     insta::assert_snapshot!(refused, @"plugin gpus: resource fake.com/gpu: device 0000:00:01.0 was not allocated to any container");
@@ -569,7 +579,7 @@ async fn units_are_made_ready_at_each_start_where_the_policy_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_given_anew_while_others_are_released_is_not_released() {
     let (pods, script) = (Pods::default(), Script::default());
-    let (_world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let (_world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), pods.feed()).await;
     pods.begin(&gpus, &[FIRST, SECOND]).await;
     tokio::time::sleep(A_WHILE).await;
     script.forget();
@@ -592,9 +602,9 @@ async fn what_pods_have_is_known_again_where_the_memory_was_lost() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
     pods.hold(&[FIRST]);
-    let memory = Memory::open(dir.path()).unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
     let policy = policy() + "    prepare: start\n";
-    let (_world, gpus) = ready(&policy, script.gpus(), &memory, pods.feed()).await;
+    let (_world, gpus) = ready(&policy, script.gpus(), &allocations, pods.feed()).await;
     let started = || async { gpus.start(&strings(&[FIRST])).await.is_ok() };
     let deadline = Instant::now() + PATIENCE;
     while !started().await {
@@ -620,7 +630,15 @@ async fn what_nobody_can_say_who_had_it_is_released_once_however_often_the_host_
     let (pods, script) = (Pods::default(), Script::default());
     pods.hold(&[FIRST]);
     let policy = policy() + "    prepare: start\n";
-    let start = || async { ready(&policy, script.gpus(), &Memory::open(dir.path()).unwrap(), pods.feed()).await };
+    let start = || async {
+        ready(
+            &policy,
+            script.gpus(),
+            &Allocations::open(dir.path()).unwrap(),
+            pods.feed(),
+        )
+        .await
+    };
     let lost = start().await;
     until("saved", || remembered(dir.path()).contains(FIRST)).await;
     drop(lost);
@@ -647,8 +665,8 @@ async fn what_nobody_can_say_who_had_it_is_released_once_however_often_the_host_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_that_has_another_name_by_now_is_free_when_its_pod_was_seen_to_go() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (first, gpus) = ready(POLICY, Fake::gpus(), &memory, HoldersFeed::none()).await;
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (first, gpus) = ready(POLICY, Fake::gpus(), &allocations, HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
     drop((first, gpus));
     let pods = Pods::default();
@@ -660,8 +678,8 @@ async fn hardware_that_has_another_name_by_now_is_free_when_its_pod_was_seen_to_
         pools[0].units.iter_mut().for_each(|unit| unit.id.insert_str(0, "gpu-"));
         Ok(pools)
     });
-    let memory = Memory::open(dir.path()).unwrap();
-    let (_world, gpus) = world(POLICY, other, &memory, pods.feed()).await;
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let (_world, gpus) = world(POLICY, other, &allocations, pods.feed()).await;
     wait(&gpus, |list| !list.devices.is_empty()).await;
     tokio::time::sleep(A_WHILE).await;
     let list = show(&gpus.devices().borrow());
@@ -674,14 +692,14 @@ async fn hardware_that_has_another_name_by_now_is_free_when_its_pod_was_seen_to_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name_it() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (world, gpus) = ready(POLICY, Fake::gpus(), &memory, HoldersFeed::none()).await;
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (world, gpus) = ready(POLICY, Fake::gpus(), &allocations, HoldersFeed::none()).await;
     give(&gpus, &[FIRST]).await.unwrap();
     drop((world, gpus));
     let pods = Pods::default();
     pods.hold(&[FIRST]);
-    let memory = Memory::open(dir.path()).unwrap();
-    let reclaim = Reclaim::new(Registry::default(), memory.clone());
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let reclaim = Reclaim::new(Registry::default(), allocations.clone());
     let unclaimed = tokio::spawn(crate::reclaim::find(reclaim, pods.feed()));
     tokio::time::sleep(A_WHILE).await;
     pods.set(|told| {
@@ -690,9 +708,9 @@ async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name
         told.process += 1;
     });
     tokio::time::sleep(A_WHILE).await;
-    assert!(!memory.is_empty(), "another kubelet has shown it");
+    assert!(!allocations.is_empty(), "another kubelet has shown it");
     pods.set(|told| told.recorded.clear());
-    until("forgotten", || memory.is_empty()).await;
+    until("forgotten", || allocations.is_empty()).await;
     unclaimed.abort();
 }
 
@@ -701,8 +719,8 @@ async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name
 async fn what_was_released_while_it_was_away_is_released_again() {
     let (pods, script) = (Pods::default(), Script::default());
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (world, gpus) = ready(&policy(), script.gpus(), &memory, pods.feed()).await;
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (world, gpus) = ready(&policy(), script.gpus(), &allocations, pods.feed()).await;
     pods.begin(&gpus, &[FIRST]).await;
     tokio::time::sleep(A_WHILE).await;
     let card = world.node.node_at("/dev/dri/card0").unwrap();
@@ -731,8 +749,8 @@ async fn what_was_released_while_it_was_away_is_released_again() {
     pods.hold(&[]);
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("handed-out.json"), kept).unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
-    let (_world, gpus) = ready(&policy(), script.gpus(), &memory, pods.feed()).await;
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let (_world, gpus) = ready(&policy(), script.gpus(), &allocations, pods.feed()).await;
     script.forget();
     pods.begin(&gpus, &[FIRST]).await;
     assert_eq!(script.said(), expected);
@@ -751,7 +769,7 @@ fn flicker(world: &World) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_went_away_and_came_back_while_it_was_released_is_released_again() {
     let (pods, script) = (Pods::default(), Script::default());
-    let (world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), pods.feed()).await;
+    let (world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), pods.feed()).await;
     pods.begin(&gpus, &[FIRST]).await;
     tokio::time::sleep(A_WHILE).await;
     script.forget();
@@ -770,7 +788,7 @@ async fn what_went_away_and_came_back_while_it_was_released_is_released_again() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_went_away_while_it_was_released_for_the_next_pod_is_released_again_or_not_given() {
     let script = Script::default();
-    let (world, gpus) = ready(&policy(), script.gpus(), &Memory::forgetful(), HoldersFeed::none()).await;
+    let (world, gpus) = ready(&policy(), script.gpus(), &Allocations::forgetful(), HoldersFeed::none()).await;
     let world = Arc::new(world);
     for (times, given) in [(1, true), (2, false)] {
         give(&gpus, &[FIRST]).await.unwrap();

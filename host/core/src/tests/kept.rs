@@ -1,6 +1,6 @@
 //! The kernel's log and the state, as a call is served them.
 
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::call::{CallHost, CallPurpose};
 use crate::grants::Grants;
 use crate::plugin_services::PluginServices;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 const POLICY: &str =
     "    state: true\n    kernel-log: ['^ACME: Fault \\((.*)\\): ([0-9]+)']\n    limits: {read: 4KiB}\n";
 
-fn world(memory: &Memory) -> (Arc<Grants>, Arc<PluginServices>) {
+fn world(allocations: &Allocations) -> (Arc<Grants>, Arc<PluginServices>) {
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(node().into(), policy));
     let ledger = crate::ledger::Ledger::new(["p".to_owned()]);
-    let services = PluginServices::new(&grants.policy, &grants.node, memory, ledger);
+    let services = PluginServices::new(&grants.policy, &grants.node, allocations, ledger);
     (grants, Arc::new(services))
 }
 
@@ -31,8 +31,8 @@ fn failure<T: std::fmt::Debug>(answer: Answered<T>) -> Failure {
 #[test]
 fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (grants, services) = world(&memory);
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (grants, services) = world(&allocations);
     let with_purpose = |moment: fn(&CallHost) -> CallPurpose| {
         let mut host = host_with(Arc::clone(&grants), Arc::clone(&services));
         host.during(moment(&host));
@@ -66,15 +66,15 @@ fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
     let mut large = with_purpose(|host| CallPurpose::Health(host.token()));
     assert_eq!(failure(large.state_store(&[0; 65_537])).kind, FailureKind::Limit);
     // After a restart of the host it is there, and what was not stored is not.
-    let (grants, services) = world(&Memory::of_new_node(dir.path()).unwrap());
+    let (grants, services) = world(&Allocations::of_new_node(dir.path()).unwrap());
     assert_eq!(host_with(grants, services).state_load().unwrap(), b"xxx");
 }
 
 #[test]
 fn a_disk_that_fails_is_the_admins_business() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (grants, services) = world(&memory);
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (grants, services) = world(&allocations);
     // A directory where the file would be.
     std::fs::create_dir_all(dir.path().join("state/p/x")).unwrap();
     let mut host = host_with(grants, services);
@@ -91,7 +91,7 @@ fn a_disk_that_fails_is_the_admins_business() {
 /// Numbers of patterns mean those of the policy that a call is made under.
 #[test]
 fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
-    let (grants, services) = world(&Memory::forgetful());
+    let (grants, services) = world(&Allocations::forgetful());
     services.matched_lines.is_read();
     services.matched_lines.record(&KernelLine {
         sequence: 1,
@@ -122,7 +122,7 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
 
 #[test]
 fn captures_count_as_what_was_read() {
-    let (grants, services) = world(&Memory::forgetful());
+    let (grants, services) = world(&Allocations::forgetful());
     let line = |n: u64, address: &str| KernelLine {
         sequence: n,
         micros: n,

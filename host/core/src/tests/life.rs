@@ -1,7 +1,7 @@
 //! What happens over time: hardware that comes and goes, components that fail and recover.
 
 use super::{World, all_healthy, start, strings, wait};
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::plugins::Plugins;
 use crate::status::When;
 use crate::testing::*;
@@ -85,7 +85,7 @@ async fn a_plugin_that_cannot_be_loaded_costs_only_itself() {
 async fn what_could_not_be_loaded_is_loaded_as_soon_as_it_comes() {
     let loader = Arc::new(FakeLoader::default());
     let (node, given) = (node(), Arc::clone(&loader) as Arc<dyn crate::loader::Loader>);
-    let plugins = Plugins::start(&parse(POLICY), around(&node, given, &Memory::forgetful()));
+    let plugins = Plugins::start(&parse(POLICY), around(&node, given, &Allocations::forgetful()));
     let world = World { node, plugins };
     // Until there is a pause that nothing ends by chance.
     let retry = loop {
@@ -246,7 +246,7 @@ async fn a_device_tree_that_went_away_is_a_fault_and_not_an_empty_node() {
     std::fs::write(&file, NODE).unwrap();
     let node = devgate_fake_node::RecordedNode::open(&file).unwrap();
     let loader = FakeLoader::with([("fake.wasm", Fake::gpus())]);
-    let plugins = Plugins::start(&parse(POLICY), around(&node, loader, &crate::Memory::forgetful()));
+    let plugins = Plugins::start(&parse(POLICY), around(&node, loader, &crate::Allocations::forgetful()));
     let world = World { node, plugins };
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;

@@ -1,7 +1,7 @@
 //! The policy's order matters between plugins that may offer the same, and between no others.
 
 use super::{PATIENCE, World, settled};
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::loader::{LoadFailure, Loader};
 use crate::plugins::Plugins;
 use crate::testing::*;
@@ -53,7 +53,7 @@ fn start(slow: &str) -> (World, Arc<AtomicBool>) {
         others,
         may: Arc::clone(&may),
     });
-    let plugins = Plugins::start(&parse(&policy), around(&node, loader, &Memory::forgetful()));
+    let plugins = Plugins::start(&parse(&policy), around(&node, loader, &Allocations::forgetful()));
     (World { node, plugins }, may)
 }
 

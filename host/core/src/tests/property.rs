@@ -132,7 +132,7 @@ impl Given {
         let ledger = Ledger::new(["gpus".to_owned()]);
         ledger.report(
             PluginIndex(0),
-            inventory.footprints(host.policy(), &crate::Memory::forgetful()),
+            inventory.footprints(host.policy(), &crate::Allocations::forgetful()),
         );
         let lost = ledger.lost(PluginIndex(0));
         let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

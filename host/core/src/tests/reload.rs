@@ -3,7 +3,7 @@
 use super::{PATIENCE, World, all_healthy, start, strings, wait};
 use crate::plugins::{Plugins, Reloaded};
 use crate::testing::*;
-use crate::{LoadFailure, Loader, Memory};
+use crate::{Allocations, LoadFailure, Loader};
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::Verdict;
 use devgate_types::component::Component;
@@ -61,7 +61,7 @@ fn start_with(policy: &str, fakes: Vec<(&'static str, Fake)>) -> (World, Arc<Fak
     let loader = Arc::new(FakeLoader(std::sync::Mutex::new(map.collect())));
     let node = node();
     let given: Arc<dyn Loader> = loader.clone();
-    let plugins = Plugins::start(&parse(policy), around(&node, given, &Memory::forgetful()));
+    let plugins = Plugins::start(&parse(policy), around(&node, given, &Allocations::forgetful()));
     (World { node, plugins }, loader)
 }
 
@@ -466,7 +466,7 @@ async fn a_component_that_does_not_come_holds_up_no_other_plugins_reload() {
     };
     replace(1);
     let (node, given) = (node(), Arc::clone(&loader) as Arc<dyn Loader>);
-    let plugins = Plugins::start(&parse(POLICY), around(&node, given, &Memory::forgetful()));
+    let plugins = Plugins::start(&parse(POLICY), around(&node, given, &Allocations::forgetful()));
     let mut world = World { node, plugins };
     wait(&world.offer("fake.com/gpu").await, all_healthy).await;
     let slow = parse(&format!("{POLICY}{MORE}"));
@@ -492,7 +492,7 @@ async fn a_plugin_that_breaks_while_a_reload_runs_is_told_at_once() {
     let fake: Arc<dyn Component> = Arc::new(Fake::gpus());
     fakes.0.lock().unwrap().insert("fake.wasm".into(), fake);
     let loader = Arc::new(SlowLoader(Arc::new(fakes), gate.into()));
-    let mut plugins = Plugins::start(&parse(POLICY), around(&node(), loader, &Memory::forgetful()));
+    let mut plugins = Plugins::start(&parse(POLICY), around(&node(), loader, &Allocations::forgetful()));
     let failures = plugins.failures();
     plugins.break_all();
     let more = parse(&format!("{POLICY}{MORE}"));

@@ -1,7 +1,7 @@
 //! Devices whose calls keep failing.
 
 use super::{World, all_healthy, start, strings, wait};
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::offer::Offer;
 use crate::plugins::Plugins;
 use crate::testing::*;
@@ -100,7 +100,7 @@ async fn a_component_that_breaks_in_prepare_rests_as_well() {
     let node = format!("{NODE}\n{fourth}\n").replace("0x9999", "0x1234");
     let node = devgate_fake_node::RecordedNode::parse("test", &node).unwrap();
     let loader = FakeLoader::with([("fake.wasm", fake)]);
-    let plugins = Plugins::start(&parse(POLICY), around(&node, loader, &Memory::forgetful()));
+    let plugins = Plugins::start(&parse(POLICY), around(&node, loader, &Allocations::forgetful()));
     let world = World { node, plugins };
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;

@@ -1,7 +1,7 @@
 //! What this crate's tests share: a small recorded node, policies for it, and a component that is a closure.
 
 use crate::Surroundings;
-use crate::allocations::Memory;
+use crate::allocations::Allocations;
 use crate::call::CallHost;
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
@@ -308,11 +308,11 @@ impl Loader for FakeLoader {
 }
 
 /// What plugins run on in a test.
-pub(crate) fn around(node: &Node, loader: Arc<dyn Loader>, memory: &Memory) -> Surroundings {
+pub(crate) fn around(node: &Node, loader: Arc<dyn Loader>, allocations: &Allocations) -> Surroundings {
     Surroundings {
         node: node.clone(),
         loader,
-        memory: memory.clone(),
+        allocations: allocations.clone(),
         holders: HoldersFeed::none(),
     }
 }

@@ -3,7 +3,7 @@
 use super::dir;
 use crate::hold;
 use devgate_core::fuzz::{self, Line};
-use devgate_core::{Memory, Recorded, accept, forget};
+use devgate_core::{Allocations, Recorded, accept, forget};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn journal(input: &[u8]) {
         hold::message(why);
     }
     let json = before.to_json().unwrap();
-    let memory = Memory::open(dir.path()).unwrap();
+    let memory = Allocations::open(dir.path()).unwrap();
     drop(memory);
     match accept(dir.path()) {
         Err(why) => hold::message(&why.to_string()),

@@ -3,7 +3,7 @@
 use super::dir;
 use crate::hold;
 use devgate_core::cleanup::Cleaner;
-use devgate_core::{Memory, Recorded, fuzz};
+use devgate_core::{Allocations, Recorded, fuzz};
 use devgate_types::PluginName;
 use std::fs;
 
@@ -49,7 +49,7 @@ pub fn state(input: &[u8]) {
                 kept.is_empty() || kept == input,
                 "a plugin is given what it did not store"
             );
-            drop(Memory::open(dir.path()).unwrap());
+            drop(Allocations::open(dir.path()).unwrap());
             let after = Recorded::read(dir.path()).unwrap();
             assert!(
                 after

@@ -3,7 +3,7 @@
 use crate::table::{Table, median_and_p99};
 use anyhow::{Context, ensure};
 use devgate_core::offer::{DeviceList, Offer};
-use devgate_core::{HoldersFeed, LoadFailure, Loader, Memory, Plugins, Surroundings};
+use devgate_core::{Allocations, HoldersFeed, LoadFailure, Loader, Plugins, Surroundings};
 use devgate_fake_node::RecordedNode;
 use devgate_policy::{PluginPolicy, PolicyFile};
 use devgate_runner::{LoadRequest, Programs, Runners};
@@ -67,7 +67,7 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
     let around = Surroundings {
         node: node.into(),
         loader,
-        memory: Memory::forgetful(),
+        allocations: Allocations::forgetful(),
         holders: HoldersFeed::none(),
     };
     let plugins = Plugins::start(&policy, around);
