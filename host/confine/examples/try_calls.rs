@@ -1,7 +1,8 @@
 //! Confines itself as a child of the host does, and then tries what the tests tell it to.
 //!
 //! `try_calls PARENT UNTIL call NUMBER ARGUMENT...` makes one raw system call; `try_calls PARENT UNTIL WORK` does a piece of ordinary
-//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before) or `pulling`.
+//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before) or `pulling`; or
+//! `host:DIRECTORY`, as a host that may write and execute there.
 
 #![allow(
     clippy::expect_used,
@@ -10,9 +11,12 @@
     reason = "a program of the tests"
 )]
 
-use devgate_confine::{Filter, Limits, Network, begin, drop_files, forbid};
+use devgate_confine::{
+    Filter, HostFiles, Limits, Network, begin, drop_capabilities, drop_files, fence_host, forbid, hide,
+};
 use std::env::args;
 use std::ffi::c_long;
+use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -35,10 +39,22 @@ fn main() {
     let [_, parent, until, what, rest @ ..] = &args[..] else {
         panic!("PARENT UNTIL WHAT")
     };
-    begin(parent.parse().expect("a number"), c"try-calls", &LIMITS).unwrap_or_else(|error| panic!("{error}"));
+    let limits = Limits {
+        // A host has no such limit.
+        file_size: if until.starts_with("host:") {
+            1 << 20
+        } else {
+            LIMITS.file_size
+        },
+        ..LIMITS
+    };
+    begin(parent.parse().expect("a number"), c"try-calls", &limits).unwrap_or_else(|error| panic!("{error}"));
     let work = work::prepare(what, rest);
     if until == "begin" {
         return work();
+    }
+    if let Some(directory) = until.strip_prefix("host:") {
+        return as_host(directory.into(), work);
     }
     contain::answer(until);
     if until != "filters" {
@@ -69,6 +85,21 @@ fn main() {
             lane.join().expect("the thread ends");
         }
     }
+}
+
+/// What the host does, where it is given this directory alone.
+fn as_host(directory: PathBuf, work: Work) {
+    let fenced = |error| panic!("{error}");
+    hide().unwrap_or_else(fenced);
+    drop_capabilities().unwrap_or_else(fenced);
+    let files = HostFiles {
+        directories: vec![directory.clone()],
+        files: vec!["/dev/null".into()],
+        programs: vec![directory, "/lib".into(), "/lib64".into(), "/usr/lib".into()],
+    };
+    println!("{:?}", fence_host(&files).unwrap_or_else(|error| panic!("{error}")));
+    forbid(Filter::Host).unwrap_or_else(fenced);
+    work();
 }
 
 type Work = Box<dyn FnOnce() + Send>;

@@ -177,6 +177,20 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub(crate) log: LogArgs,
+
+    /// Whether to run where the kernel has no Landlock, or a filter of the container or the service forbids it. Filters of system calls
+    /// are required in any case (docs/confinement.md)
+    #[arg(long, value_name = "NEED", value_enum, default_value_t = Need::Available)]
+    pub(crate) landlock: Need,
+}
+
+/// What is needed of a fence that not every kernel has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Need {
+    /// Without it nothing is served
+    Required,
+    /// It is used where it is there
+    Available,
 }
 
 /// What the kubelet is told of a device that a pod gets.

@@ -1,0 +1,103 @@
+//! What the host gives up before it serves: capabilities, files that it does not write, and calls that it does not make.
+
+use crate::cli::{Need, RunArgs};
+use crate::exit;
+use devgate_confine::{Error, Filter, HostFiles, Landlock, drop_capabilities, fence_host, forbid, hide};
+use serde::{Deserialize, Serialize};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// How far the kernel's Landlock fences the host and its children; seccomp fences them in any case.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fence {
+    /// The version of Landlock that is in force; 0 for none.
+    pub(crate) version: u32,
+    /// What a later version of Landlock takes, and this one leaves: `tcp`, `ioctl`, `scope`, ….
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lacks: Vec<String>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) why: Option<String>,
+}
+
+impl Fence {
+    /// What this process would have as a host.
+    pub(crate) fn probe() -> Self {
+        Self::of(Landlock::probe())
+    }
+
+    fn of(landlock: Result<Landlock, Error>) -> Self {
+        let none = |why: String| Self {
+            why: Some(why),
+            ..Self::default()
+        };
+        match landlock {
+            Ok(Landlock::Enforced { abi, missing }) => Self {
+                version: abi,
+                lacks: missing.iter().map(ToString::to_string).collect(),
+                why: None,
+            },
+            Ok(Landlock::Missing) => none("this kernel was built or booted without it".to_owned()),
+            Err(error) => none(error.to_string()),
+        }
+    }
+}
+
+/// Confines this process, which must have no other thread yet, and all that it starts later.
+///
+/// # Errors
+/// A filter around this process forbids it, or Landlock is required and not there.
+pub(crate) fn begin(args: &RunArgs) -> anyhow::Result<Fence> {
+    let files = files(args);
+    let refused = |error: Error| {
+        exit::with_code(
+            exit::NODE,
+            format!("devgate: is not confined, and serves nothing: {error}"),
+        )
+    };
+    hide().map_err(refused)?;
+    drop_capabilities().map_err(refused)?;
+    let fence = Fence::of(fence_host(&files));
+    if let Some(why) = fence.why.as_ref().filter(|_| args.landlock == Need::Required) {
+        let text = format!("landlock: is required (--landlock) and not in force: {why}");
+        return Err(exit::with_code(exit::NODE, text));
+    }
+    forbid(Filter::Host).map_err(refused)?;
+    Ok(fence)
+}
+
+/// What the host writes and starts, whatever policy is put in force later.
+fn files(args: &RunArgs) -> HostFiles {
+    let parent = |path: &Path| path.parent().map(Path::to_path_buf);
+    // A rule is about a directory that is there: one that is made later would be fenced off. So each is made as it would be made then.
+    let mut made = vec![
+        (args.state_dir.clone(), 0o700),
+        (args.device_info_dir.clone(), 0o755),
+        (args.cdi_dir.clone(), 0o755),
+        (args.nfd_dir.clone(), 0o755),
+    ];
+    made.extend(args.registry.cache_dir.clone().map(|dir| (dir, 0o700)));
+    made.extend(parent(&args.watch.status_socket).map(|dir| (dir, 0o755)));
+    if !args.no_kubelet {
+        made.push((args.kubelet.kubelet_dir.clone(), 0o750));
+    }
+    for (directory, mode) in &made {
+        // One that cannot be made, in a container that has none, is said where it is written to.
+        let _ = DirBuilder::new().recursive(true).mode(*mode).create(directory);
+    }
+    let mut directories: Vec<PathBuf> = made.into_iter().map(|(directory, _)| directory).collect();
+    directories.extend(args.log.audit_log.as_deref().and_then(parent));
+    let own = std::env::current_exe().ok();
+    let mut programs: Vec<PathBuf> = own.as_deref().and_then(parent).into_iter().collect();
+    // Of a program that is not linked statically, what loads it.
+    if cfg!(not(target_env = "musl")) {
+        programs.extend(["/lib", "/lib64", "/usr/lib"].map(PathBuf::from));
+    }
+    HostFiles {
+        directories,
+        // A component's writes to attributes of devices, what children say of their memory, and what they have in place of a stream.
+        files: vec![args.node_root.join("sys"), "/proc".into(), "/dev/null".into()],
+        programs,
+    }
+}
