@@ -74,5 +74,5 @@ pub use native::{
 
 /// The examples of the vendors' guide, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/vendors.md")]
+#[doc = include_str!("../../../docs/components.md")]
 struct Guide;

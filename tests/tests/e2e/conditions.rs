@@ -1,4 +1,4 @@
-//! The table of conditions in docs/watching.md: each of its lines is made to happen to a real host, and every face is looked at.
+//! The table of conditions in docs/operate.md: each of its lines is made to happen to a real host, and every face is looked at.
 //!
 //! What each face must say is the table's own word. Two lines need a host that hangs: a task of its own (`hangs`, whose faces
 //! `watching::conditions` of the host has) and a component's call
@@ -37,7 +37,7 @@ struct Line {
 }
 
 fn table() -> anyhow::Result<BTreeMap<String, Line>> {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/watching.md");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/operate.md");
     let guide = std::fs::read_to_string(guide)?;
     let (_, section) = guide.split_once("\n## When all is well\n").context("the section")?;
     let section = section.split("\n## ").next().unwrap_or_default();

@@ -22,7 +22,7 @@ fn the_port_in_the_guide_does_what_the_guide_says() -> anyhow::Result<()> {
     let Some(place) = RustPlace::try_new()? else {
         return Ok(());
     };
-    let page = std::fs::read_to_string(repository().join("docs/vendors.md"))?;
+    let page = std::fs::read_to_string(repository().join("docs/components.md"))?;
     let section = |from: &str, to: &str| {
         let (_, text) = page.split_once(from).expect("its start");
         text.split_once(to).expect("its end").0

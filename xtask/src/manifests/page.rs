@@ -1,4 +1,4 @@
-//! The tables of docs/manifests.md, from the table of overlays and the list of what is allowed.
+//! The tables of docs/install.md, from the table of overlays and the list of what is allowed.
 
 use super::allowed::{self, Allowed};
 use super::choices::{NEWEST, OLDEST, OVERLAYS};
@@ -11,7 +11,7 @@ const UPDATE: &str = "UPDATE_DOCS";
 
 #[test]
 fn the_tables_on_the_page_are_fresh() {
-    let path = root().join("docs/manifests.md");
+    let path = root().join("docs/install.md");
     let allowed = allowed::read(&root().join("deploy/allowed.yaml")).unwrap();
     let page = std::fs::read_to_string(&path).unwrap();
     let mut fresh = between(&page, "versions", &versions());
@@ -23,7 +23,7 @@ fn the_tables_on_the_page_are_fresh() {
     } else {
         assert!(
             page == fresh,
-            "docs/manifests.md has stale tables: run `UPDATE_DOCS=1 cargo test -p xtask page`"
+            "docs/install.md has stale tables: run `UPDATE_DOCS=1 cargo test -p xtask page`"
         );
     }
 }

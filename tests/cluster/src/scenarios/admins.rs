@@ -1,4 +1,4 @@
-//! Each step of docs/admins.md, as written, in its order. What needs a reader's own in place of the page's is replaced: names of pods and
+//! Each step of docs/install.md, as written, in its order. What needs a reader's own in place of the page's is replaced: names of pods and
 //! nodes, the policy. A step that this scenario does not know fails it, so that the page cannot grow past it.
 
 use crate::cluster::Cluster;
@@ -65,7 +65,7 @@ const STEPS: &[(&str, Step)] = &[
 ];
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
-    let page = fs::read_to_string(cluster.given.root.join("docs/admins.md")).context("read docs/admins.md")?;
+    let page = fs::read_to_string(cluster.given.root.join("docs/install.md")).context("read docs/install.md")?;
     let desk = desk(cluster, &page)?;
     cluster.bring_image(&cluster.version()?)?;
     cluster.bring_component()?;
@@ -74,7 +74,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let (mut run, mut elsewhere) = (0, 0);
     for line in steps(&page) {
         let Some((_, step)) = STEPS.iter().find(|(start, _)| line.starts_with(start)) else {
-            bail!("docs/admins.md has a step that the scenario does not know: {line}");
+            bail!("docs/install.md has a step that the scenario does not know: {line}");
         };
         match step {
             Step::Elsewhere(why) => {
@@ -164,7 +164,7 @@ fn kustomization(page: &str) -> Result<String> {
         .split("\n```yaml\n# kustomization.yaml")
         .nth(1)
         .and_then(|rest| rest.split("\n```").next());
-    let block = block.context("docs/admins.md has no kustomization.yaml")?;
+    let block = block.context("docs/install.md has no kustomization.yaml")?;
     let (before, rest) = block
         .split_once("\nimages:\n")
         .context("its kustomization.yaml names no image")?;
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_step_of_the_page_is_known() {
-        let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/admins.md")).unwrap();
+        let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/install.md")).unwrap();
         let all: Vec<_> = steps(&page).collect();
         assert!(all.len() > 20, "{all:?}");
         for line in all {

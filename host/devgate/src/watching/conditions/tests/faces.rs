@@ -35,16 +35,16 @@ fn series(report: &Report, family: &str) -> Vec<String> {
 
 #[test]
 fn every_condition_has_its_line_in_the_guide_and_no_line_is_without() {
-    let guide = read("docs/watching.md");
+    let guide = read("docs/operate.md");
     let lines: Vec<_> = table(&guide).iter().map(|line| line[0].trim_matches('`')).collect();
     assert_eq!(lines, Condition::ALL.map(Condition::as_str));
 }
 
 #[test]
 fn every_face_says_of_a_condition_what_its_line_says() {
-    let guide = read("docs/watching.md");
+    let guide = read("docs/operate.md");
     let (rules, runbook) = (read("deploy/monitoring/alerts.yaml"), read("docs/alerts.md"));
-    let findings = read("docs/commands.md");
+    let findings = read("docs/devgatectl.md");
     for (line, condition) in table(&guide).into_iter().zip(Condition::ALL) {
         let [_, _, says, readyz, healthz, exit, own, alerts, before, what_to_do] = line[..] else {
             panic!("{line:?}")
