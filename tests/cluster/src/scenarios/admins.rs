@@ -31,6 +31,27 @@ const STEPS: &[(&str, Step)] = &[
         "skopeo ",
         Step::Elsewhere("needs a registry; the archive is given to the node instead, as the page says"),
     ),
+    (
+        "kubectl -n devgate rollout status daemonset/devgate-cleanup",
+        Step::Elsewhere("the scenario `uninstall` cleans up"),
+    ),
+    (
+        "helm install devgate-cleanup",
+        Step::Elsewhere("the scenario `uninstall` cleans up"),
+    ),
+    ("helm uninstall", Step::Elsewhere("the scenario `uninstall` cleans up")),
+    (
+        "kubectl patch node",
+        Step::Elsewhere("the scenario `uninstall` cleans up"),
+    ),
+    (
+        "kubectl -n devgate set image",
+        Step::Elsewhere("the scenario `rollout` goes to another image and back"),
+    ),
+    (
+        "kubectl -n devgate rollout undo",
+        Step::Elsewhere("the scenario `rollout` goes to another image and back"),
+    ),
     ("kubectl apply -k .", Step::Run),
     ("kubectl -n devgate rollout status", Step::Run),
     ("kubectl create namespace devgate", Step::Instead),
@@ -41,6 +62,10 @@ const STEPS: &[(&str, Step)] = &[
         Step::Elsewhere("the stage `package` installs the package"),
     ),
     ("systemctl ", Step::Elsewhere("the stage `package` runs the service")),
+    (
+        "cp /usr/share/devgate",
+        Step::Elsewhere("the stage `package` runs the service"),
+    ),
     (
         "mkdir -p /var/lib/devgate",
         Step::Elsewhere("the stage `image` runs the container by hand"),
