@@ -51,10 +51,11 @@ fn asked(page: &str) -> Vec<(&str, &str)> {
     let mut rows = Vec::new();
     let mut is_asked = false;
     for line in page.lines() {
-        let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
         match cells.as_slice() {
+            _ if !line.starts_with('|') => is_asked = false,
             [head, "", "mechanism"] => is_asked = head.starts_with("can"),
-            [first, ..] if !line.starts_with('|') || first.starts_with("---") => is_asked &= line.starts_with('|'),
+            [first, ..] if first.starts_with("---") => {}
             [what, answer, _] if is_asked => rows.push((*what, *answer)),
             _ => assert!(!is_asked, "{line}"),
         }
