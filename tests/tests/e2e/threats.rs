@@ -85,7 +85,7 @@ fn every_line_of_the_page_has_tests_that_exist() -> anyhow::Result<()> {
     let page = std::fs::read_to_string(root.join("docs/threats.md"))?;
     let list = std::fs::read_to_string(root.join("tests/threats.txt"))?;
     let (asked, shown) = (asked(&page), shown(&list));
-    assert!(asked.len() > 90, "{}", asked.len());
+    assert!(asked.len() > 80, "{}", asked.len());
     for (what, answer) in &asked {
         let is_answer = ["no", "yes", "only"].iter().any(|word| answer.starts_with(word));
         assert!(is_answer, "{what}: {answer}");
