@@ -67,9 +67,23 @@ fn complaints(snapshot: &str) -> Result<Vec<String>> {
         }
         if !runbook.contains(&format!("\n## {alert}\n")) {
             all.push(format!("docs/alerts.md has no entry {alert}"));
+        } else if !runbook.contains(&format!("\n## {alert}\n\n{}. ", urgency(&rules, alert))) {
+            let urgency = urgency(&rules, alert);
+            all.push(format!("docs/alerts.md does not begin the entry {alert} with {urgency}"));
         }
     }
     Ok(all)
+}
+
+/// How bad an alert is, and how long it must be so before it fires.
+fn urgency(rules: &str, alert: &str) -> String {
+    let rule = rules.split("- alert: ").find(|rule| rule.lines().next() == Some(alert));
+    let lines = rule.unwrap_or_default().lines().map(str::trim);
+    let severity = lines.clone().find_map(|line| line.split_once("severity: "));
+    let severity = severity.map_or("", |(_, severity)| severity.trim_end_matches('}'));
+    let mut after = lines.filter_map(|line| line.strip_prefix("for: "));
+    let after = after.next().filter(|after| *after != "0m");
+    after.map_or_else(|| severity.to_owned(), |after| format!("{severity}, {after}"))
 }
 
 fn is_end(c: char) -> bool {
