@@ -69,7 +69,9 @@ fn complaints(snapshot: &str) -> Result<Vec<String>> {
             all.push(format!("docs/alerts.md has no entry {alert}"));
         } else if !runbook.contains(&format!("\n## {alert}\n\n{}. ", urgency(&rules, alert))) {
             let urgency = urgency(&rules, alert);
-            all.push(format!("docs/alerts.md does not begin the entry {alert} with {urgency}"));
+            all.push(format!(
+                "docs/alerts.md does not begin the entry {alert} with {urgency}"
+            ));
         }
     }
     Ok(all)
