@@ -114,7 +114,7 @@ Examples:
   devgate run --policy /etc/devgate/policy.d --components /opt/devgate --log debug
 
 Reads the policy and components again when their files change, and at once on SIGHUP; what is wrong is
-refused, and what was in force goes on (docs/reload.md). The kubelet's directory is mode 0750 and owned by
+refused, and what was in force goes on (docs/operate.md). The kubelet's directory is mode 0750 and owned by
 root, so run needs uid 0. It needs no capability.";
 
 /// Options of `devgate run`.
