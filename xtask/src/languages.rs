@@ -1,6 +1,6 @@
 //! Components in other languages than Rust: the examples in `guests/languages`, built with their languages' own tools.
 //!
-//! Each tool comes from its language's own registry into a folder beside what is built, for nobody else; a compiler of C comes from
+//! Each tool comes from its language's own registry into a folder beside what is built, for this alone; a compiler of C comes from
 //! the system's packages, where that is possible.
 
 mod c;

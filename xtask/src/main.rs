@@ -71,7 +71,7 @@ enum Command {
     /// Makes a release: programs, images, package, chart, manifests, components, bills of materials and digests, in one folder
     ///
     /// Of the last commit, and the same bytes for it each time: `--twice` makes it again from a clone elsewhere and compares
-    /// (CONTRIBUTING.md). Signing and publishing are left to whoever does that.
+    /// (CONTRIBUTING.md). Signing and publishing are left to the maintainer.
     Release(release::Options),
     /// Runs everything that CI runs, in order, with the time of each stage
     ///

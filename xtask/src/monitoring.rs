@@ -1,6 +1,6 @@
 //! What deploy/monitoring has for Prometheus and Grafana. `promtool` reads the rules and plays their cases; here only names are looked up.
 //!
-//! A name that is made up makes no query fail, it only never finds anything: nobody notices before an alert is missed. So every
+//! A name that is made up makes no query fail, it only never finds anything: that is not noticed before an alert is missed. So every
 //! name is looked up in the snapshot of all metrics that a test of the host keeps, and every metric and alert in what is for people.
 
 use crate::process;

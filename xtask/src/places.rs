@@ -1,7 +1,7 @@
 //! Folders of the machine that builds: a program that named them would be another one wherever it is built.
 //!
 //! Compilers write where a source file lies into what a panic says. They are told other names, and the program is read
-//! afterwards: what was not renamed is an error, so that nobody learns of it by comparing digests.
+//! afterwards: what was not renamed is an error, so that it is not found by comparing digests.
 
 use crate::workspace::{metadata_for, root, target};
 use crate::{process, setup};

@@ -24,7 +24,7 @@ type Install = fn() -> Result<()>;
 pub(crate) enum Reach {
     /// The user's own toolchain.
     Toolchain,
-    /// The system's packages too: only where somebody asked for it.
+    /// The system's packages too: only where it is asked for.
     System,
 }
 

@@ -1,4 +1,4 @@
-//! Programs of others that this project is tested with, from package registries, beside what is built and for nobody else.
+//! Programs of others that this project is tested with, from package registries, beside what is built and for it alone.
 
 use crate::process;
 use crate::workspace::{cargo, target};

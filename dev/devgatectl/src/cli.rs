@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Runs the real `devgate run` against a kubelet stand-in over real sockets in a temporary directory, with this
     /// machine's own devices: what a policy grants, registration, a pod's allocation, a device that fails, a component
     /// that asks for too much, a kubelet restart. Changes nothing of the machine, but that it renames one node that
-    /// nobody should miss away for a moment if it may. Ends with 0 when all of it happened.
+    /// is rarely used away for a moment if it may. Ends with 0 when all of it happened.
     #[command(after_help = demo::DEMO_HELP)]
     Demo(DemoArgs),
 

@@ -112,7 +112,7 @@ fn report(args: &InspectArgs) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// What a component says of itself, for whoever pushes it.
+/// What a component says of itself, for `devgatectl push`.
 pub(crate) struct Words {
     pub(crate) imports: Vec<String>,
     pub(crate) exports: Vec<String>,

@@ -15,7 +15,7 @@ pub(crate) fn open(root: &Path) -> anyhow::Result<Node> {
     Ok(either(root)?.into_node())
 }
 
-/// Opens a node that is served: a recording is read again whenever somebody has written it.
+/// Opens a node that is served: a recording is read again whenever it was written.
 pub(crate) fn open_and_follow(root: &Path) -> anyhow::Result<Node> {
     if !root.is_file() {
         return open(root);

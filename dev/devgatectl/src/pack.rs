@@ -20,7 +20,7 @@ struct Packed {
     kind: &'static str,
     /// Whether WASI preview 1 was put between the module and the host.
     adapter: bool,
-    /// What somebody should know who did not mean it.
+    /// What an author should know who did not mean it.
     notes: Vec<String>,
     component: Report,
 }

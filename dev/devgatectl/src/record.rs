@@ -87,7 +87,7 @@ fn there(out: &Path) -> anyhow::Error {
 fn write(out: &Path, text: &str, force: bool) -> anyhow::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true);
-    // Whoever made it in the meantime loses nothing.
+    // A file that was made in the meantime is not overwritten.
     if force {
         options.create(true).truncate(true)
     } else {

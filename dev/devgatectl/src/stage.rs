@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-/// The longest that anything may take that nobody set a time for.
+/// The longest that anything may take for which no time was set.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often what tells nobody is looked at.
+/// How often what gives no event is looked at.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 /// How many lines of a log are shown when something went wrong.
 const LAST_WORDS: usize = 20;

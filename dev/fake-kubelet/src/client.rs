@@ -53,7 +53,7 @@ impl api::registration_server::Registration for Registration {
         let answer = self.shared.answer.borrow().clone();
         let late = match answer {
             Answer::Hang => {
-                // Until somebody changes the answer; the plugin hears an error then.
+                // Until a test changes the answer; the plugin hears an error then.
                 let mut changes = self.shared.answer.subscribe();
                 let _ = changes.wait_for(|answer| *answer != Answer::Hang).await;
                 return Err(Status::unavailable("stand-in no longer hangs"));

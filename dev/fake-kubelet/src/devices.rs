@@ -56,7 +56,7 @@ pub(super) struct Node {
     pub(super) pods: Allocations,
     /// Capacity and allocatable as the API server has them. Never removed, only set to 0.
     pub(super) advertised: BTreeMap<String, (usize, usize)>,
-    /// Pods that are there; the others' devices are freed when somebody asks for devices.
+    /// Pods that are there; the others' devices are freed when a pod asks for devices.
     pub(super) active: BTreeSet<String>,
 }
 

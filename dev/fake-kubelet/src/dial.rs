@@ -13,7 +13,7 @@ use tokio::net::UnixStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint, Uri};
 
-/// Why nobody was reached.
+/// Why no plugin was reached.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
     /// There is no connection.
@@ -25,7 +25,7 @@ pub(crate) enum DialError {
 }
 
 /// As [`devgate_kubelet::transport::connect`], but ready only when the peer has sent its first bytes (HTTP/2's SETTINGS), as grpc-go's blocking dial
-/// is: a socket that nobody accepts on is not enough. The connection ends when `cut` is cancelled.
+/// is: a socket that no process accepts on is not enough. The connection ends when `cut` is cancelled.
 ///
 /// # Errors
 /// When there is no connection, or no word on it, within `timeout`.

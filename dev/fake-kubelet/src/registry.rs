@@ -51,7 +51,7 @@ impl Registry {
     }
 
     /// The plugin could not be reached. Up to 1.36 an older client of the resource is forgotten with it: when its stream
-    /// ends, nobody marks its devices unhealthy.
+    /// ends, its devices are not marked unhealthy.
     pub(super) fn forget(&mut self, client: &Arc<Client>, version: KubeletVersion) {
         self.clients.remove(&client.resource);
         if !version.confuses_clients()

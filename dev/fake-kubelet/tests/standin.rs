@@ -415,7 +415,7 @@ async fn without_its_checkpoint_the_node_is_a_new_one() {
         .await
         .unwrap();
     kubelet.stop().await;
-    // Nobody looks while it is away: the API server has what it was told last.
+    // The kubelet does not look while it is away: the API server has what it was told last.
     assert_eq!(kubelet.capacity(GPU), Some(1));
     std::fs::remove_file(temp.path().join(CHECKPOINT)).unwrap();
     kubelet.start().await.unwrap();

@@ -1,4 +1,4 @@
-//! Follows a recorded node's file: whoever edits it while it is played sees devices come, go and change.
+//! Follows a recorded node's file: edited while it is played, devices come, go and change.
 
 use crate::{RecordedNode, RecordingError};
 use devgate_node::{Node, NodeError, Told, Watch};
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-/// How often the file is looked at where nothing tells that it was written. Somebody edits it by hand or from a script; nothing
+/// How often the file is looked at where nothing tells that it was written. It is edited by hand or from a script; nothing
 /// else depends on it.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Opens a recording, and reads it again whenever it is another one, on a thread of its own that ends once nobody has the node any
+/// Opens a recording, and reads it again whenever it is another one, on a thread of its own that ends once no caller has the node any
 /// more. `tell` hears how each reading went.
 ///
 /// # Errors

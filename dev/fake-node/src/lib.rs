@@ -1,5 +1,5 @@
 //! Recorded nodes: a computer's devices as a text in umockdev's description format, kept in memory as a small file system that
-//! scripts and tests may change. To whoever asks a [`Node`] they are as good as a live one.
+//! scripts and tests may change. To callers of a [`Node`] they are as good as a live one.
 //!
 //! ```text
 //!   description ── text ──► world ── Tree, EventSource ──► Node

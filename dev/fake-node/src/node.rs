@@ -183,7 +183,7 @@ impl RecordedNode {
         &self.recorded
     }
 
-    /// Itself, as long as somebody else has it.
+    /// Itself, as long as another owner has it.
     pub(crate) fn weak(&self) -> impl Fn() -> Option<Self> + Send + use<> {
         let recorded: Weak<Recorded> = Arc::downgrade(&self.recorded);
         move || {

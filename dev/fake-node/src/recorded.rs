@@ -25,7 +25,7 @@ impl Recorded {
         Ok(Self::of(world))
     }
 
-    /// What is there, which nobody watches yet.
+    /// What is there, not watched yet.
     pub(crate) fn of(world: World) -> Self {
         Self {
             world: RwLock::new(world),
@@ -84,7 +84,7 @@ impl EventSource for Recorded {
         } else {
             LogSource::NotAsked
         };
-        // The node lets go of a sink that nobody else has.
+        // The node lets go of a sink that no other owner has.
         Watch::new(sink, source)
     }
 
@@ -157,7 +157,7 @@ impl Tree for Recorded {
         self.with(|world| world.look(path))
     }
 
-    /// A recording has nobody who acts on what is written: it is what the file says from then on.
+    /// A recording has no driver that acts on what is written: it is what the file says from then on.
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReadError> {
         let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
         match world.get(path)? {

@@ -78,7 +78,7 @@ A: dev=259:70\\n
         let why = used(class, name);
         assert!(why.is_some_and(|why| why.contains("is mounted on /")), "{name}");
     }
-    assert_eq!(used("nvme", "nvme1"), None, "a disk that nobody uses");
+    assert_eq!(used("nvme", "nvme1"), None, "a disk that is not used");
     assert_eq!(used("nvme", "nvme7"), None);
     assert_eq!(
         used("block", "nvme0n1"),

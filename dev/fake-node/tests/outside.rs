@@ -242,7 +242,7 @@ fn a_link_that_comes_in_between_is_not_read_through() {
     }
 }
 
-/// The same with somebody who does it all the time.
+/// The same with a program that does it all the time.
 #[test]
 fn whoever_swaps_links_while_it_is_read_gains_nothing() {
     let Some((dir, node)) = live() else { return };

@@ -1,4 +1,4 @@
-//! What is wrong with the files that runtimes read here, whoever wrote them: to a runtime a device of a broken file is one that does not
+//! What is wrong with the files that runtimes read here, devgate's and others': to a runtime a device of a broken file is one that does not
 //! exist, and says no more.
 
 use crate::files::is_none_in_yaml;

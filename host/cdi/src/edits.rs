@@ -33,7 +33,7 @@ pub fn file_of(resource: &ResourceName, units: &[(String, Reply)], node: &Node) 
 /// The file of a device that is what this reply says; nothing where a container gets nothing by it.
 ///
 /// Nodes have type, numbers and mode, so that a reader does not look at the machine, which may be another by then. Neither owner nor
-/// group: a reader gives a node that has none to the container's process, whoever that is.
+/// group: a reader gives a node that has none to the container's process, of any user.
 ///
 /// # Errors
 /// Where a node is not there.

@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Why a file is not as it should be.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Somebody else's has its name.
+    /// Another program's has its name.
     #[error("file {0} is there, and was not written by this host; remove it if nothing else keeps it")]
     Foreign(String),
     /// It could not be noted.
@@ -88,7 +88,7 @@ impl Files {
         Ok(!is_there)
     }
 
-    /// Removes a file of this host's; one of somebody else's stays. Blocks.
+    /// Removes a file of this host's; another's stays. Blocks.
     pub(crate) fn remove(&self, name: &str) -> Result<(), FileError> {
         let mut noted = self.noted.lock();
         if !noted.contains(name) {

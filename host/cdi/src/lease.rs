@@ -84,7 +84,7 @@ pub enum Unwritten {
     /// A node is not there.
     #[error(transparent)]
     Node(#[from] NodeUnread),
-    /// The disk, or somebody else's file.
+    /// The disk, or another program's file.
     #[error(transparent)]
     File(#[from] FileError),
     /// It was given up.

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// What releasing may take before it goes on in the background.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The leases of a host, whose files somebody keeps.
+/// The leases of a host, whose files a keeper keeps.
 pub struct Leases {
     keeper: Arc<Keeper>,
 }

@@ -104,7 +104,7 @@ fn reply(id: &str) -> Reply {
     }
 }
 
-/// Devices of one resource. What is asked for is given, where nobody has it.
+/// Devices of one resource. What is asked for is given, where no other has it.
 pub(crate) struct Fake {
     offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
     held: Mutex<Vec<(Consumer, Granted)>>,

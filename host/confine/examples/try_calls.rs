@@ -110,7 +110,7 @@ fn lane() -> (Sender<Work>, thread::JoinHandle<()>) {
     let (here, is_here) = channel();
     let lane = thread::Builder::new().name("lane".to_owned());
     let lane = lane.spawn(move || {
-        here.send(()).expect("somebody waits");
+        here.send(()).expect("the main thread waits");
         receive.recv().expect("work comes")();
     });
     let lane = lane.expect("a thread");

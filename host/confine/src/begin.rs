@@ -12,7 +12,7 @@ use std::fs;
 /// Whether the kernel ends all processes of the container together where memory is short, as kubelets from 1.28 on have it.
 const KILLED_TOGETHER: &str = "/sys/fs/cgroup/memory.oom.group";
 
-/// Before the child reads a byte from others: it ends with `parent`, gains no right, nobody looks into it, and it is the first to go
+/// Before the child reads a byte from others: it ends with `parent`, gains no right, no process looks into it, and it is the first to go
 /// where memory or the processor is short.
 ///
 /// # Errors

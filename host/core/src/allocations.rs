@@ -70,13 +70,13 @@ struct Inner {
     known: Mutex<Known>,
     /// Counts when ids were forgotten, or something else that may have kept units from being given was over or began.
     forgotten: watch::Sender<u64>,
-    /// Counts when something that somebody has was behind another node.
+    /// Counts when something that a consumer has was found behind another node.
     moves: AtomicU64,
-    /// Told when there is something to save that nobody waits for.
+    /// Told when something is to be saved that no call waits for.
     unsaved: Notify,
     /// Told when an allocation ends by itself at another time than before.
     renewed: Notify,
-    /// The files that tell what was handed out, where somebody reads them.
+    /// The files that tell what was handed out, where a meta network plugin reads them.
     files: OnceLock<Files>,
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct Noted {
     new: BTreeSet<AllocationId>,
     /// Whether something is given that its consumer did not have before.
     pub(crate) is_new: bool,
-    /// The units that nobody had before.
+    /// The units that no consumer had before.
     units: Vec<Key>,
 }
 
@@ -230,11 +230,11 @@ impl Memory {
     }
 
     /// The same, with files in `dir` that tell a meta network plugin what was handed out (`containers.device-info`). Without
-    /// it, nothing is told. What was written before and nobody has any more is removed, if it is known who has what.
+    /// it, nothing is told. What was written before for units that no consumer has any more is removed, if it is known who has what.
     #[must_use]
     pub fn telling_in(self, dir: &Path) -> Self {
         let files = Files::open(dir, self.dir());
-        // Where that is not known, pods may have all of them: whoever asks the kubelet lets them go.
+        // Where that is not known, pods may have all of them: they are let go by what the kubelet says.
         if self.0.knew {
             let known = self.lock();
             let key = |resource: &str, unit: &str| (resource.to_owned(), unit.to_owned());
@@ -253,12 +253,12 @@ impl Memory {
         known.settle_consumers();
     }
 
-    /// Whether an id was handed out, and nobody has been seen to be done with it.
+    /// Whether an id was handed out, and no consumer has been seen to be done with it.
     pub(crate) fn has(&self, resource: &ResourceName, unit: &UnitRecord) -> bool {
         self.lock().book.contents().record(&key(resource, unit)).is_some()
     }
 
-    /// Why nothing is given that nobody has, if so: it is not known what pods have, or cannot be recorded what they get. Text for people.
+    /// Why nothing new is given, if so: it is not known what pods have, or cannot be recorded what they get. Text for people.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<str>> {
         let known = self.lock();
@@ -301,12 +301,12 @@ impl Memory {
         other.is_none()
     }
 
-    /// Whether anybody who has a unit keeps its paths, or nobody has it.
+    /// Whether any consumer that has a unit keeps its paths, or none has it.
     pub(crate) fn is_kept_by_paths(&self, resource: &ResourceName, unit: &UnitRecord) -> bool {
         self.lock().keeps_paths(&key(resource, unit))
     }
 
-    /// Something that somebody has is behind another node.
+    /// Something that a consumer has is behind another node.
     pub(crate) fn moves(&self) {
         self.0.moves.fetch_add(1, Ordering::Relaxed);
     }
@@ -456,7 +456,7 @@ impl Memory {
 }
 
 impl Known {
-    /// Whether anybody who has a unit keeps its paths, or nobody has it.
+    /// Whether any consumer that has a unit keeps its paths, or none has it.
     fn keeps_paths(&self, key: &Key) -> bool {
         let mut all = self.book.contents().who_has(key).peekable();
         all.peek().is_none() || all.any(|(_, of)| of.keeps_paths())

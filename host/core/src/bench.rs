@@ -168,7 +168,7 @@ impl Bench {
             .map_err(|why| NotGiven::Refused(why.to_string()))
     }
 
-    /// The same under any name of a resource, for its own sake: nobody gets what the component says.
+    /// The same under any name of a resource, for its own sake: no pod gets what the component says.
     ///
     /// # Errors
     /// When the call fails.

@@ -27,7 +27,7 @@ struct Inner {
     file: Option<(Dir, String)>,
     /// What is stored, once it has been read.
     kept: Mutex<Option<Arc<[u8]>>>,
-    /// The calls that may store: one at a time. Whoever waits for a call holds it, not the call: one that never returns must not
+    /// The calls that may store: one at a time. The caller holds it, not the call: one that never returns must not
     /// keep the plugin from all others.
     turn: Arc<tokio::sync::Mutex<()>>,
     /// The newest ticket; older ones are worth nothing any more. Held while something is written, however long the disk takes.
@@ -54,7 +54,7 @@ impl Turn {
     }
 }
 
-/// Leave to store, until the next turn begins: a call that hung and that nobody waits for any more stores nothing.
+/// Leave to store, until the next turn begins: a call that hung and was given up stores nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
@@ -82,7 +82,7 @@ impl Blob {
     /// A copy of what is stored, which ends with the process.
     pub(crate) fn copy(&self) -> Self {
         Self(Arc::new(Inner {
-            // One that cannot be read is none: whoever asks the original is told.
+            // One that cannot be read is none: the original reports why.
             kept: Mutex::new(self.load().ok()),
             ..Inner::default()
         }))
@@ -112,7 +112,7 @@ impl Blob {
         })
     }
 
-    /// A turn where nobody else asks for one.
+    /// A turn where no other call asks for one.
     pub(crate) fn ticket(&self) -> Ticket {
         next(self.0.newest.lock())
     }
@@ -234,7 +234,7 @@ mod tests {
         blob.store(blob.ticket(), b"whole").unwrap();
         fs::write(dir.path().join("state/.devgate-0.new"), b"ha").unwrap();
         assert_eq!(*open().load().unwrap(), *b"whole");
-        // And it is in nobody's way.
+        // And it is in no way.
         let blob = open();
         blob.store(blob.ticket(), b"next").unwrap();
         assert_eq!(*open().load().unwrap(), *b"next");
@@ -262,7 +262,7 @@ mod tests {
         let late = blob.turn().await.unwrap();
         let ticket = late.ticket();
         blob.store(ticket, b"in time").unwrap();
-        // Nobody waits for it any more.
+        // The caller has given it up.
         drop(late);
         let next = blob.turn().await.unwrap();
         assert!(matches!(blob.store(ticket, b"late"), Err(NotStored::Late)));

@@ -33,7 +33,7 @@ pub(crate) struct CallHost {
     moment: Moment,
     /// The units that the call is about, where it may write to them.
     lent: Lent,
-    /// Cancelled when nobody waits for the call any more: it must not act on the node then.
+    /// Cancelled when the call is not waited for any more: it must not act on the node then.
     given_up: CancellationToken,
     /// What handles stand for: the place of each here. Of devices what they are part of, once they have said so: a place in the tree is
     /// never of another subsystem.
@@ -51,7 +51,7 @@ impl CallHost {
             grants,
             means,
             limits,
-            // The least that there is, until somebody says more.
+            // The least that there is, until the caller says more.
             moment: Moment::Choose,
             lent: Lent::default(),
             given_up: CancellationToken::new(),

@@ -162,7 +162,7 @@ impl Calls {
         let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let patience = limits.deadline.saturating_mul(count) + GRACE;
         let (grants, means) = (Arc::clone(&self.grants), Arc::clone(&self.means));
-        // Ends with this future: what still runs then does so for nobody.
+        // Ends with this future: what still runs then has no caller.
         let given_up = CancellationToken::new();
         let _ends = given_up.clone().drop_guard();
         let host = move || {

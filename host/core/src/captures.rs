@@ -17,12 +17,12 @@ const MOST_BYTES: usize = 128 << 10;
 const MOST_CAPTURE: usize = 1_024;
 /// The longest cursor, in bytes, as the contract says.
 const MOST_CURSOR: usize = 64;
-/// Why there are no lines as long as nobody has said anything.
-const NOBODY: &str = "nobody reads it";
+/// Why there are no lines until the watcher has said anything.
+const UNREAD: &str = "it is not read yet";
 /// Beyond the index of any pattern.
 const AFTER_ALL: u32 = 999;
 
-/// The captures of one plugin. Whoever reads the log hands lines in; the component's calls take captures out.
+/// The captures of one plugin. The watcher hands lines in; the component's calls take captures out.
 pub(crate) struct Captures {
     /// Which boot the lines are of, or which process read them where that is not known. With the source, which has numbers of
     /// its own, a cursor's era: one of another era is worth nothing.
@@ -55,7 +55,7 @@ struct Kept {
 type Place = (u64, u32);
 
 impl Captures {
-    /// For these patterns, on this boot ([`devgate_node::Node::boot_id`]). Until somebody says that the log is read, it is not.
+    /// For these patterns, on this boot ([`devgate_node::Node::boot_id`]). Until the watcher says that the log is read, it is not.
     pub(crate) fn new(patterns: Vec<KernelPattern>, boot: Option<String>) -> Self {
         let unknown = || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -63,7 +63,7 @@ impl Captures {
         };
         let kept = Kept {
             patterns,
-            off: Some(NOBODY.to_owned()),
+            off: Some(UNREAD.to_owned()),
             ..Kept::default()
         };
         Self {
@@ -103,7 +103,7 @@ impl Captures {
         };
         let mut kept = self.kept.lock();
         let was_read = kept.off.is_none();
-        let changed = was_read == off.is_some() && kept.off.as_deref() != Some(NOBODY);
+        let changed = was_read == off.is_some() && kept.off.as_deref() != Some(UNREAD);
         (kept.watch, kept.off) = (Some(watch), off);
         let other = by_time.filter(|by_time| *by_time != kept.by_time);
         if let Some(by_time) = other {
@@ -145,7 +145,7 @@ impl Captures {
         }
         let mut anew = kept.anew(patterns);
         // It has not been read for these patterns because they are not in force.
-        anew.off = anew.off.filter(|why| why != NOBODY);
+        anew.off = anew.off.filter(|why| why != UNREAD);
         Arc::new(Self {
             boot: self.boot.clone(),
             kept: Mutex::new(anew),
@@ -168,7 +168,7 @@ impl Captures {
         any
     }
 
-    /// Notes that lines before the next one were lost: the kernel's buffer is a ring, and whoever reads it was late.
+    /// Notes that lines before the next one were lost: the kernel's buffer is a ring, and its reader was late.
     pub(crate) fn lost(&self) {
         let mut kept = self.kept.lock();
         kept.lost = kept.last.map(|last| (last, AFTER_ALL)).or(kept.lost);
@@ -176,7 +176,7 @@ impl Captures {
         kept.gaps += 1;
     }
 
-    /// What whoever watches the host is told, where there is anything to hear.
+    /// What the status says of it, where there is anything to hear.
     pub(crate) fn status(&self) -> Option<KernelLogStatus> {
         let kept = self.kept.lock();
         (!kept.patterns.is_empty()).then(|| KernelLogStatus {

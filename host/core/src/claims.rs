@@ -30,7 +30,7 @@ pub(crate) struct Claim {
     pub(crate) id: UnitId,
     /// The nodes that it has for itself.
     pub(crate) exclusive: Vec<NodeNumber>,
-    /// The nodes that the policy marks shared: others may have them as well, but nobody for himself.
+    /// The nodes that the policy marks shared: other units may have them as well, but none for itself.
     pub(crate) shared: Vec<NodeNumber>,
     /// The devices that it is made of.
     pub(crate) backing: Vec<DevicePath>,
@@ -42,7 +42,7 @@ pub(crate) struct Claim {
     pub(crate) shares: bool,
     /// Its nodes where it is a part of a device that others may be parts of as well.
     pub(crate) part: Option<Part<NodeNumber>>,
-    /// Whether this very hardware was handed out under this id before the host started: nobody knows yet whether a pod
+    /// Whether this very hardware was handed out under this id before the host started: it is not known yet whether a pod
     /// still has it, so it comes before what was not.
     pub(crate) remembered: bool,
 }
@@ -81,7 +81,7 @@ impl Claim {
 pub(crate) enum NotHeld {
     /// Another unit has the hardware of one.
     Lost(Arc<str>),
-    /// One is not what it was when the allocation began, or somebody is writing to what is close to it.
+    /// One is not what it was when the allocation began, or a component writes to what is close to it.
     Changed,
 }
 
@@ -117,7 +117,7 @@ struct Entry {
     by_id: HashMap<UnitId, usize>,
     /// What was handed out, as it was then.
     held: BTreeMap<UnitId, Claim>,
-    /// Of those, what was handed out after all claims were last gone through: nobody was displaced by it yet.
+    /// Of those, what was handed out after all claims were last gone through: no other unit was displaced by it yet.
     fresh: HashSet<UnitId>,
     /// The ids that cannot be given because of another unit.
     lost: HashMap<UnitId, Lost>,
@@ -205,7 +205,7 @@ impl Ledger {
         tell(&plugins, |other| other != place);
     }
 
-    /// How long this order has been in force: nobody waits for ever for those before him.
+    /// How long this order has been in force: no plugin waits for ever for those before it.
     pub(crate) fn settles_for(&self) -> Duration {
         self.arranged().elapsed()
     }
@@ -250,7 +250,7 @@ impl Ledger {
             .unwrap_or_default()
     }
 
-    /// Marks units as handed out: from now on nobody else gets their hardware, whatever the order says and whatever is
+    /// Marks units as handed out: from now on no other unit gets their hardware, whatever the order says and whatever is
     /// reported. Returns the ids that were not marked before, for [`Ledger::let_go`] if the allocation fails after all.
     pub(crate) fn hold(&self, place: Place, units: Vec<Claim>) -> Result<Vec<UnitId>, NotHeld> {
         let mut plugins = self.lock();
@@ -285,7 +285,7 @@ impl Ledger {
         Ok(new)
     }
 
-    /// Units that were handed out have other nodes by now, and whoever has them finds them: these are held instead. Returns the ids of
+    /// Units that were handed out have other nodes by now, and their consumers find them: these are held instead. Returns the ids of
     /// which that cannot be, as something else is held that cannot be beside it; they stay held as they were.
     pub(crate) fn follow(&self, place: Place, moved: Vec<Claim>) -> Vec<UnitId> {
         let mut plugins = self.lock();
@@ -334,7 +334,7 @@ impl Ledger {
         held.cloned().collect()
     }
 
-    /// Nobody has these any more, whenever they were handed out.
+    /// No consumer has these any more, whenever they were handed out.
     pub(crate) fn free(&self, place: Place, ids: &[UnitId]) {
         let mut plugins = self.lock();
         let Some(entry) = plugins.get_mut(place.0) else { return };
@@ -387,7 +387,7 @@ fn tell(plugins: &[Entry], whom: impl Fn(Place) -> bool) {
 }
 
 /// A pool may list a shared node only later (a driver makes it at its first use): what is held shares it from then on, unless
-/// somebody has it for himself.
+/// a unit has it for itself.
 fn share_more(plugins: &mut [Entry], place: Place) {
     let own: HashSet<NodeNumber> = plugins
         .iter()

@@ -1,7 +1,7 @@
 //! What a meta network plugin (Multus) is told of a device that was handed out: `containers.device-info`.
 //!
 //! After the Device Information Specification 1.1.0 of the Kubernetes Network Plumbing Working Group, as its client library
-//! reads it (network-attachment-definition-client, `pkg/utils` and `pkg/apis/k8s.cni.cncf.io/v1/types.go`): whoever makes a
+//! reads it (network-attachment-definition-client, `pkg/utils` and `pkg/apis/k8s.cni.cncf.io/v1/types.go`): the plugin that makes a
 //! pod's network knows resource and id only, and finds the PCI address behind them in a file. All of it is the host's own
 //! word, from the kernel; the component has no say in it.
 
@@ -90,7 +90,7 @@ fn rdma_device(node: &Node, function: &DevicePath) -> Option<String> {
 /// How each file's name ends.
 const SUFFIX: &str = "-device.json";
 
-/// The file's name, as whoever reads it makes it of the same two.
+/// The file's name, as its readers make it of the same two.
 fn file_name(resource: &str, id: &str) -> String {
     let plain = |text: &str| text.replace('/', "-");
     format!("{}-{}{SUFFIX}", plain(resource), plain(id))

@@ -1,5 +1,5 @@
 //! What front ends see of the host: who gets which devices, and when that is over. One per host, so that an end works where a plugin is
-//! gone. Pods come by [`crate::offer::Offer`], as nobody says when they are over; all others come here and say so themselves. So do pods
+//! gone. Pods come by [`crate::offer::Offer`], as they do not say when they are over; all other consumers come here and do. So do pods
 //! that look up by a name what they have: what they were told is kept here, as that of all others.
 
 mod expire;
@@ -69,9 +69,9 @@ pub struct Gone {
 /// What became of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Released {
-    /// Nobody has it, and it is clean.
+    /// No consumer has it, and it is clean.
     Clean,
-    /// The consumer is done with it, and these are nobody's until their plugins have released them. It is tried again.
+    /// The consumer is done with it, and no other gets these until their plugins have released them. It is tried again.
     Dirty(Vec<(Option<PluginName>, UnitId)>),
     /// The consumer had nothing; also where it has been released before.
     Nothing,
@@ -112,7 +112,7 @@ pub trait Devices: Send + Sync + 'static {
     /// would be less is gone. Nothing where the consumer has it no more.
     fn restore<'a>(&'a self, who: &'a Consumer, id: AllocationId) -> BoxFuture<'a, Option<Result<Granted, Gone>>>;
 
-    /// How often something that somebody has was found behind another node: what was restored before is not so any more.
+    /// How often something that a consumer has was found behind another node: what was restored before is not so any more.
     fn times_moved(&self) -> u64;
 
     /// What a consumer has is over by itself after this time from now on, or never. Whether it has anything.

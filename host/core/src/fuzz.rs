@@ -1,8 +1,8 @@
 //! What is read of a state directory besides allocations, and how a journal is written: what `tests/fuzz` calls, and nothing else.
 
-use crate::ailments::Ailments;
 use crate::blob::Blob;
 use crate::device_info::Files;
+use crate::health_store::HealthStore;
 use crate::state::Dir;
 use devgate_types::PluginName;
 use std::io;
@@ -16,7 +16,7 @@ pub use crate::allocations::fuzz::{Line, journal};
 /// Where the directory, or what was stored, cannot be read.
 pub fn records(state: &Path, name: &PluginName) -> io::Result<Vec<u8>> {
     let dir = Dir::open(state)?;
-    let _ailments = Ailments::open(Some(&dir), None);
+    let _store = HealthStore::open(Some(&dir), None);
     let _files = Files::open(&state.join("none"), Some(&dir));
     Blob::new(Some(&dir), name).load().map(|bytes| bytes.to_vec())
 }

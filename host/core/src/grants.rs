@@ -393,7 +393,7 @@ fn widest(selectors: &[&Selector]) -> Option<Use> {
     selectors.iter().map(|selector| selector.usage).max()
 }
 
-/// Why nobody gets a node by its path.
+/// Why a node is not given by its path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NodeDenied {
     /// The policy does not list it.

@@ -1,6 +1,6 @@
 //! One unit's health over time: what the component says, held for as long as the policy asks before it counts.
 
-use crate::ailments::Ailment;
+use crate::health_store::UnhealthyUnit;
 use crate::when::When;
 use devgate_policy::Health;
 use devgate_types::{GuestText, Verdict};
@@ -33,12 +33,12 @@ enum State {
 }
 
 impl UnitHealth {
-    /// The state after a first verdict. Nobody hands out what nobody has found healthy; and what was unhealthy when it was seen
+    /// The state after a first verdict. What has not been found healthy is not handed out; and what was unhealthy when it was seen
     /// last, by this host or before it was restarted, recovers as if it had been seen all the time.
-    pub(crate) fn first(verdict: &Verdict, known: Option<&Ailment>, policy: &Health, now: Instant) -> Self {
-        if let Some(ailment) = known {
+    pub(crate) fn first(verdict: &Verdict, known: Option<&UnhealthyUnit>, policy: &Health, now: Instant) -> Self {
+        if let Some(unhealthy) = known {
             let mut health = Self {
-                state: State::Unhealthy(ailment.reason.as_str().into(), ailment.since),
+                state: State::Unhealthy(unhealthy.reason.as_str().into(), unhealthy.since),
                 pending: None,
             };
             health.update(verdict, policy, now);
@@ -100,7 +100,7 @@ impl UnitHealth {
     }
 
     /// Why it counts as unhealthy, if it does, and since when.
-    pub(crate) fn ailment(&self) -> Option<(&str, When)> {
+    pub(crate) fn unhealthy_since(&self) -> Option<(&str, When)> {
         match &self.state {
             State::Healthy => None,
             State::Unhealthy(reason, since) => Some((reason, *since)),
@@ -193,7 +193,7 @@ mod tests {
     fn what_was_unhealthy_before_recovers_only_as_long_as_the_policy_asks() {
         let now = Instant::now();
         let then = When(std::time::UNIX_EPOCH);
-        let known = Ailment {
+        let known = UnhealthyUnit {
             reason: "too hot".into(),
             since: then,
             boot: None,
@@ -203,21 +203,29 @@ mod tests {
         let reason = "too hot";
         let unknown = Verdict::Unknown("no answer".into());
         assert_eq!(
-            after(&unknown, 0).ailment(),
+            after(&unknown, 0).unhealthy_since(),
             Some((reason, then)),
             "nothing was found out"
         );
         let mut health = after(&Verdict::Healthy, 30);
         assert_eq!(
-            (health.settling(), health.ailment()),
+            (health.settling(), health.unhealthy_since()),
             (Some(Settling::Recovering), Some((reason, then)))
         );
         health.update(&Verdict::Healthy, &policy(0, 30), now + Duration::from_secs(30));
-        assert_eq!((health.settling(), health.ailment()), (None, None));
-        assert_eq!(after(&Verdict::Healthy, 0).ailment(), None, "found healthy is evidence");
+        assert_eq!((health.settling(), health.unhealthy_since()), (None, None));
+        assert_eq!(
+            after(&Verdict::Healthy, 0).unhealthy_since(),
+            None,
+            "found healthy is evidence"
+        );
         let worse = after(&bad(), 0);
         assert_eq!(worse.unhealthy().as_deref(), Some("too\\nhot"));
-        assert_eq!(worse.ailment().map(|(_, since)| since), Some(then), "ill all the time");
+        assert_eq!(
+            worse.unhealthy_since().map(|(_, since)| since),
+            Some(then),
+            "ill all the time"
+        );
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct Hold {
 /// Why a state directory cannot be had for oneself.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAlone {
-    /// Somebody uses it.
+    /// Another process uses it.
     #[error("a devgate runs with it, or cleans it up; end it first")]
     Used,
     /// What is to be locked is no regular file, but a link, a pipe, a directory.
@@ -56,11 +56,11 @@ impl Hold {
         }
     }
 
-    /// That of somebody who removes what is there, which no host must use meanwhile. Nothing where no host ever used it, unless the lock
+    /// That of a program that removes what is there, which no host must use meanwhile. Nothing where no host ever used it, unless the lock
     /// is to be made then.
     ///
     /// # Errors
-    /// Where somebody uses it, or that cannot be seen.
+    /// Where another process uses it, or that cannot be seen.
     pub fn of_cleanup(dir: &Path, make: bool) -> Result<Option<Self>, NotAlone> {
         match Self::now(dir, make) {
             Ok(Some(hold)) => Ok(Some(hold)),
@@ -70,7 +70,7 @@ impl Hold {
         }
     }
 
-    /// If nobody else has it now.
+    /// If no other process has it now.
     fn now(dir: &Path, make: bool) -> Result<Option<Self>, NotAlone> {
         let path = dir.join(FILE);
         if std::fs::symlink_metadata(&path).is_ok_and(|look| !look.is_file()) {
@@ -87,7 +87,7 @@ impl Hold {
     }
 }
 
-/// Whether it is locked now, and not by somebody else.
+/// Whether it is locked now, and not by another process.
 fn locked(result: Result<(), TryLockError>) -> io::Result<bool> {
     match result {
         Ok(()) => Ok(true),
@@ -114,7 +114,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(
             Hold::of_cleanup(dir.path(), false).unwrap().is_none(),
-            "nobody was ever there"
+            "no host was ever there"
         );
         let first = host(dir.path());
         assert!(is_used(dir.path()), "a cleanup finds the host");

@@ -1,4 +1,4 @@
-//! Who has which device, as somebody outside knows it: whoever runs the pods. No word of that somebody's protocol in here.
+//! Who has which device, as the source outside knows it that runs the pods. No word of that source's protocol in here.
 
 use devgate_types::ResourceName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 /// How long after an allocation a look may not show who has it.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// How long whoever tells may be away, as a kubelet that restarts.
+/// How long the source may be away, as a kubelet that restarts.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// A container that has a device. Names are as they were told: any text.
@@ -29,7 +29,7 @@ pub type Offered = (ResourceName, String);
 /// What containers had at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holders {
-    /// Who has an id; what is not in here nobody was seen to have.
+    /// Who has an id; what is not in here no container was seen to have.
     pub seen: BTreeMap<Offered, Vec<Holder>>,
     /// The ids that the source has given away by its own records, whether it shows who has them or not. It may be older than
     /// `seen`: what is gone may still be in here. Nothing where the records cannot be read.
@@ -62,7 +62,7 @@ pub fn holders() -> (HoldersSource, HoldersFeed) {
     (source, feed)
 }
 
-/// Where somebody puts what was seen.
+/// Where a front end puts what was seen.
 pub struct HoldersSource {
     asked: Arc<Notify>,
     sender: watch::Sender<Option<Arc<Holders>>>,
@@ -81,7 +81,7 @@ impl HoldersSource {
         self.records.send_replace(Some(Arc::new(records)));
     }
 
-    /// Waits until somebody wants to know more than the last look tells.
+    /// Waits until a plugin wants to know more than the last look tells.
     pub async fn asked(&self) {
         self.asked.notified().await;
     }
@@ -97,7 +97,7 @@ pub struct HoldersFeed {
 }
 
 impl HoldersFeed {
-    /// Nobody ever tells who has what: then no device is ever known to be free.
+    /// There is no source: then no device is ever known to be free.
     #[must_use]
     pub fn none() -> Self {
         holders().1
@@ -120,7 +120,7 @@ impl HoldersFeed {
         self.newest.borrow().clone()
     }
 
-    /// How long nobody has told who has what, where that is for longer than it may take; `start` is when somebody began to ask.
+    /// How long the source has been silent, where that is longer than it may be; `start` is when it was first asked.
     #[must_use]
     pub fn silent(&self, start: Instant) -> Option<Duration> {
         let newest = self.newest.borrow().as_ref().map_or(start, |holders| holders.begun);

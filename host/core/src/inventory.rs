@@ -129,7 +129,7 @@ impl Inventory {
         })
     }
 
-    /// A unit that somebody holds and whose nodes are others now, as it is today.
+    /// A unit that a consumer has and whose nodes are others now, as it is today.
     pub(crate) fn moved(&self, resource: &ResourceName, old: &UnitRecord) -> Option<UnitRecord> {
         let pool = self.pools.get(resource)?;
         let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));

@@ -26,7 +26,7 @@ impl<K: Eq + Hash> Default for KeyedLock<K> {
 pub struct Held<K: Eq + Hash>(KeyedLock<K>, Vec<K>);
 
 impl<K: Eq + Hash + Clone> KeyedLock<K> {
-    /// Waits until nobody has any of these.
+    /// Waits until none of these is held.
     pub async fn lock(&self, keys: &[K]) -> Held<K> {
         loop {
             let let_go = self.0.let_go.notified();
@@ -37,7 +37,7 @@ impl<K: Eq + Hash + Clone> KeyedLock<K> {
         }
     }
 
-    /// `None` if somebody has one of these.
+    /// `None` if one of these is held.
     pub fn try_lock(&self, keys: &[K]) -> Option<Held<K>> {
         let mut held = self.0.held.lock();
         if keys.iter().any(|key| held.contains(key)) {

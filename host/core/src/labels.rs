@@ -106,7 +106,7 @@ pub(crate) async fn keep(desk: Desk, dir: PathBuf) {
         let Ok((back, again)) = tokio::task::spawn_blocking(turn).await else {
             tracing::error!(
                 family = "host",
-                "labels: whoever writes them has failed; restart devgate"
+                "labels: the task that writes them has failed; restart devgate"
             );
             return;
         };

@@ -2,7 +2,7 @@
 //!
 //! Ticks of all plugins fall together. With a thread for each, every tick would wake as many threads as there are plugins, and
 //! that costs more than what they do. So one thread does it all, one after the other, and as soon as something takes longer
-//! than a moment, the rest goes on with another thread: nobody waits for a read that hangs.
+//! than a moment, the rest goes on with another thread: no other call waits for a read that hangs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,7 +61,7 @@ impl Lane {
         }
         let ended = |answer: Result<T, _>| answer.map_err(|_| Unanswered::Panicked);
         let end = tokio::time::Instant::now() + patience;
-        // Whoever takes its place in the thread may take long as well.
+        // The call that takes its place in the thread may take long as well.
         while started.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
             let moment = (tokio::time::Instant::now() + MOMENT).min(end);
             if let Ok(answer) = tokio::time::timeout_at(moment, &mut answered).await {

@@ -90,7 +90,7 @@ impl Broom {
             .flatten()
             .map(|entry| entry.file_name());
         let unfinished = names.filter(|name| name.to_str().is_some_and(is_temporary));
-        // What was not finished may have been cut off before its first line was whole; nobody else uses these names.
+        // What was not finished may have been cut off before its first line was whole; no other program uses these names.
         let names = iter::once(labels::TEMPORARY.into()).chain(unfinished);
         for name in names.chain([labels::LOCK.into()]) {
             let path = dir.join(name);
@@ -133,7 +133,7 @@ impl Broom {
     fn remove_dir(&mut self, what: &'static str, path: &Path) {
         use io::ErrorKind::{DirectoryNotEmpty, ReadOnlyFilesystem, ResourceBusy};
         match if self.dry { Ok(()) } else { fs::remove_dir(path) } {
-            // A mount's, also one in a container whose own root is read-only; or somebody has put something in it meanwhile.
+            // A mount's, also one in a container whose own root is read-only; or another program has put something in it meanwhile.
             Err(why) if matches!(why.kind(), ResourceBusy | ReadOnlyFilesystem | DirectoryNotEmpty) => {
                 self.tell(what, path, Fate::Left, Some(why.to_string()));
             }

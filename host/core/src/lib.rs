@@ -19,7 +19,6 @@ mod overdue;
 pub mod state;
 pub mod status;
 
-mod ailments;
 mod allocations;
 mod backoff;
 mod blob;
@@ -37,6 +36,7 @@ mod failures;
 pub mod fuzz;
 mod grants;
 mod health;
+mod health_store;
 mod hold;
 mod holders;
 mod inventory;

@@ -19,7 +19,7 @@ pub trait Loader: Send + Sync + 'static {
     /// Why a component cannot be had, as from [`Loader::load`].
     fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure>;
 
-    /// What a load that is under way waits for, where that is somebody outside of the node, and how far it is; for people. Does not
+    /// What a load that is under way waits for, where that is outside of the node, and how far it is; for people. Does not
     /// block.
     fn progress(&self, _policy: &PluginPolicy) -> Option<String> {
         None

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens a file that is to be locked, and with `make` makes it where it is not there: for its owner alone, as whoever can open a file
+/// Opens a file that is to be locked, and with `make` makes it where it is not there: for its owner alone, as a process that can open a file
 /// can lock it. No link is followed.
 ///
 /// # Errors
@@ -21,7 +21,7 @@ pub(crate) fn open(path: &Path, make: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether what is at a path is this file: nobody has removed or replaced it.
+/// Whether what is at a path is this file: it was neither removed nor replaced.
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let same = || {
         let (held, there) = (file.metadata().ok()?, std::fs::symlink_metadata(path).ok()?);

@@ -17,7 +17,7 @@ pub(crate) struct Means {
     pub(crate) blob: Blob,
     /// What others have.
     pub(crate) ledger: Ledger,
-    /// What was handed out, whoever looks after it now.
+    /// What was handed out, also by plugins that are gone.
     pub(crate) memory: Memory,
     place: OnceLock<Place>,
 }
@@ -54,7 +54,7 @@ impl Means {
         }
     }
 
-    /// For a look that serves nobody: nothing is read of the kernel's log, nothing is kept, and nobody has anything.
+    /// For a look that serves no consumer: nothing is read of the kernel's log, nothing is kept, and nothing is held.
     pub(crate) fn none(policy: &PluginPolicy) -> Self {
         let captures = Arc::new(Captures::new(policy.kernel_log.clone(), None));
         // A look at one moment has heard nothing, which is no fault of the log's.

@@ -29,7 +29,7 @@ pub trait Offer: Send + Sync + 'static {
     /// front end bounds the whole.
     fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>>;
 
-    /// Takes back what an answer of [`Offer::allocate`] would have given that reached nobody.
+    /// Takes back what an answer of [`Offer::allocate`] would have given that reached no kubelet.
     fn take_back<'a>(&'a self, _ids: &'a [String]) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }

@@ -55,7 +55,7 @@ impl Overdue {
         Self(Arc::new(Inner { bounds, hang, failures }))
     }
 
-    /// Somebody waits for `call` until `end`. What has not ended when the answer is dropped is given up on.
+    /// The caller waits for `call` until `end`. What has not ended when the answer is dropped is given up on.
     pub(crate) fn wait_for(&self, call: &Arc<Call>, plugin: &str, board: &Arc<Board>, end: Instant) -> Waiter {
         Waiter(Some(Watched {
             overdue: self.clone(),
@@ -189,7 +189,7 @@ impl Drop for Waiter {
     }
 }
 
-/// A call that nobody waits for any more.
+/// A call that was given up.
 struct Watched {
     overdue: Overdue,
     call: Arc<Call>,

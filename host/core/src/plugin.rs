@@ -330,8 +330,8 @@ impl Plugin {
         self.report();
     }
 
-    /// The units that are held and are the same devices with other nodes now, where whoever has them looks up what they are: it is these
-    /// from now on that nobody else gets.
+    /// The units that are held and are the same devices with other nodes now, where their consumer looks up what they are: it is these
+    /// from now on that no other unit gets.
     fn follow(&self, held: &BTreeSet<UnitId>, new: &Inventory) -> HashMap<UnitId, Arc<UnitRecord>> {
         let (mut moved, mut claims) = (HashMap::new(), Vec::new());
         for (resource, pool) in &self.units.inventory().pools {

@@ -2,13 +2,13 @@
 
 mod reload;
 
-use crate::ailments::Ailments;
 use crate::allocations;
 use crate::calls::{Calls, Threads};
 use crate::claims::{Ledger, Place};
 use crate::devices::{self, AllDevices, Devices};
 use crate::failures::Failures;
 use crate::grants::Grants;
+use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
 use crate::keyed_lock::KeyedLock;
 use crate::labels::{self, Desk};
@@ -65,8 +65,8 @@ impl Plugins {
     pub fn start(policy: &Policy, around: Surroundings) -> Self {
         let watcher = Watcher::new(around.node.clone());
         around.memory.is_in_boot(around.node.boot_id());
-        let ailments = Ailments::open(around.memory.dir(), around.node.boot_id());
-        let keep = ailments.clone().keep();
+        let health_store = HealthStore::open(around.memory.dir(), around.node.boot_id());
+        let keep = health_store.clone().keep_saved();
         let failures = Failures::default();
         let threads = Threads::new(failures.clone());
         let save = around.memory.clone().keep_saved();
@@ -86,7 +86,7 @@ impl Plugins {
         let mut plugins = Self {
             failures,
             shared: Shared {
-                ailments,
+                health_store,
                 around,
                 watcher,
                 labels: Desk::default(),
@@ -195,10 +195,10 @@ impl Plugins {
     /// Saves what is not saved yet, before the host ends, on a thread of its own, as all others may hang. Whether it is saved within
     /// `patience`; a disk that takes longer does not keep the host from its end.
     pub async fn flush(&self, patience: Duration) -> bool {
-        let (ailments, memory) = (self.shared.ailments.clone(), self.shared.around.memory.clone());
+        let (health_store, memory) = (self.shared.health_store.clone(), self.shared.around.memory.clone());
         let (done, saved) = oneshot::channel();
         let save = move || {
-            ailments.flush();
+            health_store.flush();
             if let Err(error) = memory.leave() {
                 tracing::warn!(
                     family = "host",
@@ -212,13 +212,13 @@ impl Plugins {
         begun.is_ok() && matches!(tokio::time::timeout(patience, saved).await, Ok(Ok(())))
     }
 
-    /// What is known about every plugin, for whoever asks.
+    /// What is known about every plugin.
     #[must_use]
     pub fn watch(&self) -> Watch {
         Watch(Arc::clone(&self.shared.registry.plugins))
     }
 
-    /// Who has which device, as far as somebody knows.
+    /// Which container has which device, as far as the kubelet tells.
     #[must_use]
     pub fn holders(&self) -> &HoldersFeed {
         &self.shared.around.holders

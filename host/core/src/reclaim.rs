@@ -1,4 +1,4 @@
-//! What consumers have that never say when they are done with it, for whoever finds that out: read with its version, and given back
+//! What pods have, which never say when they are done with it, for the task that finds that out: read with its version, and given back
 //! only if nothing happened to it since.
 
 mod find;
@@ -12,7 +12,7 @@ use crate::tenancy::Held;
 use std::time::Instant;
 use tokio::task::JoinSet;
 
-/// Gives back what somebody was found to be done with. Cheap to clone.
+/// Gives back what pods were found to be done with. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Reclaim {
     registry: Registry,
@@ -40,7 +40,7 @@ impl Reclaim {
         listed.chain(orphans).collect()
     }
 
-    /// Takes note of units that are seen with somebody and that nobody knew to be given, by resource and id.
+    /// Takes note of units that pods are seen to have and that were not known to be given, by resource and id.
     fn adopt(&self, is_seen: impl Fn(&str, &str) -> bool) {
         for core in self.registry.plugins() {
             core.adopt(&is_seen);

@@ -18,7 +18,7 @@ pub(crate) type Cores = Arc<Mutex<Vec<Weak<Core>>>>;
 pub(crate) struct Registry {
     known: Arc<Mutex<Known>>,
     offers: watch::Sender<Arc<[Arc<dyn Offer>]>>,
-    /// All plugins, those among them that leave and still look after what somebody has.
+    /// All plugins, those among them that leave and still look after what consumers have.
     pub(crate) plugins: Cores,
 }
 

@@ -52,15 +52,15 @@ pub(crate) struct Core {
     pub(crate) tenancy: Tenancy,
     /// What is not given for a while, because calls about it keep failing.
     pub(crate) breaker: Breaker,
-    /// Replaced as a whole when the policy or the component is reloaded: whoever works on something takes it once.
+    /// Replaced as a whole when the policy or the component is reloaded: each piece of work takes it once.
     calls: RwLock<Arc<Calls>>,
-    /// Asked when somebody found that there is something to look at.
+    /// Asked when an allocation or a look found that there is something to look at.
     pub(crate) wake: Arc<Wake>,
     /// What there is to know about the plugin.
     pub(crate) board: Arc<Board>,
     /// What it offers.
     pub(crate) shown: Shown,
-    /// Whether the plugin was told to leave, and only looks after what somebody has.
+    /// Whether the plugin was told to leave, and only looks after what consumers have.
     pub(crate) leaves: AtomicBool,
 }
 
@@ -89,7 +89,7 @@ impl Core {
         &self.name
     }
 
-    /// Somebody has something, or has it no more: the list may be another one.
+    /// A consumer has something, or has it no more: the list may be another one.
     pub(crate) fn changed_hands(&self) {
         self.wake.ask(Asked::HEALTH);
     }
@@ -181,7 +181,7 @@ impl Resource {
         list.devices.iter().filter_map(why).collect()
     }
 
-    /// How many ids are healthy, whoever has them.
+    /// How many ids are healthy, given or not.
     pub(crate) fn working(&self) -> usize {
         let snapshot = self.snapshot();
         let healthy = snapshot

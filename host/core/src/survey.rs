@@ -3,11 +3,11 @@
 //! The same steps as a running plugin's, through the same gate and the same ledger, once and in the policy's order. Nothing is
 //! remembered, handed out or told to anybody.
 
-use crate::ailments::Ailments;
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
 use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
+use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::loader::{LoadFailure, Loader};
 use crate::look::{matched, verdicts};
@@ -249,7 +249,7 @@ impl Look {
         let pools = self.units.inventory().pools.clone();
         let problems = pools.values().flat_map(|pool| pool.problems(&self.grants.node));
         self.units.set(Cause::HardwareGone, &problems.collect());
-        let unkept = Ailments::open(None, None);
+        let unkept = HealthStore::open(None, None);
         for (resource, pool) in pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
             let mut host = self.host();
             let ticket = host.ticket();

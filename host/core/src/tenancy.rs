@@ -1,7 +1,7 @@
-//! From one pod to the next: which units pods have or may have, and what must be done before somebody else gets them.
+//! From one pod to the next: which units pods have or may have, and what must be done before another consumer gets them.
 //!
 //! ```text
-//!            allocate (noted on disk, prepare)              seen in nobody's hands twice, and a look more
+//!            allocate (noted on disk, prepare)              seen in no container twice, and a look more
 //!   clean ───────────────────────────────────► handed out ───────────────────────────────────────► release ──► clean
 //!                                                   │                                                 │
 //!                                                   └── allocated again: release first                └── failed: unhealthy,
@@ -49,7 +49,7 @@ struct Tenants {
     all: BTreeMap<UnitId, Tenant>,
     /// What failed with some of them.
     troubles: BTreeMap<UnitId, Trouble>,
-    /// When pods got the first and the last of what nobody has looked for yet.
+    /// When pods got the first and the last of what no look was made for yet.
     unseen: Option<(Instant, Instant)>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Tenant {
     answers: u32,
     /// Whether pods have it: that is found out. Others say themselves that they are done with it.
     pods: bool,
-    /// Whether it is made of something else than when it was handed out: then nobody knows what to release.
+    /// Whether it is made of something else than when it was handed out: then it is not known what to release.
     elsewhere: bool,
 }
 
@@ -85,9 +85,9 @@ struct Trouble {
 pub(crate) enum Failed {
     /// It may still have what its last container left.
     Release,
-    /// It was not made ready, and nobody has it.
+    /// It was not made ready, and no consumer has it.
     Prepare,
-    /// It was not made ready for a container that has it; whoever starts the container tries again.
+    /// It was not made ready for a container that has it; the kubelet tries again when it starts the container.
     Start,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Held {
     pub(crate) id: String,
     /// When it was given last; when that became known, if it was before.
     pub(crate) since: Instant,
-    /// Whether it can be given back at all now: not where a component would have to release what nobody can name, nor where that failed
+    /// Whether it can be given back at all now: not where a component would have to release what cannot be named, nor where that failed
     /// and has its own time.
     pub(crate) may_end: bool,
     /// The plugin that looks after it, if one does, and what it was when this was read.
@@ -118,7 +118,7 @@ impl Tenancy {
         }
     }
 
-    /// Takes note of units that were handed out before the host started: nobody knows yet whether a pod still has them.
+    /// Takes note of units that were handed out before the host started: it is not known yet whether a pod still has them.
     pub(crate) fn meet(&self, inventory: &Inventory) {
         if self.memory.is_empty() {
             return;
@@ -187,8 +187,8 @@ impl Tenancy {
         }
     }
 
-    /// Takes note of units that somebody is seen to have and nobody knew to be handed out: the memory was lost, or the look that took
-    /// them for free did not see everybody. Returns them.
+    /// Takes note of units that pods are seen to have and that were not known to be handed out: the memory was lost, or the look that took
+    /// them for free did not see every pod. Returns them.
     pub(crate) fn adopt(
         &self,
         resource: &ResourceName,
@@ -216,21 +216,21 @@ impl Tenancy {
         self.versions.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// When to look for who got what was handed out, if nobody has since: a pod that runs for seconds must be seen once, so that its
+    /// When to look for who got what was handed out, if no look was made since: a pod that runs for seconds must be seen once, so that its
     /// end is.
     pub(crate) fn first_look(&self) -> Option<Instant> {
         let (first, _) = self.tenants.lock().unseen?;
         Some(first + FIRST_LOOK)
     }
 
-    /// Somebody looks now for who got what was handed out, but for what this is too early for.
+    /// A look begins now for who got what was handed out, but for what this is too early for.
     pub(crate) fn looks(&self) {
         let mut tenants = self.tenants.lock();
         let early = tenants.unseen.filter(|(_, last)| last.elapsed() < FIRST_LOOK);
         tenants.unseen = early.map(|(_, last)| (last, last));
     }
 
-    /// Whether nobody has anything.
+    /// Whether no consumer has anything.
     pub(crate) fn is_empty(&self) -> bool {
         self.tenants.lock().all.is_empty()
     }
@@ -256,7 +256,7 @@ impl Tenancy {
         tenant.cloned()
     }
 
-    /// Takes note that units have other nodes than when they were handed out, which whoever has them finds.
+    /// Takes note that units have other nodes than when they were handed out, which their consumers find.
     pub(crate) fn follow(&self, moved: &HashMap<UnitId, Arc<UnitRecord>>) {
         let mut tenants = self.tenants.lock();
         for (id, unit) in moved {
@@ -276,7 +276,7 @@ impl Tenancy {
         }
     }
 
-    /// Takes note that nobody has these any more.
+    /// Takes note that no consumer has these any more.
     pub(crate) fn clean(&self, ids: &[UnitId]) {
         let mut tenants = self.tenants.lock();
         for id in ids {
@@ -333,7 +333,7 @@ impl Tenancy {
         tenants.troubles.iter().map(of).collect()
     }
 
-    /// What pods have or may have. With `lifecycle`, what is made of something else by now does not end: nobody knows what to release.
+    /// What pods have or may have. With `lifecycle`, what is made of something else by now does not end: it is not known what to release.
     pub(crate) fn held(&self, place: Place, lifecycle: bool) -> Vec<Held> {
         let tenants = self.tenants.lock();
         let held = |(id, tenant): (&UnitId, &Tenant)| Held {
@@ -356,7 +356,7 @@ impl Tenancy {
         tenants.all.get(id).filter(|tenant| tenant.version == version).cloned()
     }
 
-    /// What failed, belongs to nobody, and may be tried again now; and when the next such time is.
+    /// What failed, is free, and may be tried again now; and when the next such time is.
     pub(crate) fn to_try_again(&self) -> (Vec<UnitId>, Option<Instant>) {
         let (tenants, now) = (self.tenants.lock(), Instant::now());
         let troubles = tenants

@@ -1,9 +1,9 @@
 //! All units of one plugin, one record each: what was enumerated, its health over time, and everything that speaks against it. What
 //! front ends list, an allocation checks, `status` and `explain` show and labels count is made of it.
 
-use crate::ailments::Ailments;
 use crate::breaker;
 use crate::health::{Settling, UnitHealth};
+use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::labels;
 use crate::units::{Cause, Causes, Layout, Lost, PoolRecord, UnitRecord};
@@ -73,7 +73,7 @@ impl Snapshot {
     }
 }
 
-/// All that a plugin offers, as it was published last, for whoever is not the plugin's task.
+/// All that a plugin offers, as it was published last, for all but the plugin's own task.
 #[derive(Default)]
 pub(crate) struct Shown(Mutex<BTreeMap<ResourceName, Arc<Snapshot>>>);
 
@@ -186,7 +186,7 @@ impl UnitTable {
         units: &[Arc<UnitRecord>],
         verdicts: &[Verdict],
         policy: &PluginPolicy,
-        ailments: &Ailments,
+        health_store: &HealthStore,
     ) {
         let now = Instant::now();
         for (unit, verdict) in units.iter().zip(verdicts) {
@@ -195,22 +195,22 @@ impl UnitTable {
             };
             let was = match &mut found.health {
                 Some(health) => {
-                    let was = health.ailment().is_some();
+                    let was = health.unhealthy_since().is_some();
                     health.update(verdict, &policy.health, now);
                     was
                 }
                 new @ None => {
-                    let known = ailments.of(&policy.name, &unit.id, policy.health.new_boot_forgives);
+                    let known = health_store.get(&policy.name, &unit.id, policy.health.new_boot_forgives);
                     *new = Some(UnitHealth::first(verdict, known.as_ref(), &policy.health, now));
                     // What was forgiven is not kept either.
                     true
                 }
             };
-            match found.health.as_ref().and_then(UnitHealth::ailment) {
-                None if was => ailments.note(&policy.name, &unit.id, None),
+            match found.health.as_ref().and_then(UnitHealth::unhealthy_since) {
+                None if was => health_store.record(&policy.name, &unit.id, None),
                 // Found so in this boot. What only has not been found well yet stays what it was noted as.
-                Some(ailment) if matches!(verdict, Verdict::Unhealthy(_)) => {
-                    ailments.note(&policy.name, &unit.id, Some(ailment));
+                Some(unhealthy) if matches!(verdict, Verdict::Unhealthy(_)) => {
+                    health_store.record(&policy.name, &unit.id, Some(unhealthy));
                 }
                 _ => {}
             }
@@ -255,8 +255,8 @@ impl UnitTable {
             news |= published.causes != now;
             if published.causes.is_empty() != now.is_empty() {
                 // What was unhealthy before the host started has been so since then.
-                let ailment = found.health.as_ref().and_then(UnitHealth::ailment);
-                published.since = Some(ailment.map_or_else(When::now, |(_, since)| since));
+                let unhealthy = found.health.as_ref().and_then(UnitHealth::unhealthy_since);
+                published.since = Some(unhealthy.map_or_else(When::now, |(_, since)| since));
                 let reason = now.reason().cloned();
                 changes.push(Change { id, reason });
             }

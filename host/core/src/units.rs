@@ -48,7 +48,7 @@ impl UnitRecord {
         self.backing == other.backing && nodes(self) == nodes(other)
     }
 
-    /// What a unit is that somebody has, where it is made of the same devices and only its nodes are others now. Its properties are those
+    /// What a unit is that a consumer has, where it is made of the same devices and only its nodes are others now. Its properties are those
     /// that its container's environment was made of.
     pub(crate) fn moved_from(&self, old: &Self) -> Option<Self> {
         let moved = !self.backing.is_empty() && self.backing == old.backing && !self.is_same_hardware(old);

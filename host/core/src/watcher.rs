@@ -30,7 +30,7 @@ struct Inner {
 
 #[derive(Default)]
 struct Watching {
-    /// Nothing until somebody is interested.
+    /// Nothing until a plugin is interested.
     watch: Option<Watch>,
     /// How many watches there have been.
     number: u64,
@@ -38,7 +38,7 @@ struct Watching {
 }
 
 impl Watcher {
-    /// Nobody is woken yet.
+    /// No plugin is woken yet.
     pub(crate) fn new(node: Node) -> Self {
         Self(Arc::new(Inner {
             node,
@@ -61,7 +61,7 @@ impl Watcher {
 }
 
 impl Inner {
-    /// Listens to all that somebody is interested in.
+    /// Listens to all that plugins are interested in.
     fn listen(self: &Arc<Self>) {
         let mut watching = self.watching.lock();
         let (mut directories, mut kernel_log, mut has_none) = (BTreeMap::new(), false, false);
@@ -74,7 +74,7 @@ impl Inner {
             kernel_log |= interest.captures.wants_lines();
             has_none |= interest.captures.is_new();
         }
-        // Whoever comes later wants the lines from the start as well: they are told again, and those who know them pass over them.
+        // A plugin that comes later wants the lines from the start as well: they are told again, and those that know them pass over them.
         if watching.watch.is_none() || has_none {
             watching.number += 1;
             let (inner, number) = (Arc::downgrade(self), watching.number);

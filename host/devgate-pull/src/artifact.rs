@@ -1,5 +1,5 @@
 //! Fetching an artifact: its manifest by digest, then what that names, each held against the digest by which it was asked for. What is
-//! fetched goes to whoever asked as it comes.
+//! fetched goes to the caller as it comes.
 
 use crate::session::{Answered, Session, Take};
 use devgate_oci::child::{MOST_MANIFEST, Next, Signed, check, follow};

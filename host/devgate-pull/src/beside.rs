@@ -143,7 +143,7 @@ impl Session {
     async fn referrers(&mut self, artifact: Digest, found: &mut Found) -> Result<Vec<Referrer>, Error> {
         let url = self.url(&format!("referrers/{artifact}"))?;
         let ask = |client: &reqwest::Client| client.get(url.clone()).header("Accept", INDEX);
-        // Once: registries are known that send whoever asks to somewhere else, which answers anything, or nothing for a while.
+        // Once: registries are known that send a client somewhere else, which answers anything, or nothing for a while.
         let asked = match self.attempt(&ask).await.map_err(Error::from) {
             Ok(answer) if answer.status().is_success() => {
                 found.more |= answer.headers().contains_key(LINK);

@@ -51,7 +51,7 @@ pub struct Replied {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answered {
     pub(crate) status: StatusCode,
-    /// Whether it is the registry's own, and not of somebody that it led to.
+    /// Whether it is the registry's own, and not of another server that it led to.
     pub(crate) own: bool,
 }
 
@@ -193,7 +193,7 @@ impl Session {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let who = match &self.credentials {
-                    Credentials::Nobody => "without credentials; give it some (--registry-config)".to_owned(),
+                    Credentials::Anonymous => "without credentials; give it some (--registry-config)".to_owned(),
                     Credentials::Password { user, .. } => {
                         format!(
                             "as {}; check the password and what this user may do (--registry-config)",

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How long one push may take, however slowly bytes keep going.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// Runs what waits for the network on a thread of its own, so that whoever calls may be anywhere.
+/// Runs what waits for the network on a thread of its own, so that it may be called anywhere.
 ///
 /// # Errors
 /// As the work; and when it is not done within 15 minutes.

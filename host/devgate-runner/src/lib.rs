@@ -36,8 +36,8 @@ fn load(loading: Loading) -> Result<Ready, Refusal> {
         ..
     } = loading;
     #[expect(unsafe_code, reason = "nothing can tell code that this build made from other code")]
-    // SAFETY: the host hands over what `devgate-compile` of the same build made: it has it from that process, or from a file that nobody
-    // else can write, whole as it was written. Where that is not so, it is this process that runs it, which can do nothing but compute
+    // SAFETY: the host hands over what `devgate-compile` of the same build made: it has it from that process, or from a file that no other user
+    // can write, whole as it was written. Where that is not so, it is this process that runs it, which can do nothing but compute
     // and ask.
     let code = unsafe { Code::made_elsewhere(code) };
     let loaded = Arc::new(Loaded::new(engine, &code, &imports, profile)?);

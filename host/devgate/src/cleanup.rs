@@ -66,7 +66,7 @@ pub(crate) fn row(found: &Leftover) -> [String; 3] {
     [fate.into(), found.what.into(), path + &why.unwrap_or_default()]
 }
 
-/// It is meant to be there: a host runs, pods have what it gave them, or a directory is somebody else's.
+/// It is meant to be there: a host runs, pods have what it gave them, or a directory is another's.
 fn refuse(why: String) -> anyhow::Error {
     exit::with_code(exit::FOUND, why)
 }

@@ -135,7 +135,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub(crate) no_kubelet: bool,
 
-    /// How often to ask it, in milliseconds; what was handed out counts as given for three times as long, whoever is seen to
+    /// How often to ask it, in milliseconds; what was handed out counts as given for three times as long, whichever pod is seen to
     /// have it. For tests
     #[arg(long, value_name = "MS", default_value_t = 10_000, hide = true)]
     pub(crate) pod_resources_every: u32,

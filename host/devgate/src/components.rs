@@ -141,7 +141,7 @@ impl Components {
         let name = self.dir(policy).join(path).display().to_string();
         let limit = policy.limits.component_size;
         if ByteSize(u64::try_from(bytes.len()).unwrap_or(u64::MAX)) > limit {
-            // Only its beginning was read: whoever compiles it says so.
+            // Only its beginning was read: the compiler's refusal says so.
             return Ok(());
         }
         let signature = read(self.dir(policy), &format!("{path}.sig"), MOST_SIGNATURE + 1).map_err(|why| match why {
@@ -166,7 +166,7 @@ impl Components {
         };
         let mut keys = Vec::new();
         for file in files {
-            // The policy's own first: whoever fills the components' directory must not put another key in its place.
+            // The policy's own first: a program that fills the components' directory must not put another key in its place.
             let bytes = match read(beside(policy), file, MOST_KEY) {
                 Err(NotRead::NoFile | NotRead::NoDirectory(_)) => read(self.dir(policy), file, MOST_KEY),
                 read => read,

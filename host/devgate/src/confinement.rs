@@ -82,11 +82,14 @@ fn files(args: &RunArgs) -> HostFiles {
     if !args.no_kubelet {
         made.push((args.kubelet.kubelet_dir.clone(), 0o750));
     }
-    for (directory, mode) in &made {
-        // One that cannot be made, in a container that has none, is said where it is written to.
-        let _ = DirBuilder::new().recursive(true).mode(*mode).create(directory);
+    let mut directories = Vec::new();
+    for (directory, mode) in made {
+        match DirBuilder::new().recursive(true).mode(mode).create(&directory) {
+            Ok(()) => directories.push(directory),
+            // What is in its way is said where it is written to, and an admin may take it away.
+            Err(_) => directories.extend(parent(&directory).filter(|above| above.parent().is_some())),
+        }
     }
-    let mut directories: Vec<PathBuf> = made.into_iter().map(|(directory, _)| directory).collect();
     directories.extend(args.log.audit_log.as_deref().and_then(parent));
     let own = std::env::current_exe().ok();
     let mut programs: Vec<PathBuf> = own.as_deref().and_then(parent).into_iter().collect();

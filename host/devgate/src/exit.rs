@@ -1,4 +1,4 @@
-//! Exit codes: one for each kind of thing that somebody has to do about it. `devgate --help` lists them.
+//! Exit codes: one for each kind of thing that an admin has to do about it. `devgate --help` lists them.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -58,7 +58,7 @@ pub(crate) fn of_state_dir(code: u8, dir: &Path, why: impl Display) -> anyhow::E
 /// Says on standard error what went wrong, with every cause, and goes on.
 pub fn say(error: &anyhow::Error) {
     use std::io::Write;
-    // Nobody is left to tell if even this cannot be written.
+    // Nothing is left to do if even this cannot be written.
     let _ = writeln!(std::io::stderr(), "devgate: {error:#}");
 }
 

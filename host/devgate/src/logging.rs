@@ -24,7 +24,7 @@ pub(crate) fn start(args: &LogArgs) -> anyhow::Result<Option<Audit>> {
         .with_target(false)
         // There are spans at `trace` only: which way a call went, and how long each part of it took.
         .with_span_events(FmtSpan::CLOSE)
-        // A log that nobody reads any more must not end whatever wants to write to it.
+        // A log whose reader has gone must not end whatever wants to write to it.
         .log_internal_errors(false);
     let layer = if json {
         let json = layer.json().flatten_event(true);

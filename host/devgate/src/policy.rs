@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The largest policy file. A larger one is a mistake, or somebody's attempt to fill the memory.
+/// The largest policy file. A larger one is a mistake, or an attempt to fill the memory.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads and parses the policy from files and directories. What is wrong is told of all of them, those that can be read.

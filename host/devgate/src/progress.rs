@@ -1,4 +1,4 @@
-//! What a command says while somebody waits for it: on standard error, and only about what takes longer than a second.
+//! What a command says while the admin waits for it: on standard error, and only about what takes longer than a second.
 
 use devgate_core::{LoadFailure, Loader};
 use devgate_policy::PluginPolicy;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// What nobody is told about.
+/// What is not said.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Says after a second what is waited for, unless it is over by then. Dropping it ends it.

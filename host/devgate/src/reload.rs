@@ -38,7 +38,7 @@ pub(crate) enum Trigger {
     Hangup,
     /// What was refused may be possible by now.
     Again,
-    /// Somebody asks over the local socket.
+    /// An admin asks over the local socket.
     Asked(Asked),
 }
 
@@ -139,7 +139,7 @@ impl Reloader {
         let quiet = matches!(trigger, Trigger::Files | Trigger::Again);
         let result = self.attempt(plugins, forced, quiet).await;
         if let Trigger::Asked(asked) = trigger {
-            // Whoever asked may have gone away.
+            // The client may have gone away.
             let _ = asked.answer.send(result);
         }
     }

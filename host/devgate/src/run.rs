@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 /// How long threads that hang in the kernel are waited for at the end.
 const LAST_PATIENCE: Duration = Duration::from_millis(100);
-/// How long is waited for what somebody is to read of the end: lines of the audit log, a word to the service manager.
+/// How long is waited for what is to be read of the end: lines of the audit log, a word to the service manager.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How long the service manager is not told that the host serves, while what was given before by name waits for its devices.
@@ -46,7 +46,7 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     // Before there is another thread.
     let fence = confinement::begin(args)?;
-    // Then at once: whoever runs as process 1 ignores a signal that it has not asked for.
+    // Then at once: process 1 ignores a signal that it has not asked for.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
         .worker_threads(workers())
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         .context("start the runtime")?;
     let (stop, hangup) = {
         let _inside = runtime.enter();
-        // One that nobody listens for ends the process; who sends it early gets a look that finds nothing else.
+        // One that is not listened for ends the process; one that is sent early starts a look that finds nothing else.
         (
             stop_on_signal()?,
             signal(SignalKind::hangup()).context("listen for SIGHUP")?,
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     ] {
         if is_used && unmounted(dir, "/") {
             tracing::warn!(
-                "{key}: {} is in the root file system: where the host runs in a container, mount the node's directory there, or nobody \
+                "{key}: {} is in the root file system: where the host runs in a container, mount the node's directory there, or no other program \
                  reads what is written (--{option})",
                 dir.display()
             );

@@ -1,7 +1,7 @@
 //! What the service manager that started this host is told: that it is ready, how it is, that it lives, and that it ends.
 //!
 //! The protocol is `sd_notify(3)`, with which systemd and others follow a service: datagrams to the socket in `NOTIFY_SOCKET`.
-//! Where nobody set that, nothing is sent. A reload is not told (`RELOADING=1`): what was in force serves until another takes
+//! Where that is not set, nothing is sent. A reload is not told (`RELOADING=1`): what was in force serves until another takes
 //! its place, and `devgate reload` waits for it.
 
 use crate::watching::Watching;
@@ -137,6 +137,6 @@ mod tests {
         assert_eq!(told.compare(well(), &[], true), [Said::Alive, Said::Status(well())]);
         assert_eq!(told.compare(well(), &late, true), []);
         assert_eq!(told.compare(well(), &[], true), [Said::Alive]);
-        assert_eq!(told.compare(well(), &[], false), [], "nobody watches");
+        assert_eq!(told.compare(well(), &[], false), [], "no watchdog is set");
     }
 }

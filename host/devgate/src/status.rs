@@ -26,7 +26,7 @@ pub(crate) fn status(args: &StatusArgs) -> anyhow::Result<u8> {
         }
         match asked {
             Ok(report) => show(&report, args)?,
-            // It may be restarting; whoever watches wants to see that, too.
+            // It may be restarting; the admin who watches wants to see that, too.
             Err(error) => exit::say(&error),
         }
         std::thread::sleep(EVERY);

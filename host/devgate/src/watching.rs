@@ -77,16 +77,16 @@ pub struct Report {
     /// What of the state directory could not be written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unsaved: Vec<String>,
-    /// Why what somebody has by name has no file.
+    /// Why what a pod or a lease has by name has no file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) cdi_unwritten: Vec<String>,
     /// Whether this host serves no kubelet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) no_kubelet: bool,
-    /// For how many seconds nobody has told which pods have what, where that is too long.
+    /// For how many seconds the kubelet has not told which pods have what, where that is too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pods_unseen_s: Option<u64>,
-    /// Everything that somebody should look at; nothing where all is well. Made of the rest, also of what another version said.
+    /// Everything that an admin should look at; nothing where all is well. Made of the rest, also of what another version said.
     #[serde(skip_deserializing)]
     pub(crate) conditions: Vec<Found>,
     /// The same in one line.
@@ -206,7 +206,7 @@ impl Report {
         }
     }
 
-    /// Whether nobody needs to look.
+    /// Whether there is nothing to look at.
     pub(crate) fn is_well(&self) -> bool {
         self.conditions.is_empty()
     }

@@ -21,7 +21,7 @@ impl Allocating {
         self.0.count()
     }
 
-    /// Waits until none is under way and the last one is noted, but no longer than `most`: somebody who never knows what has ended frees
+    /// Waits until none is under way and the last one is noted, but no longer than `most`: a reclaimer that never knows what has ended frees
     /// nothing. `known` is how many there had been when it was so before.
     pub(crate) async fn pause(&self, known: &mut u64, most: Duration) {
         let mut calls = self.0.subscribe();

@@ -140,7 +140,7 @@ pub enum FrontEndError {
     /// The directory was deleted while it was mounted here; the kubelet's new one is out of sight.
     #[error("kubelet directory {} was deleted under its mount; restart, so that the new one is mounted", .0.display())]
     DirectoryDeleted(PathBuf),
-    /// A bug of the host ended what serves a resource; nobody would answer the kubelet for it any more.
+    /// A bug of the host ended what serves a resource; the kubelet would not be answered for it any more.
     #[error("host fault: resource {resource}: its task ended: {why}; ending, so that a restart serves it again")]
     TaskEnded {
         /// The resource.

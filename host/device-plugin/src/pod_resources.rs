@@ -47,7 +47,7 @@ pub struct PodResourcesConfig {
     pub kubelet_dir: PathBuf,
     /// How often to ask, more or less a tenth. 10 s.
     pub every: Duration,
-    /// The least time between two questions, whoever wants to know. 500 ms: a fiftieth of what the kubelet allows to all.
+    /// The least time between two questions, for all callers together. 500 ms: a fiftieth of what the kubelet allows to all.
     pub pause: Duration,
     /// How long an answer may take. 10 s.
     pub patience: Duration,
@@ -130,7 +130,7 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
             }
         };
         if failing.is_some() {
-            // A kubelet that is in trouble is asked less, however much somebody wants to know.
+            // A kubelet that is in trouble is asked less, however much callers want to know.
             tokio::time::sleep(wait).await;
         } else {
             let asked = async {
@@ -169,7 +169,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Who has what now, or why nobody knows.
+    /// Who has what now, or why that is not known.
     async fn ask(&mut self) -> Result<BTreeMap<Offered, Vec<Holder>>, Unknown> {
         let patience = self.config.patience;
         let asked = tokio::time::timeout(patience, self.list()).await;

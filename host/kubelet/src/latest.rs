@@ -1,5 +1,5 @@
 //! At most so many of something at a time, of which the newest are kept: who comes back must not be kept out by what it, or
-//! somebody else, left open.
+//! another client, left open.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

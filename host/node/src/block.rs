@@ -172,7 +172,7 @@ fn swap(node: &Node) -> Result<BTreeSet<NodeNumber>, ReadError> {
     for path in text.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
         let path = unescape(path);
         swapped.extend(node.node_behind(&path));
-        // The path is as whoever ran swapon saw it; the kernel's own name may be all that still leads there.
+        // The path is as swapon's caller saw it; the kernel's own name may be all that still leads there.
         if let Some(name) = path.strip_prefix("/dev/") {
             let device = node.device("block", &name.replace('/', "!"));
             swapped.extend(device.ok().and_then(|device| node.number_of(&device).ok()?));

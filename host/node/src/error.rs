@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a question about the node has no answer. The message names no device or path: whoever asked knows them.
+/// Why a question about the node has no answer. The message names no device or path: the caller knows them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// No such device, attribute, link, directory or node.

@@ -1,6 +1,6 @@
 //! What happens on a node, as far as it is told without being asked.
 //!
-//! An event says where to look, never what is there: whoever gets one asks the node. So an event that somebody forged, that
+//! An event says where to look, never what is there: its receiver asks the node. So an event that was forged, that
 //! came late or twice costs one look, and one that was lost is made up for by the poll.
 
 use crate::{DevicePath, KernelLine, LogSource};

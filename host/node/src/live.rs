@@ -26,7 +26,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Opens for reading without ever waiting: without O_NONBLOCK, a FIFO that somebody put there would hold the thread.
+    /// Opens for reading without ever waiting: without O_NONBLOCK, a FIFO that was put there would hold the thread.
     pub(crate) fn open_to_read(&self, path: &str) -> Result<OwnedFd, Errno> {
         self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
     }

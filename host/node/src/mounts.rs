@@ -1,4 +1,4 @@
-//! What may be mounted into a container: only what nobody but root could have put there.
+//! What may be mounted into a container: only what root alone could have put there.
 
 use crate::ReadError;
 use crate::node::Node;
@@ -13,7 +13,7 @@ pub enum MountKind {
     File,
     /// A directory.
     Directory {
-        /// The name of a socket that lies directly in it, if one does: whoever is given the directory can talk to whoever
+        /// The name of a socket that lies directly in it, if one does: a container that is given the directory can talk to what
         /// listens there.
         socket: Option<String>,
     },
@@ -73,7 +73,7 @@ impl Node {
     /// them, is root's, not writable by others and no link, and at the end is a regular file or a directory. Tells what it
     /// is.
     ///
-    /// Looked at from the root down: once a directory is root's alone, only root can replace what is in it, so nobody else
+    /// Looked at from the root down: once a directory is root's alone, only root can replace what is in it, so no other user
     /// can change the answer while or after it is found.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Node {
         Ok(MountKind::File)
     }
 
-    /// A regular file or directory that is root's and that nobody else can write to.
+    /// A regular file or directory that is root's and that no other user can write to.
     fn roots_alone(&self, relative: &str) -> Result<Kind, MountProblem> {
         let at = format!("/{relative}");
         let look = match self.tree().look(relative) {

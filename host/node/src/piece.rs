@@ -1,7 +1,7 @@
 //! Which piece of hardware a device's node reaches, besides the device's own place in the tree: `card0` and `renderD128` are two
 //! ways to one GPU, and neither lies beneath the other.
 //!
-//! A piece is a place in the tree. A unit that has a node has the node's pieces as well: nobody else has the same, what is above,
+//! A piece is a place in the tree. A unit that has a node has the node's pieces as well: no other unit has the same, what is above,
 //! or what is beneath. That `sg0` is as good as the SCSI device it belongs to keeps `sda` *and* `sda1` from others, while
 //! `sda1` and `sda2`, which are no more than they are, may go to two.
 //!
@@ -84,7 +84,7 @@ const TABLE: &[(&str, Rule)] = &[
 ];
 
 impl Node {
-    /// The places that whoever has the device's node reaches besides its own, sorted; some may be of no device of the kernel's.
+    /// The places that a container with the device's node reaches besides its own, sorted; some may be of no device of the kernel's.
     ///
     /// # Errors
     /// [`ReadError::Gone`] where the device went; others where the tree cannot be read.

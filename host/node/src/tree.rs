@@ -81,7 +81,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Whether somebody else than its owner may write to it. With an access control list, the group's bits are the most
+    /// Whether another user than its owner may write to it. With an access control list, the group's bits are the most
     /// that the list gives anybody, so they cover it.
     #[must_use]
     pub fn others_write(self) -> bool {
@@ -103,7 +103,7 @@ impl Look {
 
 /// That a file is not for everybody, in one wording for both sources.
 pub const NOT_FOR_ALL: ReadError = ReadError::Denied("only root may read it");
-/// That a file is for nobody to write, in one wording for both sources.
+/// That a file may not be written, in one wording for both sources.
 pub const NOT_WRITABLE: ReadError = ReadError::Denied("the kernel does not let the host write it");
 /// That a directory was asked for as a file.
 pub const IS_DIRECTORY: ReadError = ReadError::Invalid("a directory");

@@ -71,7 +71,7 @@ impl Node {
         }))
     }
 
-    /// The devices of an iommu group, sorted by location: whoever gets one of them through vfio can reach them all.
+    /// The devices of an iommu group, sorted by location: a container that gets one of them through vfio can reach them all.
     ///
     /// # Errors
     /// Where the kernel's lists cannot be read.

@@ -47,7 +47,7 @@ pub struct Watch {
     log: LogSource,
     no_device_events: Option<String>,
     paths: Option<PathWatch>,
-    /// Whoever tells ends when this is dropped.
+    /// The thread that tells ends when this is dropped.
     _teller: Box<dyn Any + Send + Sync>,
 }
 
@@ -55,7 +55,7 @@ impl Node {
     /// Tells `sink` of all that happens from now on, as far as this machine lets the host see it. With `kernel_log` also the
     /// kernel's log: first [`NodeEvent::Log`], if it can be read, then all that there still is of it.
     ///
-    /// Nothing here is needed for being right: whoever looks often enough sees the same, later.
+    /// Nothing here is needed for being right: a caller that looks often enough sees the same, later.
     #[must_use]
     pub fn watch(&self, kernel_log: bool, sink: Sink) -> Watch {
         Arc::clone(self.events()).watch(kernel_log, sink)

@@ -165,7 +165,7 @@ fn what_happens_in_a_directory_is_told_by_its_path_below_the_root() {
     assert!(!format!("{all:?}").contains("link/x"), "{all:?}");
 }
 
-/// Whoever is done with `/dev/null` closes what it could write to.
+/// A program that is done with `/dev/null` closes what it could write to.
 #[test]
 fn what_is_written_is_told_only_where_that_is_asked_for() {
     let root = tempfile::tempdir().unwrap();
@@ -219,7 +219,7 @@ fn nobody_waits_until_directories_are_opened() {
     until(&events, |event| *event == NodeEvent::Path("/etc".to_owned())).expect("the last word counts");
 }
 
-/// A directory that is replaced by another one: what happens in the old one is nobody's business any more.
+/// A directory that is replaced by another one: what happens in the old one does not matter any more.
 #[test]
 fn a_directory_that_is_moved_away_is_not_watched_any_more() {
     let root = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ const LAYER: &str = "layer";
 const SIGNATURES: &str = "signatures.json";
 /// What is being made has this at its end.
 const NEW: &str = ".new";
-/// What is still being made after so long has nobody who makes it.
+/// What is still being made after so long is not being made any more.
 const ABANDONED: Duration = Duration::from_secs(3_600);
 /// The largest manifest.
 pub const MOST_MANIFEST: u64 = 1024 * 1024;
@@ -48,7 +48,7 @@ impl Cache {
         self.is_own()
     }
 
-    /// Whoever else can write here could fill it, or have what is deleted chosen.
+    /// Another user that can write here could fill it, or choose what is deleted.
     fn is_own(&self) -> io::Result<()> {
         let at = fs::symlink_metadata(&self.dir)?;
         let other = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why.to_owned()));
@@ -68,7 +68,7 @@ impl Cache {
         self.dir.join(digest.hex())
     }
 
-    /// What is kept of an artifact; nothing where it is not here. Its bytes are checked by whoever uses it.
+    /// What is kept of an artifact; nothing where it is not here. Its bytes are checked by the caller.
     pub(crate) fn read(&self, digest: Digest, most: ByteSize) -> io::Result<Option<Entry>> {
         let at = self.path(digest);
         if found(self.is_own())?.is_none() || found(fs::symlink_metadata(&at))?.is_none() {

@@ -17,7 +17,7 @@ const DOCKER: &str = "https://index.docker.io/v1/";
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credentials {
     /// Nothing.
-    Nobody,
+    Anonymous,
     /// A name, and what goes with it.
     Password {
         /// The name.
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Credentials {
     /// Nothing of what is secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Nobody => "Nobody",
+            Self::Anonymous => "Anonymous",
             Self::Password { .. } => "Password",
             Self::Identity(_) => "Identity",
             Self::Bearer(_) => "Bearer",
@@ -62,13 +62,13 @@ struct Entry {
     registrytoken: Option<String>,
 }
 
-/// What the file says of a repository, or of its whole registry; nobody where it says nothing, or where there is no file to read.
+/// What the file says of a repository, or of its whole registry; anonymous where it says nothing, or where there is no file to read.
 ///
 /// # Errors
 /// When the file cannot be read, or leaves it to another program.
 pub(crate) fn of(file: Option<&Path>, repository: &Repository) -> Result<Credentials, Error> {
     let Some(file) = file else {
-        return Ok(Credentials::Nobody);
+        return Ok(Credentials::Anonymous);
     };
     let failed = |why: FileError| Error::Host(format!("{}: {why} (--registry-config)", file.display()));
     let found = read_file(file, MOST).and_then(|bytes| read(&bytes, repository));
@@ -92,7 +92,7 @@ fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError>
             let (registry, key) = (registry(), "credHelpers");
             return Err(FileError::Helper { registry, key });
         }
-        return Ok(Credentials::Nobody);
+        return Ok(Credentials::Anonymous);
     };
     let entry = entry.1;
     let text = |value: Option<String>| value.filter(|text| !text.is_empty());
@@ -111,7 +111,7 @@ fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError>
             let (registry, key) = (registry(), "credsStore");
             return Err(FileError::Helper { registry, key });
         }
-        return Ok(Credentials::Nobody);
+        return Ok(Credentials::Anonymous);
     };
     let decoded = STANDARD
         .decode(auth.trim())
@@ -186,13 +186,13 @@ mod tests {
         assert_eq!(of_text(token).unwrap(), Credentials::Identity("t".to_owned()));
         let token = r#"{"auths": {"registry.example.com": {"registrytoken": "t"}}}"#;
         assert_eq!(of_text(token).unwrap(), Credentials::Bearer("t".to_owned()));
-        for nobody in [
+        for unnamed in [
             "{}",
             r#"{"auths": {"registry.example.com:5000": {"auth": "YTpi"}, "example.com": {"auth": "YTpi"}}}"#,
             r#"{"auths": {"registry.example.com": {}}}"#,
             r#"{"credHelpers": {"other.example.com": "x"}}"#,
         ] {
-            assert_eq!(of_text(nobody).unwrap(), Credentials::Nobody, "{nobody}");
+            assert_eq!(of_text(unnamed).unwrap(), Credentials::Anonymous, "{unnamed}");
         }
         let docker = format!(r#"{{"auths": {{"{DOCKER}": {{"auth": "YTpi"}}}}}}"#);
         assert_eq!(
@@ -219,7 +219,7 @@ mod tests {
             ("vendor/gpu2", "vendor"),
             ("vendor", "vendor"),
             ("other/a", "other"),
-            ("third/a", "Nobody"),
+            ("third/a", "Anonymous"),
         ] {
             assert_eq!(user(text, name), expected, "{name}");
         }

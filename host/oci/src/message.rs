@@ -40,7 +40,7 @@ impl fmt::Debug for wire::Credentials {
 impl From<Credentials> for wire::Credentials {
     fn from(credentials: Credentials) -> Self {
         let kind = match credentials {
-            Credentials::Nobody => None,
+            Credentials::Anonymous => None,
             Credentials::Password { user, password } => Some(Kind::Password(wire::Password { user, password })),
             Credentials::Identity(token) => Some(Kind::Identity(token)),
             Credentials::Bearer(token) => Some(Kind::Bearer(token)),
@@ -52,7 +52,7 @@ impl From<Credentials> for wire::Credentials {
 impl From<wire::Credentials> for Credentials {
     fn from(credentials: wire::Credentials) -> Self {
         match credentials.kind {
-            None => Self::Nobody,
+            None => Self::Anonymous,
             Some(Kind::Password(wire::Password { user, password })) => Self::Password { user, password },
             Some(Kind::Identity(token)) => Self::Identity(token),
             Some(Kind::Bearer(token)) => Self::Bearer(token),
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn credentials_and_signatures_arrive_as_they_were_sent() {
         let all = [
-            Credentials::Nobody,
+            Credentials::Anonymous,
             Credentials::Password {
                 user: "anna".to_owned(),
                 password: "secret".to_owned(),

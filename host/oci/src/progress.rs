@@ -1,4 +1,4 @@
-//! How far a pull or push is, for whoever waits for it.
+//! How far a pull or push is, for the caller that waits for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -49,7 +49,7 @@ impl std::fmt::Debug for PublicKey {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidKey {
     /// It is the half that must not be here.
-    #[error("is a private key; it belongs to whoever signs, and here goes the public one")]
+    #[error("is a private key; it belongs to the signer, and here goes the public one")]
     Private,
     /// It is something else.
     #[error("is no public key in PEM (-----BEGIN PUBLIC KEY-----)")]
@@ -80,12 +80,12 @@ pub enum NotSigned {
     #[error("has no signature in its registry; sign it with `cosign sign --key` (docs/components.md)")]
     NoSignature,
     /// With the digest, escaped and cut.
-    #[error("has a signature that is good for {0} and not for it: somebody put it there, or pushed the wrong one")]
+    #[error(
+        "has a signature that is good for {0} and not for it: it was moved here from another artifact, or the wrong one was pushed"
+    )]
     Other(String),
     /// Those that are there are others'.
-    #[error(
-        "is not signed by a key of the policy (signature.cosign-key): use the key of whoever signs it, or do not trust it"
-    )]
+    #[error("is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it")]
     NoKey,
 }
 
@@ -245,7 +245,7 @@ pub fn check_file(bytes: &[u8], signature: &str, keys: &[PublicKey], name: &str)
         return Ok(());
     }
     Err(Error::Refused(format!(
-        "{name} is not signed by a key of the policy (signature.cosign-key): use the key of whoever signs it, or do not trust it"
+        "{name} is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it"
     )))
 }
 
@@ -291,8 +291,8 @@ Y7StaVsRXzbcIL0jECiKzKarPxQQ69uVmZ6c0JEVQhBeN9w3pr75D4o2/A==
         let refused =
             |signed: &[Signed], pem: &str, artifact: Digest| check(signed, &[key(pem)], &artifact).unwrap_err();
         insta::assert_snapshot!(refused(&[], KEY, artifact), @"has no signature in its registry; sign it with `cosign sign --key` (docs/components.md)");
-        insta::assert_snapshot!(refused(std::slice::from_ref(&good), OTHER, artifact), @"is not signed by a key of the policy (signature.cosign-key): use the key of whoever signs it, or do not trust it");
-        insta::assert_snapshot!(refused(std::slice::from_ref(&good), KEY, Digest([7; 32])), @"has a signature that is good for sha256:f3cfc9d0dbf931d3db4685ec659b7ac68e2a578219da4aae65427886e649b06b and not for it: somebody put it there, or pushed the wrong one");
+        insta::assert_snapshot!(refused(std::slice::from_ref(&good), OTHER, artifact), @"is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it");
+        insta::assert_snapshot!(refused(std::slice::from_ref(&good), KEY, Digest([7; 32])), @"has a signature that is good for sha256:f3cfc9d0dbf931d3db4685ec659b7ac68e2a578219da4aae65427886e649b06b and not for it: it was moved here from another artifact, or the wrong one was pushed");
         let changed = signed(&PAYLOAD.replace("f3cf", "f3ce"), SIGNATURE);
         assert!(check(&[changed], &[key(KEY)], &artifact).is_err());
         assert!(
@@ -310,7 +310,7 @@ Y7StaVsRXzbcIL0jECiKzKarPxQQ69uVmZ6c0JEVQhBeN9w3pr75D4o2/A==
     fn a_files_signature_is_of_its_bytes() {
         check_file(PAYLOAD.as_bytes(), &format!("{SIGNATURE}\n"), &[key(KEY)], "a.wasm").unwrap();
         let refused = |bytes: &[u8], signature: &str| check_file(bytes, signature, &[key(KEY)], "a.wasm").unwrap_err();
-        insta::assert_snapshot!(refused(b"other", SIGNATURE), @"a.wasm is not signed by a key of the policy (signature.cosign-key): use the key of whoever signs it, or do not trust it");
+        insta::assert_snapshot!(refused(b"other", SIGNATURE), @"a.wasm is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it");
         insta::assert_snapshot!(refused(PAYLOAD.as_bytes(), "?"), @"a.wasm.sig is no signature in base64, as `cosign sign-blob` writes it");
     }
 
@@ -323,7 +323,7 @@ Y7StaVsRXzbcIL0jECiKzKarPxQQ69uVmZ6c0JEVQhBeN9w3pr75D4o2/A==
         }
         let refused = |text: &str| PublicKey::from_pem(text).unwrap_err();
         insta::assert_snapshot!(refused("ssh-ed25519 AAAA"), @"is no public key in PEM (-----BEGIN PUBLIC KEY-----)");
-        insta::assert_snapshot!(refused(&KEY.replace("PUBLIC", "ENCRYPTED SIGSTORE PRIVATE")), @"is a private key; it belongs to whoever signs, and here goes the public one");
+        insta::assert_snapshot!(refused(&KEY.replace("PUBLIC", "ENCRYPTED SIGSTORE PRIVATE")), @"is a private key; it belongs to the signer, and here goes the public one");
         insta::assert_snapshot!(refused(P384), @"is a key of a kind that is not known here; ECDSA with P-256, Ed25519 and RSA are");
     }
 

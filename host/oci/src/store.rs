@@ -65,7 +65,7 @@ pub struct Store {
 
 #[derive(Debug, Default)]
 struct Keep {
-    /// What the policy names, since somebody said so. Who does not know it throws nothing away: it may be what a host needs.
+    /// What the policy names, once the host has said so. Until then nothing is thrown away: it may be what a host needs.
     named: Option<BTreeSet<Digest>>,
     /// What was used since then.
     used: BTreeSet<Digest>,
@@ -157,7 +157,7 @@ impl Store {
         })
     }
 
-    /// The component that the cache has and that is what it should be; asks nobody.
+    /// The component that the cache has and that is what it should be; asks no registry.
     #[must_use]
     pub fn kept(&self, reference: &PinnedReference, wanted: Wanted<'_>) -> Option<Vec<u8>> {
         let entry = self.cache.read(reference.digest, wanted.most).ok()??;
@@ -182,7 +182,7 @@ impl Store {
             self.get_alone(reference, wanted, &pull.progress)
         };
         let mut pulls = self.pulls.lock();
-        // The map has it, this call has it, and whoever waits for his turn.
+        // The map has it, this call has it, and each caller that waits for its turn.
         if Arc::strong_count(&pull) <= 2 {
             pulls.remove(&reference.digest);
         }

@@ -3,7 +3,7 @@
 /// Whether a component may read the attribute at `path`, relative to its device.
 ///
 /// Reading some of these acts on the hardware (a PCI device's `config` and `resource0` are its registers, `vpd` can
-/// hang a device for seconds), others hold what nobody but root may know. Every component of the path is held against
+/// hang a device for seconds), others hold what only root may know. Every component of the path is held against
 /// the list. No key of the policy lifts it.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Labels of the node: which there may be, and what of the plugin's units they tell.
 //!
-//! Whoever publishes them (Node Feature Discovery) makes labels of what it is given, so what is given is valid and within the rule,
+//! Node Feature Discovery, which publishes them, makes labels of what it is given, so what is given is valid and within the rule,
 //! whatever a component says of its units: see [`Labels::of`].
 
 mod derive;

@@ -225,7 +225,7 @@ fn refuse_contradictions(
         let why = "must not be there with \"shares-hardware: true\", which lets units have everything in common";
         refuse("partitions", why.to_owned());
     }
-    // What is written acts on all who have the device, and whoever is prepared or released is one of them: the others' pods would find
+    // What is written acts on all pods that have the device, and the one that is prepared or released is one of them: the others would find
     // it reset under them.
     if shares_hardware || replicas > 1 {
         let shared = if shares_hardware {

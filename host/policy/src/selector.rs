@@ -80,7 +80,7 @@ impl Selector {
 
     /// The first key of the selector that does not hold for a device, as the policy writes it.
     ///
-    /// A PCI bridge (class `0x0604`) is met only by a selector that states its `name` in full: whoever selects by vendor
+    /// A PCI bridge (class `0x0604`) is met only by a selector that states its `name` in full: a selector by vendor
     /// or class means the functions, and a grant for a bridge reaches what is behind it.
     #[must_use]
     pub fn unmet(&self, device: &dyn DeviceFacts) -> Option<&'static str> {

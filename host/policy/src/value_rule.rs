@@ -287,7 +287,7 @@ fn property<'a>(record: &Record<'a>, name: &str) -> Result<&'a str, Expected> {
 }
 
 /// One value that a component chose, if it stands for one device: several joined by `,` must not look like others, nor one
-/// like another to whoever trims it (container runtimes trim " all") or to people (characters that cannot be seen).
+/// like another to a reader that trims it (container runtimes trim " all") or to people (characters that cannot be seen).
 fn plain<'a>(what: &str, value: &'a str, id: &str) -> Result<&'a str, Expected> {
     let trimmed = value.trim();
     let word = trimmed.eq_ignore_ascii_case("all") || trimmed.eq_ignore_ascii_case("none");

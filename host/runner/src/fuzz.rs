@@ -93,7 +93,7 @@ fn between<T>(said: &[u8], work: impl FnOnce(UnixStream) -> io::Result<T>) -> io
     let mut hears = theirs.try_clone()?;
     thread::scope(|scope| {
         scope.spawn(move || {
-            // Whoever is told more than it wants goes away before all is said.
+            // A reader that is told more than it wants goes away before all is said.
             let _ = theirs.write_all(said);
             let _ = theirs.shutdown(Shutdown::Write);
         });

@@ -1,4 +1,4 @@
-//! Machine code that was made before, in a directory that nobody else can write in: who can runs in the host.
+//! Machine code that was made before, in a directory that no other user can write in: who can runs in the host.
 
 use crate::BUILD;
 use devgate_types::Digest;

@@ -142,7 +142,7 @@ impl Program {
 type Order = (Command, SyncSender<io::Result<Child>>);
 
 /// The thread that starts processes which outlive a call. A process is killed when the thread that started it ends, so it is one that
-/// lives as long as whoever needs them.
+/// lives as long as the runners' owner.
 #[derive(Debug, Clone)]
 pub(crate) struct Spawner(Arc<Mutex<Sender<Order>>>);
 

@@ -153,7 +153,7 @@ impl Runner {
     }
 }
 
-/// Machine code in a file that nobody has a name for, and that cannot be changed any more.
+/// Machine code in a file without a name, that cannot be changed any more.
 fn in_memory(code: &[u8]) -> io::Result<File> {
     use rustix::fs::{SealFlags, fcntl_add_seals};
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;

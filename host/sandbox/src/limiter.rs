@@ -8,7 +8,7 @@ use wasmtime::ResourceLimiter;
 /// Holds an instance to its memory and tables, and remembers the most memory that was in use.
 ///
 /// What is over a limit ends the call by name. Letting `memory.grow` answer -1 instead would make most components trap
-/// on `unreachable`, which tells nobody anything.
+/// on `unreachable`, which explains nothing.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     limits: Arc<Limits>,

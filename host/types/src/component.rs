@@ -226,7 +226,7 @@ pub struct LogEvent {
 pub enum LogLevel {
     /// For the vendor.
     Debug,
-    /// For whoever wants to know.
+    /// For an admin who wants to know.
     Info,
     /// Something is odd.
     Warn,

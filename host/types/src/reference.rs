@@ -81,7 +81,7 @@ impl fmt::Display for Repository {
 pub struct Reference {
     /// Where it is.
     pub repository: Repository,
-    /// A name that whoever may push can give to something else.
+    /// A name that a pusher can give to something else.
     pub tag: Option<String>,
     /// The digest of its manifest: what it is, whatever the tag says.
     pub digest: Option<Digest>,

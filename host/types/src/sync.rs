@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{MutexGuard, PoisonError, TryLockError};
 
-/// A mutex whose content is whole whenever it is not held: a panic of whoever had it takes it from nobody else.
+/// A mutex whose content is whole whenever it is not held: a thread that panics while it holds it takes it from no other.
 #[derive(Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
@@ -13,12 +13,12 @@ impl<T> Mutex<T> {
         Self(std::sync::Mutex::new(content))
     }
 
-    /// Waits until nobody else has it.
+    /// Waits until no other thread has it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while somebody else has it.
+    /// `None` while another thread has it.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         match self.0.try_lock() {
             Ok(held) => Some(held),

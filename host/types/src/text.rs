@@ -1,4 +1,4 @@
-//! Text that somebody else wrote: a component, a policy, a device's firmware.
+//! Text from outside: of a component, a policy, a device's firmware.
 
 use std::fmt;
 

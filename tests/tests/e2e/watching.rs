@@ -136,7 +136,7 @@ fn where_nothing_runs_status_says_what_to_do() -> anyhow::Result<()> {
     let said = ask()?;
     assert_eq!(said.code, Some(4));
     assert!(
-        said.err.contains("nobody answers: the devgate that made it has ended"),
+        said.err.contains("does not answer: the devgate that made it has ended"),
         "{}",
         said.err
     );

@@ -142,7 +142,7 @@ pub(super) fn problems(metadata: &Metadata) -> Vec<String> {
     }
     for fake in ["devgate-fake-kubelet", "devgate-fake-node"] {
         if reaches(metadata, "devgate", fake) {
-            problems.push(format!("devgate: reaches {fake}, which is for whoever pretends"));
+            problems.push(format!("devgate: reaches {fake}, which is for tests and devgatectl"));
         }
     }
     problems
@@ -192,7 +192,7 @@ fn reaches(metadata: &Metadata, from: &str, to: &str) -> bool {
         .map(|package| (&package.id, package.name.as_str()))
         .collect();
     let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
-    // What a crate's tests need is not in whoever depends on it.
+    // What a crate's tests need is not in the crates that depend on it.
     let is_built_in = |to: &&NodeDep| to.dep_kinds.iter().any(|kind| kind.kind != DependencyKind::Development);
     let edges: BTreeMap<_, Vec<_>> = nodes
         .map(|node| {

@@ -30,7 +30,7 @@ const CONTAINER: [&str; 9] = [
     "env",
 ];
 
-/// What a container may use of the node without being given it: anything else is a device, or somebody's.
+/// What a container may use of the node without being given it: anything else is a device, or another plugin's.
 const ORDINARY: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 /// Says something to people only. Others tell runtimes, networks and clouds to give a pod more.
@@ -51,7 +51,7 @@ pub(super) fn of(documents: &[Value]) -> BTreeSet<String> {
                 let rest = |key: &str| ["apiVersion", "kind", "metadata"].contains(&key);
                 flat("service account", document, &rest, &mut facts);
             }
-            // Two at once take each other's registrations, and how many nodes may wait for each other is nobody's accident.
+            // Two at once take each other's registrations, and how many nodes may wait for each other is no accident.
             "DaemonSet" => {
                 let place = "/spec/updateStrategy/rollingUpdate";
                 flat("rollout", at(document, place), &|_| false, &mut facts);

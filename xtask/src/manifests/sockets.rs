@@ -1,5 +1,5 @@
-//! Which sockets of the node a pod's mounts bring. A read-only mount keeps nobody from connecting to a socket, and uid 0 owns nearly
-//! all of them: whoever reaches the container runtime's has the node.
+//! Which sockets of the node a pod's mounts bring. A read-only mount keeps no program from connecting to a socket, and uid 0 owns nearly
+//! all of them: a program that reaches the container runtime's has the node.
 
 use super::at;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 /// The section of a version, with a heading of its own.
 ///
 /// # Errors
-/// When there is none or an empty one: nothing is released that nobody described.
+/// When there is none or an empty one: nothing is released that is not described.
 pub(super) fn of(version: &str) -> Result<String> {
     let file = root().join("CHANGELOG.md");
     let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;

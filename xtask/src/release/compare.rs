@@ -35,7 +35,7 @@ pub(super) fn with_a_clone(first: &Path, targets: &[Machine]) -> Result<()> {
         println!("Made twice, and every file has the same bytes.");
         return Ok(());
     }
-    // To look at, for whoever wants to know why.
+    // To look at, for a maintainer who wants to know why.
     let kept = elsewhere.keep();
     bail!(
         "made twice, and not the same bytes: {}; the second is in {}",

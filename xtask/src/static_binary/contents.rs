@@ -1,4 +1,4 @@
-//! What may not be in a program: whoever reviews the one that has power over a node shall find neither a compiler nor a runtime of
+//! What may not be in a program: a reviewer of the one that has power over a node shall find neither a compiler nor a runtime of
 //! WebAssembly in it nor what speaks to a network, and the one that runs components has no compiler. The file itself is read: cargo's own tree of dependencies does
 //! not show what one build unites.
 

@@ -42,7 +42,7 @@ fn found() -> Option<PathBuf> {
         .find(|program| process::answers(Command::new(program).arg("--version")))
 }
 
-/// Installs it beside what is built, for nobody else.
+/// Installs it beside what is built, for this alone.
 fn install() -> Result<PathBuf> {
     let folder = environment()?;
     println!("Installing {PACKAGE} into {} …", folder.display());

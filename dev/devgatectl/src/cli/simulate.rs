@@ -33,7 +33,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) components: Option<PathBuf>,
 
-    /// Pull components that are not in the cache; without it nobody is asked for them
+    /// Pull components that are not in the cache; without it no registry is asked
     #[arg(long, help_heading = "Components from a registry")]
     pub(crate) pull: bool,
 

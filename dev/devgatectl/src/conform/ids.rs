@@ -1,4 +1,4 @@
-//! Units as a kubelet may ask about them: in any order, again, none, and those of nobody.
+//! Units as a kubelet may ask about them: in any order, again, none, and those that no unit has.
 
 use super::fault_injector::Script;
 use super::harness::{Harness, broke, named};

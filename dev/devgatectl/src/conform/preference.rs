@@ -42,7 +42,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
                 }
             }
         }
-        let unknown = ["nobody-has-this".to_owned()];
+        let unknown = ["no-unit-has-this".to_owned()];
         for (musts, size) in [
             (&[][..], 0),
             (&[], ids.len() + 1),

@@ -72,7 +72,7 @@ fn fixed(way: &str) -> Vec<String> {
         ],
         "negative" => &["-1", "0", "0x", "NaN", "1.5"],
         "control" => &["\u{1b}[31mred\u{7}\u{8}\r\n\u{1b}]0;title\u{7}"],
-        // Letters of more than one byte, so that whoever cuts by bytes cuts one in two.
+        // Letters of more than one byte, so that a component that cuts by bytes cuts one in two.
         "multibyte" => &[
             "漢字:漢字=漢字 漢字/漢字",
             "🦀",

@@ -24,7 +24,7 @@ enum How {
     },
 }
 
-/// Resources whose nodes may go for a second: nobody's console or disk. The last device of them is the least used.
+/// Resources whose nodes may go for a second: no console or disk in use. The last device of them is the least used.
 const HARMLESS: [&str; 4] = [
     "devgate.dev/loop",
     "devgate.dev/serial",
@@ -113,7 +113,7 @@ impl Drop for Outage {
     }
 }
 
-/// Replaces a file as a whole, so that nobody reads half of it.
+/// Replaces a file as a whole, so that no reader gets half of it.
 fn replace(file: &Path, text: &str) -> anyhow::Result<()> {
     let new = file.with_extension("new");
     std::fs::write(&new, text)?;

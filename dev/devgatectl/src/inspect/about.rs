@@ -1,4 +1,4 @@
-//! What a component says of the tools that made it, and of itself. Nobody has checked any of it, and no host reads it.
+//! What a component says of the tools that made it, and of itself. None of it is checked, and no host reads it.
 
 mod described;
 mod producers;

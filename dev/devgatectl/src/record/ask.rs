@@ -11,7 +11,7 @@ use devgate_policy::{FileDenied, Files, PluginPolicy, Policy, attribute_rule};
 use devgate_types::escape;
 use std::collections::BTreeSet;
 
-/// A recording, and what somebody should know of it.
+/// A recording, and what its reader should know of it.
 pub(super) struct Asked {
     pub(super) recording: Recording,
     pub(super) notes: Vec<String>,

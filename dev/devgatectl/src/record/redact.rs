@@ -39,7 +39,7 @@ pub(super) struct Redactor {
     learnt: BTreeMap<String, (usize, &'static str)>,
     /// The numbers of what was replaced, by kind.
     pub(super) replaced: BTreeMap<&'static str, BTreeSet<usize>>,
-    /// What was not kept, because nobody can tell what is in it.
+    /// What was not kept, because it cannot be told what is in it.
     pub(super) left: Vec<Unwritten>,
 }
 

@@ -98,7 +98,7 @@ impl Summary {
                 let _ = writeln!(self.text, "    … (--verbose names all)");
             }
         }
-        // Nobody is left to tell if even this cannot be written.
+        // Nothing is left to do if even this cannot be written.
         let _ = std::io::stderr().write_all(self.text.as_bytes());
     }
 }

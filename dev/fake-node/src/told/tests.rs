@@ -114,7 +114,7 @@ fn each_change_tells_what_the_kernel_would() {
         path: path.to_owned(),
         value: b"1".to_vec(),
     };
-    assert_eq!(told.after(file("/proc/driver/x")), "", "procfs tells nobody");
+    assert_eq!(told.after(file("/proc/driver/x")), "", "procfs tells nothing");
     assert_eq!(
         told.after(file("/opt/vendor/conf")),
         "Path(\"/opt\")\nPath(\"/opt/vendor\")\nPath(\"/opt/vendor/conf\")"

@@ -169,7 +169,7 @@ impl Requests {
             Released::Dirty(dirty) => {
                 let ids: Vec<_> = dirty.iter().map(|(_, id)| id.as_str()).collect();
                 let ids = escape(&ids.join(", "), 160);
-                let why = format!("{ids}: given to nobody until their component has released them");
+                let why = format!("{ids}: not given until their component has released them");
                 Err(Fault::NOT_RELEASED.because(why))
             }
             Released::Nothing => Err(Fault::UNKNOWN_ID.because("")),

@@ -121,7 +121,7 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     files.remove(FILE).unwrap();
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);
     assert_eq!(machine.files().names(), Vec::<String>::new());
-    // It could not be noted: nothing is written that nobody would remove.
+    // It could not be noted: nothing is written that would never be removed.
     fs::set_permissions(&machine.state, fs::Permissions::from_mode(0o700)).unwrap();
     let files = machine.files();
     fs::remove_dir_all(&machine.state).unwrap();

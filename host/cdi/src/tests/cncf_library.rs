@@ -456,7 +456,7 @@ fn cdi04_cdi19_check_finds_fault_where_the_library_does_and_nowhere_else() {
     );
 }
 
-/// Neither do readers: the files behind it are nobody's.
+/// Neither do readers: the files behind it are not read.
 #[test]
 fn cdi19_a_directory_that_is_a_link_has_no_files() {
     let at = tempfile::tempdir().unwrap();

@@ -257,7 +257,7 @@ async fn cdi06_a_lease_whose_file_cannot_be_written_is_given_back() {
     assert!(world.leases.list().is_empty());
 }
 
-/// Whoever runs it has it still.
+/// Its container has it still.
 #[tokio::test]
 async fn a_lease_that_stands_is_not_ended_by_a_file_that_cannot_be_written_or_removed() {
     let world = World::new();
@@ -309,7 +309,7 @@ async fn what_takes_long_with_one_lease_keeps_no_other_file_away() {
     fs::remove_file(world.file("job1")).unwrap();
     world.until(|| world.text("job1") == before).await;
     let waits = tokio::time::timeout(Duration::from_millis(50), world.lease("job2")).await;
-    assert!(waits.is_err(), "its turn is somebody's");
+    assert!(waits.is_err(), "its turn is another's");
     world.lease("job3").await.unwrap();
 }
 

@@ -124,7 +124,7 @@ async fn cdi14_what_pods_have_is_in_files_before_the_kubelet_hears_of_the_resour
     world.restart();
     world.keeping.abort();
     let offer = world.offer().await;
-    assert_eq!(world.pods(), before, "nobody but the offer looked");
+    assert_eq!(world.pods(), before, "only the offer looked");
     assert_eq!(allocate(&offer, &["acme0"]).await.unwrap(), told);
 }
 

@@ -1,4 +1,4 @@
-//! What is asked for besides while something is fetched from a registry, with any C library. Who fetches connects, and nobody connects to it.
+//! What is asked for besides while something is fetched from a registry, with any C library. The puller connects, and is not connected to.
 
 use super::Argument::OneOf;
 use super::{Line, bits, line};

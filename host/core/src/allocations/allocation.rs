@@ -78,10 +78,10 @@ pub(crate) enum Slot {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Nobody else has it meanwhile.
+    /// No other consumer has it meanwhile.
     #[default]
     Hold,
-    /// It is looked at: who has it keeps it, and it is not made ready.
+    /// It is looked at: its consumer keeps it, and it is not made ready.
     Observe,
 }
 

@@ -24,7 +24,7 @@ pub enum NotForgotten {
     Failed(#[from] io::Error),
 }
 
-/// Takes an allocation for over, whoever has it. What it was; the state directory must be this process' alone.
+/// Ends an allocation of any consumer. Returns what it was; the state directory must be this process' alone.
 ///
 /// # Errors
 /// Where there is no such allocation, or it cannot be recorded.

@@ -20,9 +20,9 @@ pub(crate) enum Change {
     Commit(Commit),
     /// What units are made of is known better.
     Amend(Amend),
-    /// An allocation is over, or some of its units are nobody's any more.
+    /// An allocation is over, or has fewer units.
     Release(Release),
-    /// Units have to be released before they are given, whoever had them.
+    /// Units have to be released before they are given again.
     Dirty(Dirty),
     /// Units were released.
     Clean(Ids),
@@ -33,7 +33,7 @@ pub(crate) enum Change {
 pub(crate) struct Acquire {
     pub(super) consumer: Consumer,
     pub(super) allocations: BTreeMap<AllocationId, Ask>,
-    /// What those units are made of that nobody had, or that are known better.
+    /// What those units are made of that no consumer had, or that are known better.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) units: Units,
 }

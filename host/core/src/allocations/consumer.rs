@@ -28,7 +28,7 @@ pub enum Consumer {
         /// The container's id, as that plugin says it.
         id: String,
     },
-    /// Somebody whom a newer host knows: what it has stays held.
+    /// A kind that only a newer host knows: what it has stays held.
     #[serde(skip)]
     Unknown {
         /// As that host calls it.

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A unit that somebody has who is no pod, and who that is.
+/// A unit that another consumer than pods has, and which one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TakenBy {
     pub(crate) take: Take,
@@ -82,7 +82,7 @@ impl Memory {
             .is_with(resource, id, |of| of.consumer != Consumer::Pods && of.ask.is_live())
     }
 
-    /// Who left a unit that nobody else has, and that is not clean.
+    /// The consumer that left a unit which no other has, and that is not clean.
     pub(crate) fn left_by(&self, resource: &ResourceName, id: &UnitId) -> Option<Consumer> {
         let (known, key) = (self.lock(), (resource.to_string(), id.to_string()));
         let mut all = known.book.contents().who_has(&key).peekable();
@@ -90,8 +90,8 @@ impl Memory {
         all.all(|(_, of)| !of.ask.is_live()).then_some(first)
     }
 
-    /// A consumer is done with all that it has: what it had and nobody else has is its plugin's to release. Returns that.
-    /// It is so at once, and saved before anybody else gets it.
+    /// A consumer is done with all that it has: what no other has is its plugin's to release. Returns that.
+    /// It is so at once, and saved before another consumer gets it.
     pub(crate) fn end(&self, who: &Consumer) -> Ended {
         let mut known = self.lock();
         let ids: Vec<_> = known.held(who).map(|(id, _)| id).collect();
@@ -156,7 +156,7 @@ impl Memory {
         (over, next)
     }
 
-    /// Somebody's units are as they were when they were given: what is only known of today takes the place of what was known.
+    /// A consumer's units are as they were when they were given: what is only known of today takes the place of what was known.
     pub(crate) fn see_again(
         &self,
         resource: &ResourceName,
@@ -170,7 +170,7 @@ impl Memory {
             let Some(then) = known.book.contents().record(&key) else {
                 continue;
             };
-            // What somebody keeps is what it was then.
+            // What a consumer keeps by its paths is what it was then.
             if known.keeps_paths(&key) {
                 continue;
             }
@@ -190,7 +190,7 @@ impl Memory {
         }
     }
 
-    /// Forgets a unit that somebody left and no plugin looks after, unless a component has to release it.
+    /// Forgets a unit that was left and that no plugin looks after, unless a component has to release it.
     pub(crate) fn forget_clean(&self, resource: &ResourceName, id: &UnitId) {
         let key = (resource.to_string(), id.to_string());
         let record = self.lock().book.contents().record(&key).map(|record| record.unreleased);
@@ -210,7 +210,7 @@ impl Memory {
 pub(crate) struct Ended {
     /// Whether there was anything.
     pub(crate) any: bool,
-    /// The units that nobody has any more, which are not clean.
+    /// The units that no consumer has any more, which are not clean.
     pub(crate) units: Vec<(ResourceName, UnitId)>,
 }
 
@@ -281,7 +281,7 @@ impl Known {
         ended
     }
 
-    /// At the start of a host: what was noted and reached nobody is over, but for claims, whose driver asks again; and what ends by
+    /// At the start of a host: what was noted and reached no consumer is over, but for claims, whose driver asks again; and what ends by
     /// itself counts on in this boot.
     pub(super) fn settle_consumers(&mut self) {
         let now = self.now();

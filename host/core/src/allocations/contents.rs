@@ -20,7 +20,7 @@ pub(crate) struct Contents {
     others: BTreeSet<AllocationId>,
     /// Those of pods that were told a name, and look up what it means.
     named: BTreeSet<AllocationId>,
-    /// What is released before it is given, whoever had it.
+    /// What is released before it is given again.
     doubts: Doubts,
     /// What a newer host wrote and this one cannot say itself.
     foreign: Foreign,
@@ -28,7 +28,7 @@ pub(crate) struct Contents {
     next: u64,
 }
 
-/// A unit that somebody has.
+/// A unit that a consumer has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Unit {
     record: Arc<HandedOut>,
@@ -173,7 +173,7 @@ impl Contents {
         }
         allocation.ask.take = left;
         match allocation.consumer {
-            // Who had all of it is done; somebody else may have what is left.
+            // The pod that had all of it is done; another may have what is left.
             Consumer::Pods => allocation.ask.reply = None,
             _ => drop(self.others.insert(id)),
         }
@@ -226,22 +226,22 @@ impl Contents {
         self.doubts = Doubts::of_all();
     }
 
-    /// What a unit that somebody has is made of.
+    /// What a unit that a consumer has is made of.
     pub(super) fn record(&self, key: &Key) -> Option<&Arc<HandedOut>> {
         self.units.get(key).map(|unit| &unit.record)
     }
 
-    /// All units that somebody has.
+    /// All units that consumers have.
     pub(super) fn records(&self) -> impl Iterator<Item = (&Key, &Arc<HandedOut>)> {
         self.units.iter().map(|(key, unit)| (key, &unit.record))
     }
 
-    /// How many units somebody has.
+    /// How many units consumers have.
     pub(super) fn len(&self) -> usize {
         self.units.len()
     }
 
-    /// What is released before it is given, whoever had it.
+    /// What is released before it is given again.
     pub(super) const fn doubts(&self) -> &Doubts {
         &self.doubts
     }
@@ -337,7 +337,7 @@ impl Contents {
 }
 
 impl Unit {
-    /// One of which nothing is known but that somebody has it.
+    /// One of which nothing is known but that it is given.
     fn bare() -> Self {
         Self {
             record: Arc::new(HandedOut::recorded([], &[], false)),

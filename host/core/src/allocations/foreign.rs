@@ -42,7 +42,7 @@ impl Foreign {
             let ask = Ask::of(ask.get("resource")?.as_str()?, take);
             allocations.insert(AllocationId(id.parse().ok()?), ask);
         }
-        // Of what cannot be read of a unit nothing is known but that somebody has it.
+        // Of a unit that cannot be read nothing is known but that it is given.
         let units = what
             .get("units")
             .cloned()

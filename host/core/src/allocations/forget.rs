@@ -25,7 +25,7 @@ impl Memory {
         Some(same)
     }
 
-    /// Nobody looks after this id any more.
+    /// No plugin looks after this id any more.
     pub(crate) fn disclaim(&self, resource: &ResourceName, id: &UnitId) {
         self.lock().claimed.remove(&(resource.to_string(), id.to_string()));
     }
@@ -50,7 +50,7 @@ impl Memory {
         orphans.into_iter().collect()
     }
 
-    /// Forgets that pods have ids of a resource, and that somebody left them. Saved in the background: what is forgotten twice does no harm.
+    /// Forgets that pods have ids of a resource, and that consumers left them. Saved in the background: what is forgotten twice does no harm.
     pub(crate) fn forget(&self, resource: &ResourceName, ids: &[UnitId]) {
         if let Some(files) = self.files() {
             files.forget(ids.iter().map(|id| (resource.as_str(), id.as_str())));
@@ -62,7 +62,7 @@ impl Memory {
         self.tell(forgotten);
     }
 
-    /// Forgets ids that are still nobody's.
+    /// Forgets ids that no plugin has claimed since.
     pub(crate) fn forget_orphans(&self, keys: &[Key]) {
         let mut known = self.lock();
         let keys: HashSet<Key> = keys

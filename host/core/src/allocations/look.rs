@@ -1,4 +1,4 @@
-//! What a state directory says, for whoever is no host.
+//! What a state directory says, for a program that is no host.
 
 use super::allocation::{Allocation, AllocationId};
 use super::contents::Contents;

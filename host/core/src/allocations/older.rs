@@ -52,7 +52,7 @@ pub(super) enum Kept {
 struct Content {
     version: u32,
     handed_out: Resources,
-    /// What others than our plugins gave by the kubelet's records: it keeps hardware from others, and is nobody's reason to keep the file.
+    /// What others than our plugins gave by the kubelet's records: it keeps hardware from others, and is no reason to keep the file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     others: Resources,
     #[serde(default, skip_serializing_if = "Doubts::is_none")]

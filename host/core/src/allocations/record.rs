@@ -270,7 +270,7 @@ impl HandedOut {
         names.filter(|(_, name)| !name.is_empty())
     }
 
-    /// What is different for whoever has it: what his answer means, or which ids mean it.
+    /// What is different for the consumer that has it: what its answer means, or which ids mean it.
     pub(super) fn difference(&self, now: &Self) -> Option<String> {
         self.other_hardware(now).or_else(|| self.other_ids(now))
     }

@@ -26,7 +26,7 @@ impl Unsaved {
         Self { memory, step }
     }
 
-    /// Saves it, or waits until somebody else has. A disk that never answers costs one thread of the whole host and each
+    /// Saves it, or waits until another caller has. A disk that never answers costs one thread of the whole host and each
     /// allocation that wants to save two seconds.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Unsaved {
         };
         let mut writing = Arc::clone(&store.writer).lock_owned().await;
         let written = tokio::task::spawn_blocking(move || {
-            // The turn ends when the disk has answered, not when nobody waits for it any more.
+            // The turn ends when the disk has answered, not when the caller stops waiting.
             self.memory.write(&mut writing, self.step)
         });
         written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))
@@ -87,7 +87,7 @@ impl Memory {
         }
     }
 
-    /// Goes on in another file where this one grew long: nobody waits for that.
+    /// Goes on in another file where this one grew long; no call waits for that.
     fn compact(&self) {
         let Some(store) = &self.0.store else { return };
         let Err(error) = self.begin_next(store) else { return };
@@ -157,12 +157,12 @@ impl Memory {
         self.0.forgotten.send_modify(|count| *count += 1);
     }
 
-    /// There is something to save that nobody waits for.
+    /// Something is to be saved that no call waits for.
     pub(crate) fn save_soon(&self) {
         self.0.unsaved.notify_one();
     }
 
-    /// Saves what nobody waits for, and what could not be saved until it is, for as long as it is polled.
+    /// Saves what no call waits for, and what could not be saved until it is, for as long as it is polled.
     pub(crate) async fn keep_saved(self) {
         loop {
             // That ends when the disk answers, and no allocation waits for it.

@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "allocations";
 
 /// Where allocations are kept.
 pub(super) struct Store {
-    /// Whoever has it writes: one at a time, however long the disk takes.
+    /// Writes are one at a time, however long the disk takes.
     pub(super) writer: Arc<tokio::sync::Mutex<Writing>>,
 }
 

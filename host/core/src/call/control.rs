@@ -1,4 +1,4 @@
-//! Writing an attribute: what the policy names, of what the call is about, and of nothing that somebody else has.
+//! Writing an attribute: what the policy names, of what the call is about, and of nothing that another consumer has.
 
 use super::{CallHost, Moment, failure};
 use crate::claims::{Intent, NotWritten};
@@ -34,10 +34,10 @@ enum Refused {
     /// By the policy, or by what a component may ever write.
     #[error("{0}")]
     Denied(String),
-    /// Somebody else has something that it would act on.
+    /// Another consumer has something that it would act on.
     #[error("it would act on {}, and {} of {} is given to a container", .0.device, .0.id, .0.of)]
     Held(HeldByOther),
-    #[error("nobody waits for this call any more")]
+    #[error("this call is not waited for any more")]
     Late,
     /// The node cannot say what it would act on.
     #[error("{0}")]
@@ -148,8 +148,8 @@ impl CallHost {
         Ok(())
     }
 
-    /// One write, while nobody else gets what it may act on. The audit log has a line before, as it may never come back, and one
-    /// after, whoever still waits.
+    /// One write, while no other consumer gets what it may act on. The audit log has a line before, as it may never come back, and one
+    /// after, even if the caller has given up.
     fn write(&self, asked: Asked<'_>) -> Result<(), Refused> {
         let Asked { device, path, value } = asked;
         let node = &self.grants.node;

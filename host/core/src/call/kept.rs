@@ -14,7 +14,7 @@ impl CallHost {
         self.during(moment(self.ticket()));
     }
 
-    /// A turn to store, where nobody else has one.
+    /// A turn to store, where no other call has one.
     pub(crate) fn ticket(&self) -> Ticket {
         self.means.blob.ticket()
     }

@@ -241,7 +241,7 @@ fn a_trial_sees_what_its_own_patterns_will() {
     );
     captures.replace(&other);
     assert_eq!(captures.since(&cursor, 10).unwrap(), trial, "and then it is so");
-    // Nobody reads a log that is not asked for yet; one that cannot be read cannot be after the reload either.
+    // A log that is not asked for is not read yet; one that cannot be read cannot be after the reload either.
     let none = Arc::new(Captures::new(vec![], None));
     assert_eq!(none.on_trial(&faults()).since("", 10).unwrap().events, []);
     none.kept.lock().off = Some("refused".to_owned());

@@ -158,7 +158,7 @@ mod tests {
         .await;
         assert_eq!(one(&offer).await, ["0000:00:02.0"]);
         assert_eq!(asked.load(Ordering::SeqCst), 1);
-        // Where there is nothing to choose nobody is asked.
+        // Where there is nothing to choose the component is not asked.
         let both = ["0000:00:01.0".to_owned(), "0000:00:02.0".to_owned()];
         assert_eq!(offer.choose(&both, &[], 2).await, both);
         assert_eq!(offer.choose(&both, &both[..1], 1).await, both[..1]);

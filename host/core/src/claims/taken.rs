@@ -15,7 +15,7 @@ pub(crate) struct Taken<'a> {
     pub(super) ids: HashMap<&'a UnitId, Owner<'a>>,
     nodes: QuickMap<NodeNumber, Node<'a>>,
     /// Of each place in the tree what the devices there are to their units: what they are made of, and their pieces. The kernel names
-    /// places and numbers nodes, so that nobody makes up keys that are slow to find.
+    /// places and numbers nodes, so that no component makes up keys that are slow to find.
     places: QuickMap<&'a str, [At<'a>; 2]>,
     values: HashMap<&'a str, Owners<'a>>,
 }
@@ -56,7 +56,7 @@ struct At<'a> {
 /// All who have the same.
 #[derive(Default)]
 struct Owners<'a> {
-    /// One that shares with nobody, if there is one; else one of those that share with others that do: whoever comes next must
+    /// One that does not share, if there is one; else one of those that share with others that do: a newcomer must
     /// get along with all of them.
     strictest: Option<Owner<'a>>,
     /// Those that may be parts of it, of whom each must get along with each.
@@ -136,7 +136,7 @@ impl<'a> Owners<'a> {
         }
     }
 
-    /// The same for what the policy marks shared: nobody's part has it for itself.
+    /// The same for what the policy marks shared: no unit's part has it for itself.
     fn share(&mut self, owner: Owner<'a>) {
         if self
             .strictest
@@ -226,7 +226,7 @@ impl<'a> Taken<'a> {
         ))
     }
 
-    /// Who keeps a newcomer from a place that is this to it: whoever has it, something above or something beneath.
+    /// What keeps a newcomer from a place that is this to it: the owner of it, of something above or of something beneath.
     fn against(&self, place: &str, is: [bool; 2], new: &Newcomer<'_>) -> [Option<Owner<'a>>; 2] {
         let mut found = [None; 2];
         let mut look = |at: &[At<'a>; 2], of: for<'t> fn(&'t At<'a>) -> &'t Owners<'a>| {
@@ -241,7 +241,7 @@ impl<'a> Taken<'a> {
         found
     }
 
-    /// One value that stands for two units is one device to whoever goes by it. Parts of a device have values of their own.
+    /// One value that stands for two units is one device to a program that goes by it. Parts of a device have values of their own.
     fn value_conflict(&self, new: Owner<'_>) -> Option<String> {
         new.claim.values.iter().find_map(|value| {
             let owner = self.values.get(value.as_str())?.against_sharing(new)?;

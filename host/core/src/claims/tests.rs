@@ -359,7 +359,7 @@ fn an_allocation_that_failed_wakes_only_whom_it_displaced() {
     for _ in 0..2 {
         let held = ledger.hold(Place(1), unit("b", 1)).unwrap();
         ledger.let_go(Place(1), &held);
-        assert_eq!(woken(), [false; 3], "nobody was displaced");
+        assert_eq!(woken(), [false; 3], "no unit was displaced");
     }
     let held = ledger.hold(Place(1), unit("b", 1)).unwrap();
     ledger.report(Place(0), unit("a", 1));
@@ -390,7 +390,7 @@ fn what_was_handed_out_before_the_host_started_and_is_freed_wakes_whom_it_displa
     ledger.free(Place(1), &[id("b")]);
     assert_eq!((woken(), lost(&ledger, 0)), ([true; 2], vec![]));
     ledger.free(Place(1), &[id("b")]);
-    assert_eq!(woken(), [false, true], "nobody had it");
+    assert_eq!(woken(), [false, true], "no consumer had it");
 }
 
 #[test]
@@ -633,7 +633,7 @@ fn another_order_gives_to_others_and_what_left_keeps_only_what_it_holds() {
     ledger.hold(Place(0), vec![c]).unwrap();
     ledger.arrange(&[named(1, "second"), named(3, "third")]);
     ledger.report(Place(3), vec![claim("d", &[2], false), claim("e", &[5], false)]);
-    assert_eq!(lost(&ledger, 1), [""; 0], "what nobody held is free");
+    assert_eq!(lost(&ledger, 1), [""; 0], "what was not held is free");
     assert_eq!(
         lost(&ledger, 3),
         ["d: node c 10:2 is already given to c of plugin first"]

@@ -33,7 +33,7 @@ pub(crate) struct Intent<'a> {
     pub(crate) ids: BTreeSet<UnitId>,
     /// What it may act on.
     pub(crate) devices: Vec<DevicePath>,
-    /// Cancelled when nobody waits for it any more.
+    /// Cancelled when it is not waited for any more.
     pub(crate) given_up: &'a CancellationToken,
     /// Whose else's such devices are, though no plugin holds them now.
     pub(crate) reached: &'a dyn Fn(&[DevicePath]) -> Option<HeldByOther>,
@@ -42,9 +42,9 @@ pub(crate) struct Intent<'a> {
 /// Why nothing is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NotWritten {
-    /// Somebody else's unit is among what the write would act on.
+    /// Another consumer's unit is among what the write would act on.
     Held(HeldByOther),
-    /// Nobody waits for the call any more: what it is about may be somebody else's by now.
+    /// The call is not waited for any more: what it is about may be another consumer's by now.
     Late,
 }
 
@@ -63,15 +63,15 @@ impl Area {
 }
 
 impl Writes {
-    /// Whether a unit may be touched by a write that is under way, be it about that very unit: whoever waited for one that
-    /// hangs has given up, or he would not ask for the unit.
+    /// Whether a unit may be touched by a write that is under way, be it about that very unit: the caller of one that
+    /// hangs has given up, or it would not ask for the unit.
     pub(super) fn reach(&self, backing: &[DevicePath]) -> bool {
         self.0.lock().iter().any(|area| area.reaches(backing).is_some())
     }
 }
 
 impl Ledger {
-    /// Begins a write; refused if a unit that somebody else holds is among what it may act on. Until it is over, no unit among
+    /// Begins a write; refused if a unit that another consumer holds is among what it may act on. Until it is over, no unit among
     /// that is handed out.
     pub(crate) fn begin_write(&self, intent: Intent<'_>) -> Result<Writing, NotWritten> {
         let Intent {
@@ -89,7 +89,7 @@ impl Ledger {
             return Err(NotWritten::Late);
         }
         for (n, entry) in plugins.iter().enumerate() {
-            // What was handed out before the host started may still be in a pod, whoever has not said otherwise.
+            // What was handed out before the host started may still be in a pod.
             let remembered = entry.claims.iter().filter(|claim| claim.remembered);
             let held = entry.held.values().chain(remembered);
             for claim in held.filter(|claim| !area.is_about(Place(n), &claim.id)) {

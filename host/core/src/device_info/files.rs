@@ -1,4 +1,4 @@
-//! The files: written before an allocation is answered, removed when nobody has the id any more.
+//! The files: written before an allocation is answered, removed when no consumer has the id any more.
 //!
 //! What is written is noted first and on disk, so that a host that ends in between still knows what is its own: it removes these and no
 //! others. Everything that touches the disk happens under one turn; what is over is marked at once and removed when the turn comes, unless
@@ -32,9 +32,9 @@ pub(crate) struct Tells {
     id: String,
     /// The id without a replica's number.
     unit: String,
-    /// What is in the file. One that says something else by now is somebody else's.
+    /// What is in the file. One that says something else by now is another program's.
     pub(super) text: String,
-    /// Whether nobody has the id any more, so that the file goes.
+    /// Whether no consumer has the id any more, so that the file goes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     over: bool,
     /// Whether it was written before this host started, and not again since.
@@ -119,7 +119,7 @@ impl Files {
         }))
     }
 
-    /// Writes what is to be told, unless nobody waits for it any more: what has not begun by `stop` is not written. Blocks.
+    /// Writes what is to be told, unless the caller has given up: what has not begun by `stop` is not written. Blocks.
     ///
     /// # Errors
     /// What could not be written, where and why; also where there is a file already that this host did not write, and that says
@@ -128,7 +128,7 @@ impl Files {
         let _turn = self.0.turn.lock();
         match self.put(all, |_| !stop.is_cancelled())? {
             true => Ok(()),
-            false => Err("nobody waits for it any more".to_owned()),
+            false => Err("this allocation is not waited for any more".to_owned()),
         }
     }
 
@@ -167,7 +167,7 @@ impl Files {
                 // What cannot be looked at cannot be written either, and that is said then.
                 None if says(&file, &tells.text).is_ok_and(|says| says == Some(false)) => {
                     return Err(format!(
-                        "file {} is there, was not written by this host, and says something else; remove it if nobody else keeps it \
+                        "file {} is there, was not written by this host, and says something else; remove it if no other program keeps it \
                          (--device-info-dir)",
                         shown(&file)
                     ));
@@ -181,7 +181,7 @@ impl Files {
             noted.map_err(|why| format!("it could not be noted in the state directory (--state-dir): {why}"))?;
         }
         let mut known = self.0.written.lock();
-        // Whoever stopped to wait meanwhile has forgotten what was not known yet.
+        // A caller that gave up meanwhile has forgotten what was not known yet.
         if !is_wanted(&known) {
             return Ok(false);
         }
@@ -214,7 +214,7 @@ impl Files {
             .collect()
     }
 
-    /// Nobody has these any more: their files go.
+    /// No consumer has these any more: their files go.
     pub(crate) fn forget<'a>(&self, ids: impl Iterator<Item = (&'a str, &'a str)>) {
         let over: HashSet<_> = ids.collect();
         self.keep_only(|resource, unit| !over.contains(&(resource, unit)));

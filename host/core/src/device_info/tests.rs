@@ -154,7 +154,7 @@ fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
         ],
     )
     .unwrap();
-    fs::write(told.join("a.com-x-2-device.json"), "somebody else's").unwrap();
+    fs::write(told.join("a.com-x-2-device.json"), "another's").unwrap();
     fs::write(told.join("b.com-y-7-device.json"), "not ours").unwrap();
     drop(files);
     let files = Files::open(&told, Some(&state_in(&state)));
@@ -215,7 +215,7 @@ fn what_cannot_be_written_names_the_file_and_the_option() {
     );
 }
 
-/// What was there before is nobody's to take: it is neither replaced nor removed.
+/// What was there before is not the host's: it is neither replaced nor removed.
 #[test]
 fn a_file_of_somebody_else_is_left_and_said() {
     let dir = tempfile::tempdir().unwrap();
@@ -227,7 +227,7 @@ fn a_file_of_somebody_else_is_left_and_said() {
     let both = [tells("a.com/x", "0", "ours"), tells("a.com/x", "1", "ours")];
     let error = write(&files, &both).unwrap_err();
     let error = error.replace(&told.display().to_string(), "");
-    insta::assert_snapshot!(error, @"file /a.com-x-1-device.json is there, was not written by this host, and says something else; remove it if nobody else keeps it (--device-info-dir)");
+    insta::assert_snapshot!(error, @"file /a.com-x-1-device.json is there, was not written by this host, and says something else; remove it if no other program keeps it (--device-info-dir)");
     files.forget([("a.com/x", "0"), ("a.com/x", "1")].into_iter());
     assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
     assert_eq!(names(&told), ["a.com-x-1-device.json"]);
@@ -291,13 +291,13 @@ fn what_is_over_is_not_written_again() {
     files.forget([("a.com/x", "1")].into_iter());
     files.write_again(&all).unwrap();
     assert_eq!(names(&told), ["a.com-x-2-device.json"]);
-    // One that is there by now was written by whoever handed it out since.
+    // One that is there by now was written by an allocation since.
     fs::write(told.join("a.com-x-2-device.json"), "newer").unwrap();
     files.write_again(&all).unwrap();
     assert_eq!(fs::read_to_string(told.join("a.com-x-2-device.json")).unwrap(), "newer");
 }
 
-/// Without what was handed out, nobody knows who has what: the files stay until the kubelet's word says that nobody has it.
+/// Without what was handed out, it is not known who has what: the files stay until the kubelet says that no pod has it.
 #[tokio::test]
 async fn files_stay_where_it_is_not_known_what_was_handed_out() {
     let dir = tempfile::tempdir().unwrap();
@@ -326,7 +326,7 @@ async fn files_stay_where_it_is_not_known_what_was_handed_out() {
     write(open().files().unwrap(), &[tells("a.com/x", "1", "one")]).unwrap();
     fs::write(&file, r#"{"version": 1, "handed_out": {}}"#).unwrap();
     let memory = open();
-    assert!(memory.orphans().is_empty(), "it is known that nobody has it");
+    assert!(memory.orphans().is_empty(), "it is known that no pod has it");
 }
 
 #[test]

@@ -28,9 +28,9 @@ impl AllDevices {
         let mut releasing = JoinSet::new();
         for (core, resource, id) in left.clone() {
             match core {
-                // On its own, so that it goes on where nobody waits for it.
+                // On its own, so that it goes on where the caller has given up.
                 Some(core) => drop(releasing.spawn(async move { core.release_left(&resource, &id).await })),
-                // What no component has to release is clean; of the rest nobody knows how.
+                // What no component has to release is clean; the rest cannot be released without its plugin.
                 None => self.memory.forget_clean(&resource, &id),
             }
         }
@@ -63,7 +63,7 @@ impl Core {
     async fn release_left(&self, resource: &ResourceName, id: &UnitId) {
         let ids = std::slice::from_ref(id);
         let _turn = self.tenancy.turns.lock(ids).await;
-        // Somebody may have got it meanwhile, who had it released first.
+        // Another consumer may have got it meanwhile, for which it was released first.
         if self.memory.left_by(resource, id).is_none() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Mounts: sources that the policy names, as long as nobody but root could have put something else there.
+//! Mounts: sources that the policy names, as long as only root could have put something else there.
 
 use super::Grants;
 use devgate_node::{MountKind, MountProblem};

@@ -14,7 +14,7 @@ impl Grants {
     /// Whether what these grants let be offered has anything in common with the pools' units: one of their devices, what is above or
     /// beneath it, another part of the same device, or a node. What cannot be told may be so, and so it is when the answer is not
     /// waited for any more. Reads the node around the units alone, and each device there once, so that hardware which does not answer
-    /// holds up nobody but its own plugin, and many units of one device are no more work than one.
+    /// holds up its own plugin alone, and many units of one device are no more work than one.
     pub(crate) fn may_claim_of<'a>(
         &self,
         pools: impl Iterator<Item = &'a PoolRecord>,

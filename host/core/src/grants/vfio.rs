@@ -94,7 +94,7 @@ impl Grants {
         })
     }
 
-    /// Whether a member of a group is a bridge that nobody can drive through vfio: the port above the functions, which most
+    /// Whether a member of a group is a bridge that cannot be driven through vfio: the port above the functions, which most
     /// groups have.
     fn is_idle_bridge(&self, device: &DevicePath) -> bool {
         let class = self.node.attribute(device, "class", 32).unwrap_or_default();

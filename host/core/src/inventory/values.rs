@@ -2,7 +2,7 @@
 //!
 //! A component says what its units' properties are, and nothing makes two of them differ. Most need not: a model, a driver's
 //! version. What names a device must: a name of CDI, and a variable by which devices are chosen. Two units with one such value are
-//! one device to whoever reads it.
+//! one device to any program that reads it.
 
 use crate::units::UnitRecord;
 use devgate_policy::{PluginPolicy, Record, Template, ValueRule};

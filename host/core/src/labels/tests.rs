@@ -1,4 +1,4 @@
-//! The file, as whoever reads it sees it.
+//! The file, as its readers see it.
 
 use super::text::{self, HEADER, MOST_BYTES, Section};
 use super::writer::{FILE, LEASE, LOCK, RENEWED, TEMPORARY, Writer};
@@ -103,7 +103,7 @@ fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     assert!(writer.turn(&desk.known(), now()));
     assert!(!dir.join(FILE).exists(), "nothing is known yet");
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x"), ("a.com/of-1", "1")]));
-    desk.tells(&plugin("c"), derived(&[("c.com/x", "nobody expects it")]));
+    desk.tells(&plugin("c"), derived(&[("c.com/x", "unexpected")]));
     writer.turn(&desk.known(), now());
     insta::assert_snapshot!(fs::read_to_string(dir.join(FILE)).unwrap(), @r"
     # Written by devgate, and replaced when its labels change: the policy has them.
@@ -117,7 +117,7 @@ fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     let beside: Vec<_> = fs::read_dir(&dir).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(beside.len(), 2, "nothing is left beside it but its lock: {beside:?}");
     let mode = fs::metadata(dir.join(LOCK)).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "whoever can open it can lock it");
+    assert_eq!(mode & 0o777, 0o600, "a process that can open it can lock it");
     assert_eq!(told(&board).given.len(), 2);
     assert_eq!(told(&board).problem, None);
     desk.tells(&plugin("a"), Derived::default());
@@ -230,9 +230,9 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
         writer.turn(&desk.known(), now());
         assert_eq!(on_disk(&dir, now()), ["a.com/x=x"]);
     }
-    fs::write(dir.join(FILE), "somebody=else\n").unwrap();
+    fs::write(dir.join(FILE), "another=program\n").unwrap();
     writer.turn(&desk.known(), now());
-    assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap(), "somebody=else\n");
+    assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap(), "another=program\n");
     assert!(
         told(&board)
             .problem

@@ -5,7 +5,7 @@ use devgate_policy::{Derived, LabelUnit, PluginPolicy, UnitFacts};
 use devgate_types::UnitId;
 
 /// The labels that a policy's rules make of an inventory. `health` says of a unit whether it may be handed out; nothing of one
-/// that nobody is told of.
+/// that is not shown.
 pub(crate) fn of(policy: &PluginPolicy, inventory: &Inventory, health: impl Fn(&UnitId) -> Option<bool>) -> Derived {
     if policy.labels.is_empty() {
         return Derived::default();

@@ -35,7 +35,7 @@ enum NotWritten {
     Deleted,
     #[error("another devgate keeps it; these labels wait until that one ends")]
     Kept,
-    #[error("devgate did not write it; remove it if nobody else keeps it")]
+    #[error("devgate did not write it; remove it if no other program keeps it")]
     Foreign,
     #[error("there is no room for those of plugin {0}: it has at most {MOST_BYTES} bytes")]
     Full(PluginName),
@@ -141,7 +141,7 @@ impl Writer {
         }
     }
 
-    /// Sees to it that nobody else writes the file.
+    /// Sees to it that no other process writes the file.
     fn take_lock(&mut self) -> Result<(), NotWritten> {
         if fs::metadata(&self.dir)?.nlink() == 0 {
             return Err(NotWritten::Deleted);
@@ -150,7 +150,7 @@ impl Writer {
         if self.lock.as_ref().is_some_and(|lock| lock::is_at(lock, &path)) {
             return Ok(());
         }
-        // Somebody has removed it, or put another directory in place: whatever is there now is another host's as well.
+        // It was removed, or another directory put in place: whatever is there now is another host's as well.
         (self.lock, self.before) = (None, None);
         let lock = lock::open(&path, true)?;
         match lock.try_lock() {

@@ -74,7 +74,7 @@ impl StateDir {
         if look.uid() != 0 && look.uid() != rustix::process::geteuid().as_raw() {
             return unlike("it is neither root's nor this user's");
         }
-        // Whoever may write there could put a link where a directory was just looked at.
+        // Who may write there could put a link where a directory was just looked at.
         if look.mode() & 0o022 != 0 {
             return unlike("others than its owner can write there; take that from them first (chmod go-w)");
         }

@@ -257,7 +257,7 @@ fn device_info_files_go_that_say_what_was_written() {
     );
     fs::write(state.join("device-info.json"), RECORD).unwrap();
     fs::write(told_in.join("a.com-x-1-device.json"), "one").unwrap();
-    fs::write(told_in.join("a.com-x-2-device.json"), "somebody else's").unwrap();
+    fs::write(told_in.join("a.com-x-2-device.json"), "another's").unwrap();
     let mut broom = Broom::new(false);
     broom.device_info(&told_in, &state);
     insta::assert_snapshot!(told(broom, dir.path()), @r"

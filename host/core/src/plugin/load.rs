@@ -79,7 +79,7 @@ impl Plugin {
             tokio::pin!(load);
             let loaded = loop {
                 tokio::select! {
-                    // Whoever asks for a look before the first one waits for that one, and not for one more.
+                    // A caller that asks for a look before the first one waits for that one, and not for one more.
                     biased;
                     Some(command) = self.commands.recv() => match self.obey(command).await {
                         Some(turn) => return Err(turn),
@@ -118,7 +118,7 @@ impl Plugin {
             if said == *text {
                 tracing::debug!(plugin = name, family, retry_in = ?wait, "{said}");
             } else {
-                // What could not be had may be by then; what is refused or broken is as long as nobody changes it.
+                // What could not be had may be by then; what is refused or broken is so until an admin changes it.
                 let again = match &failure {
                     LoadFailure::Host(_) => format!("; tried again in {}s", wait.as_secs_f32().ceil()),
                     LoadFailure::Refused(_) | LoadFailure::Guest(_) => String::new(),

@@ -48,6 +48,6 @@ impl Plugin {
 
     pub(super) fn heed(&mut self, units: &[Arc<UnitRecord>], verdicts: &[Verdict]) {
         let policy = Arc::clone(self.policy());
-        self.units.heed(units, verdicts, &policy, &self.shared.ailments);
+        self.units.heed(units, verdicts, &policy, &self.shared.health_store);
     }
 }

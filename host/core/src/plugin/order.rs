@@ -1,5 +1,5 @@
 //! Whom a plugin waits for before it says what it has: those before it in the policy that have not spoken and may offer the same.
-//! What one of them takes its time for keeps nobody else's devices from the node.
+//! What one of them takes its time for does not keep the others' devices from the node.
 
 use super::{ORDER_PATIENCE, Plugin};
 use crate::claims::{Place, Silent};

@@ -112,7 +112,7 @@ impl Plugin {
         self.shared.born.elapsed() < LEARN_PATIENCE && self.core.memory.trouble().is_some()
     }
 
-    /// What others say of the units now. `closed` is why nothing is given that nobody has, if so.
+    /// What others say of the units now. `closed` is why nothing new is given, if so.
     pub(super) fn others(&self, closed: Option<Arc<str>>) -> Others {
         let core = &self.core;
         let units = self.units.inventory().units().map(|unit| &unit.id);
@@ -150,7 +150,7 @@ impl Plugin {
     }
 }
 
-/// Why an id is not for pods, where it is somebody else's who says himself when he is done with it.
+/// Why an id is not for pods, where a consumer has it that says itself when it is done.
 fn in_use(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32) -> Option<Arc<str>> {
     let (taken, wanted) = (taken?, take(id, None, replicas)?);
     let by = taken.iter().find(|by| by.take.excludes(&wanted))?;

@@ -1,9 +1,9 @@
 //! What plugins run on, and what all of a host share.
 
-use crate::ailments::Ailments;
 use crate::allocations::Memory;
 use crate::calls::Threads;
 use crate::claims::Ledger;
+use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
 use crate::labels::Desk;
 use crate::loader::Loader;
@@ -22,7 +22,7 @@ pub struct Surroundings {
     pub loader: Arc<dyn Loader>,
     /// What was handed out, also before the host started.
     pub memory: Memory,
-    /// Who has which device, as far as somebody knows.
+    /// Which container has which device, as far as the kubelet tells.
     pub holders: HoldersFeed,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) around: Surroundings,
     pub(crate) ledger: Ledger,
     pub(crate) registry: Registry,
-    pub(crate) ailments: Ailments,
+    pub(crate) health_store: HealthStore,
     pub(crate) watcher: Watcher,
     pub(crate) labels: Desk,
     pub(crate) threads: Threads,

@@ -59,7 +59,7 @@ pub(crate) enum Command {
 
 /// What becomes of the plugin after a command.
 pub(super) enum Turn {
-    /// Something else is in force, or somebody waits for a look: begin anew.
+    /// Something else is in force, or a caller waits for a look: begin anew.
     Anew,
     /// It is not in the policy any more.
     Leave,
@@ -204,7 +204,7 @@ impl Plugin {
         tracing::info!(plugin = name, "plugin {name}: reloaded");
     }
 
-    /// Takes back the resources that the policy does not name any more and that nobody holds anything of, once the kubelet has
+    /// Takes back the resources that the policy does not name any more and of which no consumer holds anything, once the kubelet has
     /// had the time to see them empty.
     pub(super) fn say_farewell(&mut self) {
         let policy = Arc::clone(self.policy());

@@ -27,7 +27,7 @@ impl Plugin {
                 let (resource, unit, shared) = (resource.clone(), Arc::clone(unit), pool.shared_nodes.clone());
                 tokio::spawn(async move {
                     let (name, id) = (grants.policy.name.clone(), [unit.id.clone()]);
-                    // Whoever hands it out in between tells of it, too.
+                    // An allocation in between tells of it, too.
                     let _turn = core.tenancy.turns.lock(&id).await;
                     let write = move || {
                         let text = device_info::of_unit(&grants.node, &unit, &shared).map_err(|why| why.to_string())?;

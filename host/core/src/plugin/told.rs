@@ -1,4 +1,4 @@
-//! What a running plugin has found, for whoever asked it to look.
+//! What a running plugin has found, for the caller that asked it to look.
 
 use super::Plugin;
 use crate::survey::{Outcome, Surveyed, unused};
@@ -9,7 +9,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Plugin {
-    /// Tells whoever waits what this round has found.
+    /// Tells the callers that wait what this round has found.
     pub(super) async fn tell_found(&mut self) {
         let outcome = match &self.failing {
             Some(failing) => Outcome::Failed(failing.reason.to_string()),

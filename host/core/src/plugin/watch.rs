@@ -32,7 +32,7 @@ impl Watch {
         self.cores().iter().filter_map(late).collect()
     }
 
-    /// Those that were not told to leave: nobody waits for the others.
+    /// Those that were not told to leave: the others are not waited for.
     fn cores(&self) -> Vec<Arc<Core>> {
         let plugins = self.0.lock();
         let there = plugins.iter().filter_map(Weak::upgrade);

@@ -222,7 +222,7 @@ impl Plugins {
         self.ask(name, |answer| Command::Try { calls, forced, answer }).await
     }
 
-    /// Whether a plugin that comes back while pods hold what it gave offers that as it did: nobody else would look after it, and
+    /// Whether a plugin that comes back while pods hold what it gave offers that as it did: no other plugin would look after it, and
     /// under another resource's name the kubelet would give it away again. After a restart of the host it is known from the
     /// memory, and unhealthy.
     fn takes_up(&self, name: &PluginName, inventory: &Inventory) -> Result<(), Against> {

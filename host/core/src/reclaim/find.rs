@@ -18,16 +18,16 @@ const LAST_LOOK: Duration = Duration::from_secs(20);
 /// What the looks so far say of something since it was given.
 struct Seen {
     since: Instant,
-    /// Which process of the source of holders has seen somebody have it, if any.
+    /// Which process of the source of holders has seen a container have it, if any.
     by: Option<u64>,
-    /// Looks in a row that saw nobody have it.
+    /// Looks in a row that saw no container have it.
     absent: u32,
 }
 
 /// By resource and id.
 type All = HashMap<(String, String), Seen>;
 
-/// Gives back what no pod has any more, as long as somebody tells who has what.
+/// Gives back what no pod has any more, as long as a source tells who has what.
 pub(crate) async fn find(reclaim: Reclaim, feed: HoldersFeed) {
     let (mut newest, mut seen, mut reclaiming) = (feed.subscribe(), All::new(), JoinSet::new());
     while newest.changed().await.is_ok() {
@@ -55,7 +55,7 @@ pub(crate) async fn find(reclaim: Reclaim, feed: HoldersFeed) {
     }
 }
 
-/// Counts another look. Returns what has been seen with nobody often enough, and was not given within `grace`.
+/// Counts another look. Returns what was seen with no container often enough, and was not given within `grace`.
 fn count(seen: &mut All, held: Vec<Held>, holders: &Holders, grace: Duration) -> Vec<Held> {
     let (mut before, mut due) = (std::mem::take(seen), Vec::new());
     for held in held {
@@ -85,7 +85,7 @@ fn key(held: &Held) -> (String, String) {
 }
 
 impl Seen {
-    /// Whether nobody has it by this look. One that was never seen with anybody may be with somebody whom the look does not show: then
+    /// Whether no container has it by this look. One that was never seen in use may be with a container that the look does not show: then
     /// only the source's own records can say that it is free.
     fn is_free(&self, held: &Held, holders: &Holders) -> bool {
         match ResourceName::try_new(&held.resource) {

@@ -1,17 +1,17 @@
-//! What a look says of one unit: whether somebody has it, or one of its replicas.
+//! What a look says of one unit: whether a container has it, or one of its replicas.
 
 use crate::holders::{Holders, Offered};
 use devgate_types::ResourceName;
 use std::ops::Bound;
 
-/// Whether a look shows somebody with an id or one of its replicas.
+/// Whether a look shows a container with an id or one of its replicas.
 pub(super) fn is_seen(resource: &ResourceName, id: &str, holders: &Holders) -> bool {
     is_in(resource, id, |at| {
         holders.seen.range::<Offered, _>(at).next().map(|(key, _)| key)
     })
 }
 
-/// Whether a look shows nobody with an id or one of its replicas. `known` if this very process has shown somebody with it.
+/// Whether a look shows no container with an id or one of its replicas. `known` if this very process has shown one with it.
 pub(super) fn is_free(resource: &ResourceName, id: &str, holders: &Holders, known: bool) -> bool {
     if is_seen(resource, id, holders) {
         return false;

@@ -34,7 +34,7 @@ pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<
     Ok(nodes)
 }
 
-/// Of today's nodes those that somebody was told of then, with what both allow. A node that appears where it is on the host, such as that
+/// Of today's nodes those that the consumer was told of then, with what both allow. A node that appears where it is on the host, such as that
 /// of a vfio group, may have another path by now: as many of those that are not there any more have to be new.
 pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdit>, Refused> {
     let moves = |node: &&NodeEdit, others: &[NodeEdit]| {

@@ -1,7 +1,7 @@
 //! The path of an allocation, for every consumer: all that it asks for, or nothing.
 //!
 //! Where a component has a life cycle, under the turn of the units: `release` of what is not clean, a note on the disk, `prepare`, then
-//! `allocate`. What fails after `prepare` is undone by `release`; whoever goes away in the middle of it leaves units that count as handed
+//! `allocate`. What fails after `prepare` is undone by `release`; a caller that goes away in the middle of it leaves units that count as handed
 //! out until they are known to be free. Where others have another slot of a unit, it was made ready for them, and is only asked about.
 
 use super::attempt::{Attempt, Part};
@@ -146,7 +146,7 @@ fn store(attempts: &[Attempt<'_>], replies: &[Arc<Reply>]) -> Result<Vec<Option<
 /// Notes that these are given, also across restarts.
 ///
 /// # Errors
-/// Where it cannot be recorded of one that is new to this consumer: a restart would give it to somebody else. What a pod has already, it
+/// Where it cannot be recorded of one that is new to this consumer: a restart would give it to another. What a pod has already, it
 /// gets again.
 async fn record(
     who: &Consumer,
@@ -215,7 +215,7 @@ fn refuse_twice(attempts: &[Attempt<'_>]) -> Result<(), AllocateError> {
     Ok(())
 }
 
-/// The turns of all units, plugin by plugin in one order: nobody waits for somebody who waits for him.
+/// The turns of all units, plugin by plugin in one order: no two allocations wait for each other.
 async fn turns(parts: &[Part<'_>], ids: &[Vec<UnitId>]) -> Vec<Held<UnitId>> {
     let mut by_plugin = BTreeMap::<Place, (&super::Core, BTreeSet<UnitId>)>::new();
     for (part, ids) in parts.iter().zip(ids).filter(|(part, _)| part.mode == Mode::Hold) {

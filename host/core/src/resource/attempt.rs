@@ -109,7 +109,7 @@ impl<'a> Attempt<'a> {
         self.holds() && self.calls.has_lifecycle() && !self.units.is_empty()
     }
 
-    /// Whether what was before is over for all of them: somebody was made ready for, and nobody has another slot.
+    /// Whether what was before is over for all of them: they were made ready for a consumer, and none has another slot.
     pub(super) fn begins_anew(&self) -> bool {
         self.whole && self.is_made_ready()
     }
@@ -127,7 +127,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// It is on record: from now on it is held until somebody is done with it.
+    /// It is on record: from now on it is held until its consumer is done with it.
     pub(super) fn keep(&mut self) {
         if let Some(hold) = self.hold.take() {
             hold.keep();
@@ -179,7 +179,7 @@ impl<'a> Attempt<'a> {
         resource.ask_component(&self.calls, &self.snapshot, &self.units).await
     }
 
-    /// Takes back what nobody had before.
+    /// Takes back what no consumer had before.
     pub(super) async fn undo(&self) {
         if self.release(&self.fresh).await.is_ok() {
             self.free();

@@ -27,7 +27,7 @@ impl Resource {
         })
     }
 
-    /// Takes back what an answer would have given that nobody got: only what nobody had before.
+    /// Takes back what an answer that reached no kubelet would have given: only what no consumer had before.
     pub(super) async fn undo(&self, ids: &[String]) {
         let Ok(ids) = self.unit_ids(ids) else { return };
         let _turn = self.core.tenancy.turns.lock(&ids).await;

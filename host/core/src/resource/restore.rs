@@ -1,11 +1,11 @@
-//! What somebody was given, as it is today.
+//! What a consumer was given, as it is today.
 
 use super::Resource;
 use crate::offer::{AllocateError, Reply};
 use crate::reply;
 use devgate_types::UnitId;
 
-/// Why what somebody was given does not stand any more.
+/// Why what a consumer was given does not stand any more.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotRestored {
     #[error("its resource has a name that none has")]
@@ -21,7 +21,7 @@ pub(crate) enum NotRestored {
 }
 
 impl Resource {
-    /// What stands today for ids that somebody has, who was told this: never more.
+    /// What stands today for ids that a consumer has which was told this: never more.
     ///
     /// # Errors
     /// Where it would be less, or something else.

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// When to try again what somebody else has just now.
+/// When to try again what another task has just now.
 const TAKEN: Duration = Duration::from_secs(1);
 /// How long nothing happens where nothing is to be tried again.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// Units that are released before they are settled: whoever wants one of them waits for the others.
+/// Units that are released before they are settled: an allocation that wants one of them waits for the others.
 const RELEASED_TOGETHER: usize = 4;
 /// The same where nothing is released.
 const FREED_TOGETHER: usize = 1_024;
@@ -64,7 +64,7 @@ impl Core {
         self.tenancy.held(self.place, self.calls().has_lifecycle())
     }
 
-    /// Takes note of units that are seen with somebody and that nobody knew to be handed out.
+    /// Takes note of units that pods are seen to have and that were not known to be handed out.
     pub(crate) fn adopt(&self, is_seen: &dyn Fn(&str, &str) -> bool) {
         let calls = self.calls();
         for (resource, snapshot) in &self.shown.all() {
@@ -91,14 +91,14 @@ impl Core {
         }
     }
 
-    /// Pods have these, whoever gave them: nobody else gets them, now and after a restart.
+    /// Pods have these: no other consumer gets them, now and after a restart.
     fn keep(&self, calls: &Calls, resource: &ResourceName, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) {
         if units.is_empty() {
             return;
         }
         let policy = &calls.grants.policy;
         for unit in units {
-            // Where somebody else has its hardware, that is said with the device.
+            // Where another unit has its hardware, that is said with the device.
             drop(self.ledger.hold(self.place, vec![unit.claim(&snapshot.pool, policy)]));
         }
         let giving = Giving::whole(
@@ -120,7 +120,7 @@ impl Core {
                 continue;
             };
             let ids = std::slice::from_ref(&id);
-            // Whoever has the turn hands it out.
+            // The task that has the turn hands it out.
             let Some(turn) = self.tenancy.turns.try_lock(ids) else {
                 continue;
             };
@@ -128,7 +128,7 @@ impl Core {
             let Some(tenant) = self.tenancy.still(&id, version) else {
                 continue;
             };
-            // Another slot of it is somebody's who says himself when that is over.
+            // Another slot of it has a consumer that says itself when that is over.
             if self.memory.is_with_others(&tenant.resource, &id) {
                 self.tenancy.left_by_pods(ids);
                 self.memory.forget(&tenant.resource, ids);

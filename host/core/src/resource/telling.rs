@@ -15,7 +15,7 @@ impl Resource {
     /// for it. `ids` are as they are offered.
     ///
     /// # Errors
-    /// Where one is not written: whoever makes the pod's network would take another device, or none.
+    /// Where one is not written: the plugin that makes the pod's network would take another device, or none.
     pub(super) async fn tell(
         &self,
         calls: &Calls,
@@ -30,7 +30,7 @@ impl Resource {
         let (grants, files) = (Arc::clone(&calls.grants), files.clone());
         let (resource, ids, replicas) = (self.name.clone(), ids.to_vec(), policy.replicas);
         let (units, shared) = (units.to_vec(), snapshot.pool.shared_nodes.clone());
-        // However this ends: what has not begun by then would be written for nobody.
+        // However this ends: what has not begun by then would be written in vain.
         let stop = CancellationToken::new();
         let _waiting = stop.clone().drop_guard();
         let write = move || {
@@ -54,7 +54,7 @@ impl Resource {
         }
     }
 
-    /// Until it is kept or dropped, nobody got these.
+    /// Until it is kept, no consumer got these.
     pub(super) fn telling<'a>(&'a self, units: &'a [Arc<UnitRecord>]) -> Telling<'a> {
         Telling {
             resource: self,
@@ -64,7 +64,7 @@ impl Resource {
     }
 }
 
-/// What is told of units that somebody is about to get.
+/// What is told of units that a consumer is about to get.
 pub(super) struct Telling<'a> {
     resource: &'a Resource,
     units: &'a [Arc<UnitRecord>],
@@ -72,14 +72,14 @@ pub(super) struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    /// Somebody got them.
+    /// The consumer got them.
     pub(super) fn keep(mut self) {
         self.got = true;
     }
 }
 
 impl Drop for Telling<'_> {
-    /// Nobody got these, also where who asked has gone away: what was told of those that nobody has had before is not so.
+    /// No consumer got these, also where the caller has gone away: what was told of those that none had before is not so.
     fn drop(&mut self) {
         let core = &self.resource.core;
         if let Some(files) = core.memory.files().filter(|_| !self.got) {

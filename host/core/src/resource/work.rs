@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// One of the two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Before a container gets units that nobody has.
+    /// Before a container gets units that no other has.
     Prepare,
     /// Before a container starts that has the units.
     Start,
@@ -66,7 +66,7 @@ impl Calls {
 }
 
 impl Core {
-    /// Releases one unit that nobody has, under its turn; `prepare` first if that is what failed. Whether it worked, and the
+    /// Releases one unit that no consumer has, under its turn; `prepare` first if that is what failed. Whether it worked, and the
     /// unit is free.
     pub(crate) async fn release(&self, tenant: &Tenant, failed: Option<Failed>) -> bool {
         let (calls, units) = (self.calls(), [Arc::clone(&tenant.unit)]);
@@ -128,7 +128,7 @@ impl Core {
         self.wake.away.seen(away.map(|(unit, _)| &unit.id));
     }
 
-    /// Nobody has these any more, and nothing is left to do.
+    /// No consumer has these any more, and nothing is left to do.
     pub(crate) fn free(&self, resource: &ResourceName, ids: &[UnitId]) {
         self.tenancy.clean(ids);
         // Before the memory, which tells that there is something to settle anew.

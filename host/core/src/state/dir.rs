@@ -59,7 +59,7 @@ impl Style {
     };
 }
 
-/// A directory that nobody but root and this user can write in. Cheap to clone.
+/// A directory that only root and this user can write in. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Dir(Arc<Opened>);
 

@@ -4,7 +4,7 @@ use super::{PluginStatus, When};
 use devgate_types::words;
 use serde::{Deserialize, Serialize};
 
-/// The most refusals that are kept. Somebody who asks for something else every time pushes out the oldest, never a count.
+/// The most refusals that are kept. A caller that asks for something else every time pushes out the oldest, never a count.
 const MOST: usize = 32;
 
 /// Who asked, and for what.

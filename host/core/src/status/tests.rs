@@ -235,7 +235,7 @@ async fn a_status_is_the_same_after_it_was_written_and_read() {
     assert_eq!(serde_json::to_string(&read).unwrap(), text);
 }
 
-/// Fails the first time, and waits for somebody the second time.
+/// Fails the first time, and waits for the test the second time.
 struct Pulling {
     loads: AtomicUsize,
     go_on: Mutex<mpsc::Receiver<()>>,
@@ -261,7 +261,7 @@ impl Loader for Pulling {
     }
 }
 
-/// An attempt may take longer than the pause before it: whoever asks meanwhile is told why the last one failed.
+/// An attempt may take longer than the pause before it: the status says meanwhile why the last one failed.
 #[tokio::test(flavor = "multi_thread")]
 async fn why_a_pull_failed_stands_while_it_is_tried_again() {
     let (release, go_on) = mpsc::channel();
@@ -370,7 +370,7 @@ async fn allocations_fail_until_one_is_given_or_something_else_is_in_force() {
     assert_eq!(failing(now), 0);
 }
 
-/// Of what is listed by its pods alone nobody gets anything.
+/// Of what is listed for its pods alone no other pod gets anything.
 #[test]
 fn what_offers_nothing_says_why() {
     let nothing =

@@ -1,4 +1,4 @@
-//! What was handed out goes on meaning the same hardware, whoever restarts.
+//! What was handed out goes on meaning the same hardware, over restarts of host, kubelet and node.
 
 use super::*;
 use crate::allocations::{Consumer, Giving, State};
@@ -74,7 +74,7 @@ async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     assert!(refused.to_string().contains("is not its own any more"), "{refused}");
     drop(world);
 
-    // Without the memory nobody would have noticed.
+    // Without the memory it would not have been noticed.
     let world = start_with(POLICY, &node, &Memory::forgetful(), [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
 }
@@ -665,7 +665,7 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
     );
 }
 
-/// Started with what the kubelet tells of it, where there is a GPU that nobody has.
+/// Started with what the kubelet tells of it, where there is a GPU that no consumer has.
 async fn told(
     memory: &Memory,
     policy: &str,
@@ -704,7 +704,7 @@ async fn told(
     (world, gpus)
 }
 
-/// It may be made of anything, whoever told of it, and however often the host starts until its plugin lists it.
+/// It may be made of anything, by whatever record it is known, and however often the host starts until its plugin lists it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_nothing_but_an_id_is_known_nothing_is_given_until_it_is_listed() {
     let kvm = "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}";
@@ -862,7 +862,7 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     assert_eq!(std::fs::read(dir.path().join("allocations/snapshot.1")).unwrap(), newer);
 }
 
-/// The journal grows then: somebody must see that before the disk is full.
+/// The journal grows then: an admin must see that before the disk is full.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_journal_that_cannot_go_on_in_another_file_is_told_until_it_does() {
     let dir = tempfile::tempdir().unwrap();

@@ -38,7 +38,7 @@ async fn pods_have_any_number_by_name_and_what_they_have_by_paths_is_not_among_t
     assert_eq!(get(&devices, &[FIRST]).await, first, "it is the same allocation");
     let both = get(&devices, &[SECOND, FIRST]).await;
     assert!(both.id > first.id);
-    // A host that tells paths meanwhile: it is another allocation, of which nobody can say what it is today.
+    // A host that tells paths meanwhile: it is another allocation, of which it cannot be said what it is today.
     give(&gpus, &[FIRST]).await.unwrap();
     assert_eq!(devices.held(&Consumer::Pods), [first.clone(), both.clone()]);
     drop((world, gpus, devices));

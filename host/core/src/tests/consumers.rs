@@ -139,7 +139,7 @@ async fn what_works_is_counted_whoever_has_it() {
     assert_eq!((working(GPU), working("fake.com/none")), (1, 0));
 }
 
-/// What one has no other gets, whoever that is; and each is told who has it.
+/// What one has no other gets, of whatever kind; and each is told who has it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn consumers_exclude_each_other_and_pods() {
     let dir = tempfile::tempdir().unwrap();
@@ -273,7 +273,7 @@ async fn shares_of_a_device_are_beside_each_other_and_beside_no_whole() {
     listed(&gpus, [None, None]).await;
 }
 
-/// An admin's own look at a device that somebody has: nobody is kept from it, and nothing is done to it.
+/// An admin's own look at a device that a consumer has: no other is kept from it, and nothing is done to it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_observer_holds_nothing() {
     let (dir, script) = (tempfile::tempdir().unwrap(), Script::default());
@@ -346,7 +346,7 @@ async fn of_two_overlapping_sets_of_pods_each_device_ends_by_itself() {
     until("both are", || recorded(dir.path()).is_empty()).await;
 }
 
-/// A claim ends where its plugin is not there: its devices are nobody's until the plugin has released them, over two restarts and also under
+/// A claim ends where its plugin is not there: its devices are given to no other until the plugin has released them, over two restarts and also under
 /// another name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_ends_without_its_plugin_stays_dirty_until_that_has_released_it() {
@@ -418,7 +418,7 @@ async fn listed_healthy(gpus: &Arc<dyn Offer>) {
     listed(gpus, [None, None]).await;
 }
 
-/// Without a life cycle there is nothing to be done, whoever is there.
+/// Without a life cycle there is nothing to be done, plugin or not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_ends_without_its_plugin_is_free_where_no_component_has_to_release_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -510,7 +510,7 @@ async fn a_claim_is_restored_as_it_was_or_gone() {
     }
 }
 
-/// A host that is killed while a component makes devices ready: a claim is asked for again and begins anew, a lease reached nobody.
+/// A host that is killed while a component makes devices ready: a claim is asked for again and begins anew, a lease reached no caller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_reached_no_consumer_before_the_host_was_killed_is_over_or_begins_anew() {
     let (dir, script) = (tempfile::tempdir().unwrap(), Script::default());
@@ -573,7 +573,7 @@ async fn a_lease_ends_when_its_time_is_over_unless_it_is_renewed() {
     listed_healthy(&gpus).await;
 }
 
-/// The disk is gone: an end is an end all the same, and nobody gets anything that cannot be recorded.
+/// The disk is gone: an end is an end all the same, and nothing is given that cannot be recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_does_not_fail_for_the_disk() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Writing attributes: what the policy names, of what the call is about, and of nothing that somebody else has.
+//! Writing attributes: what the policy names, of what the call is about, and of nothing that another consumer has.
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, Moment};
@@ -226,7 +226,7 @@ fn nothing_else_is_written_and_it_is_said_why() {
     );
 }
 
-/// Whoever else has something that a write may act on keeps it as it is.
+/// Another consumer that has something that a write may act on keeps it as it is.
 #[test]
 fn nothing_is_written_that_acts_on_what_another_pod_has() {
     for (theirs, ours, refused) in [
@@ -246,7 +246,7 @@ fn nothing_is_written_that_acts_on_what_another_pod_has() {
     ] {
         let world = World::new();
         let answer = world.release(ours, "reset", "1");
-        assert_eq!(answer, Ok(()), "{ours}: nobody has anything");
+        assert_eq!(answer, Ok(()), "{ours}: no consumer has anything");
         world.give(theirs).unwrap();
         let answer = world.release(ours, "reset", "1");
         assert_eq!(answer.is_err(), refused, "{theirs} is held, {ours} is written");
@@ -329,7 +329,7 @@ fn what_nobody_waits_for_any_more_is_not_written() {
     given_up.cancel();
     let (kind, message) = kind(host.control_write(target, "reset", "1"));
     assert_eq!(kind, FailureKind::Busy);
-    assert!(message.contains("nobody waits for this call any more"), "{message}");
+    assert!(message.contains("this call is not waited for any more"), "{message}");
 }
 
 /// A plugin that could not be loaded, or that has left, claims nothing, and its pods run on.

@@ -191,7 +191,7 @@ async fn a_held_id_cannot_move_to_another_resource() {
     insta::assert_snapshot!(wait(&gpus, |list| list.devices.len() == 1).await, @"0000:00:01.0 {1} the component does not list it any more");
 }
 
-/// However it failed: a device is nobody's then, and goes as the component says.
+/// However it failed: a device is free then, and goes as the component says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_an_allocation_that_failed_took_is_held_no_more() {
     static GONE: AtomicBool = AtomicBool::new(false);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 const GPU: &str = "fake.com/gpu";
 
-/// A policy under which nobody looks by himself.
+/// A policy under which no plugin looks by itself.
 fn patient() -> String {
     POLICY.replace(
         "check-every: 100ms, enumerate-every: 100ms",

@@ -6,7 +6,7 @@ use devgate_types::FailureKind;
 use devgate_types::component::{Capabilities, Denied};
 use std::sync::Arc;
 
-/// What a component reads it must have been granted; and some things nobody is.
+/// What a component reads it must have been granted; and some things no component is.
 #[test]
 fn reading_stops_at_the_grants() {
     let mut host = call_host();

@@ -407,7 +407,7 @@ async fn a_plugin_that_is_back_has_what_its_pods_hold() {
             .status()
             .iter()
             .all(|plugin| plugin.name != "more"),
-        "nobody waits for it"
+        "it is not waited for"
     );
     world.plugins.reload(&with("", "", MORE), false).await.unwrap();
     let more = world.offer("more.com/gpu").await;
@@ -415,7 +415,7 @@ async fn a_plugin_that_is_back_has_what_its_pods_hold() {
     assert_eq!(list, "0000:00:03.0 {}");
 }
 
-/// By another name, the kubelet would give it to somebody else while its pod has it.
+/// By another name, the kubelet would give it to another pod while its pod has it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plugin_comes_back_only_as_its_pods_know_it() {
     let fakes = [("fake.wasm", Fake::gpus()), ("more.wasm", renamed("more.com/gpu"))];
@@ -437,7 +437,7 @@ async fn a_plugin_comes_back_only_as_its_pods_know_it() {
     world.plugins.reload(&with("", "", MORE), false).await.unwrap();
 }
 
-/// Gets one component from where nobody answers.
+/// Gets one component from a registry that does not answer.
 struct SlowLoader(Arc<FakeLoader>, std::sync::Mutex<std::sync::mpsc::Receiver<()>>);
 
 impl Loader for SlowLoader {
@@ -475,7 +475,7 @@ async fn a_component_that_does_not_come_holds_up_no_other_plugins_reload() {
     replace(2);
     let reloaded = world.plugins.reload(&parse(POLICY), false).await.unwrap();
     assert_eq!(names(&reloaded), [vec![], vec!["gpus".to_owned()], vec![]]);
-    // Nobody asks a second time for what is still awaited.
+    // What is still awaited is not asked for a second time.
     let again = world.plugins.reload(&slow, false).await.unwrap_err().to_string();
     assert!(
         again.starts_with("plugin more: host fault: an earlier reload still gets"),

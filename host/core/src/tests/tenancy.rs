@@ -210,7 +210,7 @@ async fn what_no_pod_has_any_more_is_released_and_forgotten() {
     let (_world, gpus) = ready(&policy(), script.gpus(), &memory, pods.feed()).await;
     pods.begin(&gpus, &[FIRST]).await;
     let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
-    assert_eq!(script.said(), expected, "nobody knows who had it before");
+    assert_eq!(script.said(), expected, "it is not known who had it before");
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said().len(), 3, "a pod has it");
     assert!(remembered(dir.path()).contains("\"unreleased\": true"));
@@ -329,7 +329,7 @@ async fn what_the_last_look_sees_with_a_pod_is_not_released() {
     script.until(&format!("release {FIRST}")).await;
 }
 
-/// What a pod has that nobody shows: in an init container, or while a new kubelet has not heard of its pods.
+/// What a pod has that no look shows: in an init container, or while a new kubelet has not heard of its pods.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_source_has_given_away_by_its_own_records_is_not_released() {
     let (pods, script) = (Pods::default(), Script::default());
@@ -340,7 +340,7 @@ async fn what_the_source_has_given_away_by_its_own_records_is_not_released() {
     give(&gpus, &[SECOND]).await.unwrap();
     pods.set(|told| told.held = [SECOND.to_owned()].into());
     tokio::time::sleep(A_WHILE).await;
-    // Another process of the source, which shows nobody yet.
+    // Another process of the source, which shows no pod yet.
     pods.set(|told| (told.process, told.held) = (2, BTreeSet::new()));
     script.forget();
     tokio::time::sleep(A_WHILE).await;
@@ -505,7 +505,7 @@ async fn a_failed_preparation_is_undone_and_tried_again() {
     assert_eq!(script.said(), expected);
 }
 
-/// An answer that reached nobody.
+/// An answer that reached no kubelet.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_taken_back_is_released_unless_somebody_had_it_before() {
     let script = Script::default();
@@ -565,7 +565,7 @@ async fn units_are_made_ready_at_each_start_where_the_policy_says_so() {
     assert!(refused.to_string().contains("/dev/dri/card0"), "{refused}");
 }
 
-/// Whoever looks at one unit after the other may have looked before the next one was given anew.
+/// A task that looks at one unit after the other may have looked before the next one was given anew.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_given_anew_while_others_are_released_is_not_released() {
     let (pods, script) = (Pods::default(), Script::default());
@@ -586,7 +586,7 @@ async fn what_was_given_anew_while_others_are_released_is_not_released() {
     assert_eq!(script.said(), Vec::<String>::new());
 }
 
-/// What a pod had before the memory was lost is released after it, and so is what nobody can say who had it.
+/// What a pod had before the memory was lost is released after it, and so is what had an unknown owner.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_pods_have_is_known_again_where_the_memory_was_lost() {
     let dir = tempfile::tempdir().unwrap();
@@ -624,7 +624,7 @@ async fn what_nobody_can_say_who_had_it_is_released_once_however_often_the_host_
     let lost = start().await;
     until("saved", || remembered(dir.path()).contains(FIRST)).await;
     drop(lost);
-    // Nobody gets it from the second host, somebody from the third one.
+    // No pod gets it from the second host, one from the third one.
     drop(start().await);
     let third = start().await;
     pods.begin(&third.1, &[FIRST, SECOND]).await;
@@ -670,7 +670,7 @@ async fn hardware_that_has_another_name_by_now_is_free_when_its_pod_was_seen_to_
     wait(&gpus, all_healthy).await;
 }
 
-/// What this kubelet was never seen to show may be with somebody whom it does not show.
+/// What this kubelet was never seen to show may be with a pod that it does not show.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name_it() {
     let dir = tempfile::tempdir().unwrap();

@@ -238,7 +238,7 @@ fn a_node_by_its_path_goes_through_the_same_rule() {
     }
 }
 
-/// Without an iommu, whoever drives the hardware reaches everybody's memory.
+/// Without an iommu, a program that drives the hardware reaches all memory.
 #[test]
 fn a_group_without_an_iommu_needs_a_word() {
     let node = RecordedNode::parse("vfio", &WORLD.replace("vfio/43", "vfio/noiommu-43")).unwrap();

@@ -47,7 +47,7 @@ fn heed(table: &mut UnitTable, name: &str, verdict: Verdict) {
         &units,
         &[verdict],
         &testing::plugin_policy(testing::POLICY),
-        &Ailments::open(None, None),
+        &HealthStore::open(None, None),
     );
 }
 

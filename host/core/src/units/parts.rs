@@ -23,7 +23,7 @@ pub(crate) struct Role {
 }
 
 impl Role {
-    /// As the policy says. Who opens an iommu group reaches all that is in it, so nobody else does.
+    /// As the policy says. A container that opens an iommu group reaches all that is in it, so no other one does.
     pub(crate) fn of(node: &GrantedNode, partitions: &Partitions) -> Self {
         let path = &node.node.path;
         Self {

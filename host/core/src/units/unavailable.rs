@@ -1,4 +1,4 @@
-//! Why a unit is not for whoever asks next: every cause that is true now, not the first that was found.
+//! Why a unit is not for the consumer that asks next: every cause that is true now, not the first that was found.
 
 use devgate_types::words;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub enum Cause {
     HeldAsOther,
     /// Preparing or releasing it failed.
     Unreleased,
-    /// It is not known what pods have, or cannot be recorded what they get; and nobody is known to have it.
+    /// It is not known what pods have, or cannot be recorded what they get; and no consumer is known to have it.
     StateUnknown,
     /// Its plugin has failed for so long that its list does not stand any more.
     PluginFailing,
@@ -100,7 +100,7 @@ pub(crate) struct Lost {
     pub(crate) id_taken: bool,
 }
 
-/// Somebody else's unit that a write would act on.
+/// Another consumer's unit that a write would act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeldByOther {
     /// `plugin x` or, where no plugin has it now, `resource y`.

@@ -35,7 +35,7 @@ impl Away {
         Watching { away: self, ids }
     }
 
-    /// Somebody looked, and these are not there.
+    /// A look found that these are not there.
     pub(crate) fn seen<'a>(&self, ids: impl IntoIterator<Item = &'a UnitId>) {
         let mut watched = self.0.lock();
         for id in ids {
@@ -142,7 +142,7 @@ mod tests {
             away.tell(&event);
             assert_eq!(watching.end(), (vec![], vec![first.clone(), second.clone()]));
         }
-        // What nobody watches is not kept.
+        // What is not watched is not kept.
         away.seen([&first]);
         assert!(away.0.lock().is_empty());
     }

@@ -147,7 +147,7 @@ fn captures(policy: &devgate_policy::PluginPolicy) -> Arc<crate::captures::Captu
     Arc::new(crate::captures::Captures::new(policy.kernel_log.clone(), None))
 }
 
-/// Lines that were there before, those that come, and nothing of what no pattern matches; whoever comes later gets them all.
+/// Lines that were there before, those that come, and nothing of what no pattern matches; a plugin that comes later gets them all.
 #[test]
 fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
     let node = RecordedNode::parse("test", "K: 5 ACME: Fault (PCI:0000:05:00): 13,\n").unwrap();
@@ -175,7 +175,11 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
     line("ACME: Fault (PCI:0000:05:00): 79,");
     assert_eq!((events(&first), wake.take()), (2, Some(Asked::HEALTH)));
     let (_, second) = register(1);
-    assert_eq!((events(&second), events(&first)), (2, 2), "and nobody gets one twice");
+    assert_eq!(
+        (events(&second), events(&first)),
+        (2, 2),
+        "and no plugin gets one twice"
+    );
 }
 
 /// The first watch goes on until another one has taken its place, which tells all lines again.
@@ -206,7 +210,7 @@ fn what_an_earlier_watch_says_makes_nothing_pass_for_known() {
     source(2);
     (1..=8).for_each(|n| say(2, n));
     assert_eq!((events(&captures), interest.take()), (8, true));
-    // A third plugin's: it tells all again, and there is nobody who says more than it.
+    // A third plugin's: it tells all again, and none says more than it.
     source(3);
     (1..=9).for_each(|n| say(3, n));
     assert_eq!((events(&captures), interest.take()), (9, true));
@@ -229,7 +233,7 @@ fn a_log_that_fails_or_is_another_one_is_told() {
         interest.tell(1, &NodeEvent::Line(devgate_node::KernelLine { sequence, micros, text }));
         interest.take()
     };
-    assert!(!source(LogSource::Kmsg), "nobody has asked yet");
+    assert!(!source(LogSource::Kmsg), "no plugin has asked yet");
     assert!(line(500));
     let cursor = captures.since("", 10).unwrap().cursor;
     let (why, no_kmsg) = ("it fails".to_owned(), "it fails".to_owned());

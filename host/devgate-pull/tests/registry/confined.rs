@@ -179,7 +179,7 @@ fn a_registry_that_the_hosts_file_names_is_found_there() {
     let hosts = "# of this node\n127.0.0.1 localhost\n127.0.0.1\tother registry.internal # ours\n";
     let access = wire::Access {
         hosts: hosts.as_bytes().to_vec(),
-        // Nobody answers there, and the name is in no search domain either.
+        // No server answers there, and the name is in no search domain either.
         resolv_conf: b"nameserver 127.0.77.2\nsearch example.com\n".to_vec(),
         ..wire::Access::default()
     };

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What somebody asked for.
+/// What a client asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) path: String,
@@ -116,11 +116,11 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>, answer: &dyn Fn(&Req
     let answer = answer(&request);
     let head = String::from_utf8_lossy(&answer.head).into_owned();
     let bytes = match head.split_once("\r\n") {
-        // So that nobody asks a second time here.
+        // So that the client asks no second time here.
         Some((first, _)) => [first.as_bytes(), b"\r\nConnection: close", &answer.head[first.len()..]].concat(),
         None => answer.head,
     };
-    // Whoever has had enough hangs up.
+    // A client that has had enough hangs up.
     let mut alive = stream.write_all(&bytes).is_ok();
     while answer.endless && alive {
         alive = stream.write_all(&[b' '; 65_536]).is_ok();

@@ -140,7 +140,7 @@ fn credentials_go_to_their_registry_alone() {
     );
 }
 
-/// A store of somebody who has these credentials at the registry.
+/// A store with these credentials at the registry.
 fn store_of(dir: &Path, fake: &Fake, entry: &str) -> Store {
     let config = dir.join("config.json");
     let text = format!(r#"{{"auths": {{"127.0.0.1:{}": {entry}}}}}"#, fake.port());
@@ -204,7 +204,7 @@ fn a_registry_on_a_loopback_address_is_not_asked_through_a_proxy() {
             .env(INNER, "1")
             .env_remove("NO_PROXY")
             .env_remove("no_proxy");
-        // Nobody listens there.
+        // No process listens there.
         for name in ["http_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
             again.env(name, "http://127.0.0.1:1");
         }

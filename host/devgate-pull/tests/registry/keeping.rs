@@ -23,7 +23,7 @@ fn what_was_pulled_once_needs_no_registry_any_more() {
     for again in [store(dir.path()), store_with(dir.path(), false, None)] {
         assert_eq!(again.get(&reference, MOST).unwrap(), b"component");
         assert_eq!(again.kept(&reference, MOST), Some(b"component".to_vec()));
-        assert_eq!(again.counts().good, 0, "nobody was asked");
+        assert_eq!(again.counts().good, 0, "no registry was asked");
     }
     let down = failed(store(dir.path()).get(&other, MOST));
     assert!(down.contains("Connection refused"), "{down}");
@@ -49,7 +49,7 @@ fn what_several_plugins_name_is_pulled_once() {
     assert_eq!(store.progress(reference.digest), None);
 }
 
-/// Whoever waits for one registry holds up nobody who waits for another.
+/// A pull that waits for one registry holds up none that waits for another.
 #[test]
 fn a_registry_that_says_nothing_costs_only_what_it_has() {
     let (dir, artifact) = (tempfile::tempdir().unwrap(), Pushed::new(b"component"));

@@ -25,7 +25,7 @@ const MOST: Wanted<'static> = Wanted {
     keys: None,
 };
 
-/// An artifact as somebody could have pushed it.
+/// An artifact as it could have been pushed.
 struct Pushed {
     manifest: Vec<u8>,
     layer: Vec<u8>,

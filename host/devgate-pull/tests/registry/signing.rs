@@ -218,7 +218,7 @@ fn a_bundle_that_does_not_consent_to_the_artifact_is_refused() {
     }
 }
 
-/// Whoever may push there could put it there.
+/// Any pusher could put it there.
 #[test]
 fn a_bundle_that_is_lost_is_not_in_the_way_of_a_good_one() {
     let (artifact, signer) = (Pushed::new(b"component"), Signer::new());

@@ -84,7 +84,7 @@ mod tests {
         let size = |path: &Path| std::fs::metadata(path).unwrap().len();
         assert!(size(&path) <= MOST);
         std::fs::rename(&path, dir.path().join("audit.log.1")).unwrap();
-        assert!(file.line("three").is_err(), "nobody has said that it was moved");
+        assert!(file.line("three").is_err(), "it is not known yet that it was moved");
         file.reopen().unwrap();
         file.line("three").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "three\n");

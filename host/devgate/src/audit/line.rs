@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level};
 
-/// The most characters of one field: text is cut where it is made, this is for what nobody thought of.
+/// The most characters of one field: text is cut where it is made, this is for what was forgotten.
 const MOST: usize = 8_192;
 
 /// What a line is going to say.

@@ -56,7 +56,7 @@ impl Pods {
         Self { shared, known }
     }
 
-    /// Writes each change that a look shows, until nobody looks any more.
+    /// Writes each change that a look shows, until looks end.
     pub(crate) async fn follow(mut self, plugins: Watch, feed: HoldersFeed) {
         let mut looks = feed.subscribe();
         loop {
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// A plugin that has `fuse` and `fuse2`, one of each, and nobody yet in its status.
+    /// A plugin that has `fuse` and `fuse2`, one of each, and no pod yet in its status.
     fn plugins() -> Vec<PluginStatus> {
         let mut plugins: Vec<_> = one().plugins.into_iter().map(PluginStatus::without_holders).collect();
         plugins[0].resources[0].replicas = 1;
@@ -262,7 +262,7 @@ mod tests {
         let mut known = Known::default();
         let mut news = |look: &Holders| told(&mut known, plugins(), look);
         assert_eq!(news(&look(1, &[], None)), [""; 0]);
-        let both = [("fuse", "train-0"), ("fuse2", "train-0"), ("fuse9", "of-somebody-else")];
+        let both = [("fuse", "train-0"), ("fuse2", "train-0"), ("fuse9", "of-another")];
         assert_eq!(news(&look(1, &both, None)), ["held-by train-0 fuse,fuse2"]);
         assert_eq!(news(&look(1, &both, None)), [""; 0]);
         assert_eq!(
@@ -350,12 +350,12 @@ mod tests {
         assert_eq!(look_at(&both), [""; 0]);
         let none = look(1, &[], None);
         assert_eq!(look_at(&none), ["let-go train-0 null"], "train-1's had no room");
-        // Whoever looks now cannot tell, but it has been seen already.
+        // A look now cannot tell, but it has been seen already.
         assert_eq!(look_at(&look(2, &[], None)), ["let-go train-1 1"]);
         assert_eq!(look_at(&none), [""; 0]);
     }
 
-    /// Whoever has it again before it could be told that he had it no longer had it all the time, as far as the lines say.
+    /// A pod that has it again before its end could be told had it all the time, as far as the lines say.
     #[test]
     fn what_is_held_again_before_it_was_told_is_no_news() {
         let held = look(1, &[("fuse", "train-0")], None);

@@ -1,4 +1,4 @@
-//! `devgate cdi clean`: takes away files that name what nobody has any more, where no host runs that would.
+//! `devgate cdi clean`: takes away files that name what no lease or pod has any more, where no host runs that would.
 
 use crate::{cleanup, exit, output, state};
 use anyhow::Result;

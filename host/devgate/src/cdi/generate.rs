@@ -101,20 +101,20 @@ impl Found {
             self.listed.insert(name.clone());
             if has_life_cycle {
                 self.left_out.push(format!(
-                    "resource {name}: its component makes a device ready for whoever gets it, which no file does: lease it (devgate cdi lease)"
+                    "resource {name}: its component makes a device ready for each container, which no file does: lease it (devgate cdi lease)"
                 ));
                 continue;
             }
             let may_be_shared = plugin.shares_hardware || plugin.replicas > 1;
             if all_units && !may_be_shared {
                 self.warnings.push(format!(
-                    "resource {name}: its devices are one container's each, and the file gives them to whoever asks, also to several at once \
+                    "resource {name}: its devices are one container's each, and the file gives them to any container that asks, also to several at once \
                      and to what pods and leases have (--all-units)"
                 ));
             } else if !may_be_shared {
                 self.left_out.push(format!(
                     "resource {name}: its devices are one container's each (the policy has neither replicas nor shares-hardware), and a file gives \
-                     them to whoever asks: lease them (devgate cdi lease), or say --all-units"
+                     them to any container that asks: lease them (devgate cdi lease), or say --all-units"
                 ));
                 continue;
             }

@@ -20,7 +20,7 @@ pub(super) fn look(
     any_rules(policy, findings);
     for mount in policy.containers.mounts.values().filter(|mount| mount.unchecked) {
         let message = format!(
-            "mount {} (unchecked: true) is handed out without a look at {}: whoever can put something there chooses what it is",
+            "mount {} (unchecked: true) is handed out without a look at {}: a program that can write there chooses what it is",
             escape(&mount.name, 80),
             escape(&mount.source, 256)
         );

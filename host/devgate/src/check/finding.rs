@@ -1,9 +1,9 @@
-//! What somebody should know about a policy.
+//! What an admin should know about a policy.
 
 use devgate_policy::Origin;
 use serde::Serialize;
 
-/// One thing that somebody should know.
+/// One thing that an admin should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub(super) severity: Severity,
@@ -21,7 +21,7 @@ pub(super) struct Finding {
 pub(super) enum Severity {
     /// The plugin cannot work as the policy says.
     Error,
-    /// It works, but perhaps not as somebody meant it to.
+    /// It works, but perhaps not as it was meant to.
     Warning,
     /// The policy gives away more than one device, and says so.
     Danger,

@@ -74,7 +74,7 @@ pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Find
         subsystem: escape(&found.subsystem, 80),
         name: escape(found.device.name(), 256),
         usage: found.usage.as_str(),
-        // Whoever may only look at a device has none of them through it.
+        // A grant that only lets a device be looked at gives none of them.
         nodes: match found.usage {
             Use::Offer => found.nodes.iter().map(Given::of).collect(),
             Use::Read => Vec::new(),
@@ -146,7 +146,7 @@ fn files(view: &Grants, findings: &mut Vec<Finding>) -> Vec<String> {
     files
 }
 
-/// What of a pattern under `key` somebody should know.
+/// What an admin should know of a pattern under `key`.
 fn look_at<T>(found: &PathMatch<T>, key: &str, what: &str, findings: &mut Vec<Finding>) {
     let at = Some(&found.origin);
     if found.found.is_empty() && found.withheld.is_empty() && !found.more {

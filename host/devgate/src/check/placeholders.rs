@@ -1,4 +1,4 @@
-//! What a skeleton leaves to its author, and nobody has filled in.
+//! What a skeleton leaves to its author, and is not filled in yet.
 
 use super::PluginReport;
 use super::finding::Finding;

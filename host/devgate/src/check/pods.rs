@@ -6,7 +6,7 @@ use devgate_device_plugin::PodResourcesConfig;
 use devgate_node::Node;
 use std::path::Path;
 
-/// Where nobody can, says so with each plugin whose component releases devices; and once where there is a kubelet.
+/// Where that cannot be seen, says so with each plugin whose component releases devices; and once where there is a kubelet.
 pub(super) fn look(node: &Node, dir: &Path, plugins: &mut [PluginReport]) {
     let socket = PodResourcesConfig::new(dir.to_owned(), dir.to_owned()).socket();
     if node.is_recorded() || socket.exists() {

@@ -65,7 +65,7 @@ fn plugin_block(text: &mut String, report: &PluginReport) {
     grants(text, &report.grants);
 }
 
-/// What came of it when the component was asked; nothing where nobody wanted to know.
+/// What came of it when the component was asked; nothing where it was not asked.
 fn units(report: &PluginReport) -> Option<String> {
     let outcome = report.outcome?;
     let Some(units) = &report.units else {

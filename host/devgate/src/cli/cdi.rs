@@ -14,7 +14,7 @@ Examples:
   devgate cdi release job1             when it is done
   devgate cdi generate devgate.dev/fuse --policy policy.yaml --output-dir /etc/cdi
   devgate cdi check                    what is wrong with the files that runtimes read here
-  devgate cdi clean                    after a host has ended: files of what nobody has any more
+  devgate cdi clean                    after a host has ended: files of what no lease or pod has
 
 Exit codes:
   0  done; check: nothing is wrong
@@ -95,7 +95,7 @@ pub enum CdiAction {
     /// resources whose devices may be shared (`replicas`, `shares-hardware`), unless --all-units is given. What is left out is said, and is
     /// exit code 5.
     Generate(GenerateArgs),
-    /// Show what is wrong with the files that runtimes read here, whoever wrote them
+    /// Show what is wrong with the files that runtimes read here, of devgate and others
     ///
     /// A runtime says of a device whose file is wrong only that there is none. Found are: what the runtimes' library refuses, devices
     /// that are in two files, nodes that are not there or are another device by now, files that older runtimes do not read.
@@ -116,10 +116,10 @@ pub enum CdiAction {
         #[arg(long)]
         remove: bool,
     },
-    /// Take away devgate's files of what nobody has any more, for where no host runs: one that does takes them away by itself
+    /// Take away devgate's files of what no lease or pod has any more, for where no host runs: one that does takes them away by itself
     ///
     /// Such as after `devgate state forget`, or where a host was killed. Files of what is recorded as handed out stay, and those of
-    /// others; `devgate cleanup` takes files of leases away, whoever has them.
+    /// others; `devgate cleanup` takes away the files of all leases.
     Clean {
         /// Where container runtimes read files
         #[arg(long, value_name = "DIR", default_value = devgate_cdi::DEFAULT_DIR)]
@@ -143,7 +143,7 @@ pub struct GenerateArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 
-    /// Also devices that are one container's each: a file gives them to whoever asks, and to several at once
+    /// Also devices that are one container's each: a file gives them to any container that asks, and to several at once
     #[arg(long)]
     pub(crate) all_units: bool,
 

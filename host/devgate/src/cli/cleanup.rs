@@ -25,7 +25,7 @@ Exit codes:
 /// Options of `devgate cleanup`.
 #[derive(Debug, Clone, Args)]
 pub struct CleanupArgs {
-    /// In its directory of device plugins devgate's own sockets go, where nobody answers; what pods have of devgate keeps the state.
+    /// In its directory of device plugins devgate's own sockets go, where no process answers; what pods have of devgate keeps the state.
     #[command(flatten)]
     pub(crate) kubelet: KubeletArgs,
 
@@ -46,7 +46,7 @@ pub struct CleanupArgs {
     #[arg(long, value_name = "DIR", default_value = "/var/lib/devgate")]
     pub(crate) state_dir: PathBuf,
 
-    /// The socket of the host that must not run any more; goes, where nobody answers
+    /// The socket of the host that must not run any more; goes, where no process answers
     #[arg(long, value_name = "PATH", default_value = STATUS_SOCKET)]
     pub(crate) status_socket: PathBuf,
 

@@ -72,7 +72,7 @@ pub struct PlaceArgs {
     #[arg(long, value_name = "PATH", default_value = "/")]
     pub node_root: PathBuf,
 
-    /// Pull components that are not in the cache; without it nobody is asked for them
+    /// Pull components that are not in the cache; without it no registry is asked
     #[arg(long, help_heading = "Components from a registry")]
     pub pull: bool,
 

@@ -38,9 +38,9 @@ pub enum StateAction {
         #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]
         output: Output,
     },
-    /// Take an allocation for over, whoever has it; devgate must not run
+    /// End an allocation of any consumer; devgate must not run
     ///
-    /// For what nobody will ever say the end of. What it had is given to others then. A component is not told: where it has
+    /// For one whose end will never be told. What it had is given to others then. A component is not told: where it has
     /// something to release, clean the device yourself first.
     Forget {
         /// As `list` shows it

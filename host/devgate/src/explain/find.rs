@@ -1,4 +1,4 @@
-//! What somebody means who writes `example.com/gpu`, `0000:3b:00.0`, `/dev/acme0` or `GPU-1234`: all that it can be here.
+//! What an admin means who writes `example.com/gpu`, `0000:3b:00.0`, `/dev/acme0` or `GPU-1234`: all that it can be here.
 
 use super::World;
 use devgate_core::{GrantedNode, LeftOut, SurveyedUnit};
@@ -41,7 +41,7 @@ pub(super) fn find(world: &World, what: &str) -> Found {
     found
 }
 
-/// The kernel devices that somebody means by a node in `/dev`, a path of sysfs, a subsystem and a name, or a name.
+/// The kernel devices that an admin means by a node in `/dev`, a path of sysfs, a subsystem and a name, or a name.
 pub fn named(node: &Node, what: &str) -> Vec<DevicePath> {
     if what.starts_with("/dev/") {
         return behind(node, what, node.node_at(what).ok().as_ref());
@@ -55,7 +55,7 @@ pub fn named(node: &Node, what: &str) -> Vec<DevicePath> {
     }
 }
 
-/// Whether a resource is meant rather than a device that is not there: somebody uses the name, or it reads like one.
+/// Whether a resource is meant rather than a device that is not there: a plugin uses the name, or it reads like one.
 fn is_resource(world: &World, resource: &ResourceName, subsystem: &str) -> bool {
     let mut plugins = world.policy.plugins.values();
     let known = plugins.any(|plugin| plugin.knows_resource(resource));

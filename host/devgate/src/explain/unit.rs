@@ -157,7 +157,7 @@ fn facts(world: &World, policy: &PluginPolicy, surveyed: &Surveyed) -> PluginFac
     }
 }
 
-/// As somebody asks for it.
+/// As an admin asks for it.
 fn named(world: &World, device: &DevicePath) -> String {
     let subsystem = world.node.subsystem(device).ok().flatten();
     let subsystem = subsystem.map(|subsystem| format!("{}/", subsystem.name));

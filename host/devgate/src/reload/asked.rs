@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// The policy that is in force, as whoever asks is told.
+/// The policy that is in force, as `devgate reload` is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct InForce {
     /// Since when it is.
@@ -50,7 +50,7 @@ pub(crate) struct Refused {
     pub(crate) since: When,
 }
 
-/// Why nothing was reloaded, for whoever asked.
+/// Why nothing was reloaded, for the client that asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotReloaded {
     /// Everything that speaks against the policy.
@@ -64,7 +64,7 @@ pub(crate) enum NotReloaded {
     Stopping,
 }
 
-/// Somebody asks for a reload.
+/// A client asks for a reload.
 pub(crate) struct Asked {
     /// Even where a pod loses a device by it.
     pub(super) forced: bool,

@@ -40,7 +40,7 @@ impl Files {
         }
     }
 
-    /// What the policy's files were like, and what the components are like now, which nobody has read yet.
+    /// What the policy's files were like, and what the components are like now, which were not read yet.
     pub(super) fn look_again(&self, mut policy: Stamps) -> Stamps {
         policy.extend(stamps(self.components.clone()));
         policy

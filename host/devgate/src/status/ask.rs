@@ -26,7 +26,7 @@ const MOST: usize = 256 << 20;
 /// What the host behind this socket says.
 ///
 /// # Errors
-/// Where nobody answers, or says no: what that means and what to do.
+/// Where no host answers, or it says no: what that means and what to do.
 pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
     let (status, body) = answered(socket, Method::GET, "/status", Bytes::new(), PATIENCE).await?;
     if !status.is_success() {
@@ -112,7 +112,7 @@ async fn answered(
 enum NoAnswer {
     #[error("is not there: no devgate runs here, or it runs with another --status-socket")]
     NotThere,
-    #[error("nobody answers: the devgate that made it has ended")]
+    #[error("does not answer: the devgate that made it has ended")]
     Ended,
     #[error("may not be opened: be root, or the user that devgate runs as")]
     Forbidden,

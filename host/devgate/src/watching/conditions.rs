@@ -1,4 +1,4 @@
-//! How a host is: everything that somebody should look at, in one list. Status, its exit code, the page, probes, metrics and what the
+//! How a host is: everything that an admin should look at, in one list. Status, its exit code, the page, probes, metrics and what the
 //! service manager is told are all made of it, so that they cannot disagree. docs/operate.md has what each means, on each of them,
 //! and what to do; a test holds that table against [`Condition::ALL`].
 
@@ -134,7 +134,7 @@ impl Found {
     }
 
     fn of_host(report: &Report) -> Vec<Self> {
-        // Where nothing is offered nobody has to be asked.
+        // Where nothing is offered the kubelet need not be asked.
         let unseen = report.pods_unseen_s.filter(|_| !resources(report).is_empty());
         let unseen = unseen.map(|seconds| format!(
             "the kubelet's pod-resources API has not answered for {seconds}s: no device is known to be free again (--pod-resources-dir)"

@@ -25,7 +25,7 @@ const NO_PAGE: &str = "there is no such page\n";
 
 /// How long a connection may last, whatever it does.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The same for whoever may ask for a reload, which waits for components to compile.
+/// The same where a reload may be asked for, which waits for components to compile.
 const LOCAL_PATIENCE: Duration = Duration::from_secs(600);
 /// How long a request may take to arrive.
 const HEADER_PATIENCE: Duration = Duration::from_secs(5);
@@ -39,13 +39,13 @@ const MOST_HEAD: usize = 8 * 1024;
 /// Who is at the other end, and so what is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Whoever reaches the port: probes and numbers.
+    /// All who reach the port: probes and numbers.
     Network,
-    /// Whoever runs on this machine or forwards a port to it: also what plugins do, without who has what.
+    /// Programs on this machine, or that forward a port to it: also what plugins do, without who has what.
     Loopback,
     /// Root or the host's own user, over the local socket: everything.
     Local,
-    /// Somebody else on the local socket: only that he may not ask. His request is read all the same, as an answer that comes
+    /// Another user on the local socket: only that it may not ask. Its request is read all the same, as an answer that comes
     /// before the question is no answer to most.
     Stranger,
 }
@@ -59,7 +59,7 @@ where
         let (watching, work) = (watching.clone(), Arc::clone(&work));
         async move { Ok::<_, Infallible>(respond(request, watching, audience, work).await) }
     });
-    // Whoever is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
+    // A client that is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
     let patience = match audience {
         Audience::Local => LOCAL_PATIENCE,
         _ => PATIENCE,
@@ -89,7 +89,7 @@ async fn respond(
 ) -> Response<Full<Bytes>> {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     if matches!(audience, Audience::Loopback | Audience::Local) && !is_loopback_name(host) {
-        // A page of somebody else's may have got a name that means this machine, to read this in a visitor's browser. Over a
+        // Another site's page may have got a name that means this machine, to read this in a visitor's browser. Over a
         // forwarded port that reaches the local socket, too.
         return said(StatusCode::FORBIDDEN, "this is only answered as localhost\n");
     }
@@ -199,7 +199,7 @@ fn said(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
     typed(status, "text/plain; charset=utf-8", text.to_owned())
 }
 
-/// An answer that a browser takes for nothing but what it says it is, keeps nowhere and shows in nobody's frame.
+/// An answer that a browser takes for nothing but what it says it is, keeps nowhere and shows in no frame.
 pub(super) fn typed(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;
@@ -220,7 +220,7 @@ pub(super) fn typed(status: StatusCode, kind: &'static str, body: impl Into<Byte
     response
 }
 
-/// Whether a request's `Host` means this machine whoever asks: `localhost` or an address, with or without a port.
+/// Whether a request's `Host` means this machine for every client: `localhost` or an address, with or without a port.
 fn is_loopback_name(host: Option<&str>) -> bool {
     let Some(host) = host else { return false };
     let without_port = match host.strip_prefix('[') {

@@ -17,7 +17,7 @@ gauge devgate_build_info The version that runs; always 1.
 gauge devgate_policy_applied_timestamp_seconds Since when the policy that is in force is, in seconds since 1970.
 gauge devgate_policy_refused 1 while another policy is refused and the one before it is in force, else 0.
 gauge devgate_state_closed 1 while no device is given that no pod has, because it is not known what pods have or cannot be recorded what they get, else 0.
-gauge devgate_condition How many plugins, devices or resources are in a condition that somebody should look at; of the host itself 1 or 0.
+gauge devgate_condition How many plugins, devices or resources are in a condition that an admin should look at; of the host itself 1 or 0.
 gauge devgate_landlock_version The version of Landlock that fences the host and its children; 0 where the kernel lacks it or it is forbidden.
 gauge process_start_time_seconds When the host started, in seconds since 1970.
 gauge process_resident_memory_bytes Resident memory of the host.
@@ -195,7 +195,7 @@ fn plugin(plugin: &PluginStatus, out: &mut Series) {
         ("devgate_component_calls_hanging", plugin.hanging),
     ];
     out.all(&[name], values.map(|(name, value)| (name, float(value))));
-    // All from the start: whoever counts what was added does not see a first one that comes with its series.
+    // All from the start: a query that counts what was added does not see a first one that comes with its series.
     let of = |end: AllocationEnd| plugin.allocations.get(&end).copied().unwrap_or_default();
     let ends = AllocationEnd::ALL.map(|end| (end.as_str(), of(end)));
     out.each("devgate_allocations_total", &[name], "result", ends);

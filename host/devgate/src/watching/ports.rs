@@ -95,7 +95,7 @@ trait Listener {
     async fn next(&self) -> io::Result<(Self::Connection, Self::Peer, Audience)>;
 }
 
-/// Answers whoever comes, until it is dropped.
+/// Answers every client, until it is dropped.
 async fn answer_all(listener: impl Listener, watching: &Watching) {
     let work = Arc::new(Semaphore::new(ANSWERS));
     accept(listener, |connection, audience| {

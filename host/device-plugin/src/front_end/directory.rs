@@ -132,7 +132,7 @@ impl Events {
         })
     }
 
-    /// The next event that somebody may care for; the kubelet's checkpoint, written with every list, is not one.
+    /// The next event that may matter; the kubelet's checkpoint, written with every list, is not one.
     async fn next(&mut self) -> Result<(), ()> {
         loop {
             match self.stream.next().await {

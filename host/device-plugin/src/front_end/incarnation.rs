@@ -43,7 +43,7 @@ pub(crate) struct Incarnation {
 pub(crate) struct Peers {
     /// The streams that it has opened and has.
     pub(crate) streams: watch::Receiver<Count>,
-    /// The connections to the socket, whoever made them.
+    /// The connections to the socket, the kubelet's and others'.
     pub(crate) connections: watch::Receiver<Count>,
 }
 

@@ -77,7 +77,7 @@ impl Listing {
                 () = again => Ok(false),
                 changed = devices.changed() => match changed {
                     Ok(()) => Ok(false),
-                    // Whoever made the list is gone. It stands until the offer is replaced or withdrawn.
+                    // The list's maker is gone. It stands until the offer is replaced or withdrawn.
                     Err(_) => self.offer.changed().await.map(|()| true),
                 },
                 changed = self.offer.changed() => changed.map(|()| true),

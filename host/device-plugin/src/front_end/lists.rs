@@ -1,4 +1,4 @@
-//! `ListAndWatch` as bytes: every stream sends the very same list, which is encoded once, and of which a stream that nobody reads
+//! `ListAndWatch` as bytes: every stream sends the very same list, which is encoded once, and of which a stream that is not read
 //! keeps no copy of its own.
 //!
 //! Hence this one method is answered beside the generated server, which writes each message into a buffer of each stream.

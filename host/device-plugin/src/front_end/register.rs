@@ -16,7 +16,7 @@ const MOST_TEXT: usize = 512;
 /// Why a resource is not registered. The text is the kubelet's or the system's, escaped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RegisterError {
-    /// Nobody listens: the kubelet is not up yet. It has not heard of our socket.
+    /// No process listens: the kubelet is not up yet. It has not heard of our socket.
     #[error("kubelet does not answer: {0}")]
     Away(String),
     /// No answer in time. The kubelet may still come to our socket.

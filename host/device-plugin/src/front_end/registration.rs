@@ -265,7 +265,7 @@ impl Registration {
         }
     }
 
-    /// Somebody who deletes our socket again and again does not make us spin. A kubelet that restarts deletes it, too, a
+    /// A program that deletes our socket again and again does not make us spin. A kubelet that restarts deletes it, too, a
     /// moment before its own is there, and is not kept waiting.
     async fn pace(&mut self, end: End, kubelet: FileId, since: Instant) -> End {
         if !matches!(end, End::Again) {

@@ -61,7 +61,7 @@ impl Service {
                 match offer.allocate(&ids).await {
                     Ok(reply) => answer::container_response(&reply),
                     Err(error) => {
-                        // The call fails as a whole: what its other containers would have got reaches nobody.
+                        // The call fails as a whole: what its other containers would have got does not reach them.
                         offer.take_back(&as_set(given)).await;
                         return Err(answer::status(&error));
                     }
@@ -151,7 +151,7 @@ impl DevicePlugin for Service {
         request: Request<api::PreStartContainerRequest>,
     ) -> Result<Response<api::PreStartContainerResponse>, Status> {
         let offer = self.offer();
-        // One that was not asked for is nobody's business.
+        // A start that was not asked for needs nothing.
         if !offer.starts() {
             return Ok(Response::new(api::PreStartContainerResponse {}));
         }

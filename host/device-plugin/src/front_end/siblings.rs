@@ -1,7 +1,7 @@
 //! Another devgate that serves the same resource, as in a rolling update where old and new run side by side.
 //!
 //! The kubelet takes the one that registered last. When that one leaves, the kubelet marks the resource as without a plugin
-//! and tells nobody: the stream of the one before stays open (`pkg/kubelet/cm/devicemanager`, up to 1.36 `runClient` of
+//! and tells no other: the stream of the one before stays open (`pkg/kubelet/cm/devicemanager`, up to 1.36 `runClient` of
 //! `handler.go`; later it is ignored). So the one before watches the sockets beside its own, and registers again.
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub(crate) struct Siblings<'a> {
     /// When a newer one was seen last.
     newer: Option<Instant>,
     tried: Option<Instant>,
-    /// Nobody listened on them the last time.
+    /// No process listened on them the last time.
     silent: BTreeSet<PathBuf>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Siblings<'a> {
                     silent.insert(other.path.clone());
                 }
             }
-            // Twice, because a socket has its name a moment before somebody listens on it.
+            // Twice, because a socket has its name a moment before its process listens on it.
             let dead: Vec<_> = silent.intersection(&self.silent).cloned().collect();
             for path in dead {
                 tracing::info!(resource = %self.resource, "socket {}: left behind by another devgate, removed", path.display());

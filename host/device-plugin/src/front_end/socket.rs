@@ -82,7 +82,7 @@ pub(crate) fn room(dir: &Path) -> Option<usize> {
 /// The longest path of a kubelet directory in which sockets have room.
 pub(crate) const LONGEST_DIR: usize = LONGEST_SOCKET_PATH - 1 - SHORTEST_NAME;
 
-/// Removes the sockets that earlier runs left behind: those with a name of ours that nobody listens on. One that
+/// Removes the sockets that earlier runs left behind: those with a name of ours that no process listens on. One that
 /// answers belongs to another devgate, such as the old one of a rolling update.
 pub(crate) async fn sweep(dir: &Path) {
     for path in sockets(dir, is_ours).unwrap_or_default() {
@@ -116,7 +116,7 @@ fn sockets(dir: &Path, is_named: fn(&OsStr) -> bool) -> io::Result<Vec<PathBuf>>
 /// Sockets of the front end that are in a directory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LeftBehind {
-    /// Those that nobody listens on.
+    /// Those that no process listens on.
     pub dead: Vec<PathBuf>,
     /// Those that a running devgate answers on, or that cannot be tried.
     pub alive: Vec<PathBuf>,
@@ -128,7 +128,7 @@ pub struct LeftBehind {
 /// Where the directory cannot be read. One that is not there has none.
 pub async fn left_behind(dir: &Path) -> io::Result<LeftBehind> {
     let (mut dead, mut alive) = (sockets(dir, is_of_incarnation)?, Vec::new());
-    // Twice, because a socket has its name a moment before somebody listens on it.
+    // Twice, because a socket has its name a moment before its process listens on it.
     for pause in [Duration::ZERO, PROBE] {
         if !dead.is_empty() {
             tokio::time::sleep(pause).await;
@@ -163,7 +163,7 @@ pub(crate) fn is_ours(name: &OsStr) -> bool {
         .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
 }
 
-/// Whether nobody listens on a socket.
+/// Whether no process listens on a socket.
 pub(crate) async fn is_dead(path: &Path) -> bool {
     let connected = tokio::time::timeout(PROBE, UnixStream::connect(path)).await;
     matches!(connected, Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused)

@@ -1,4 +1,4 @@
-//! What is known of every resource's registration, for whoever asks.
+//! What is known of every resource's registration, for the status.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -238,7 +238,7 @@ mod tests {
             tokio::time::Instant::now() + Duration::from_secs(20),
         )];
         front_end.hides(&name, &hidden);
-        assert_eq!(front_end.status(), [], "nobody serves it");
+        assert_eq!(front_end.status(), [], "it is not served");
         front_end.phase(&name, Phase::Registering);
         front_end.hides(&name, &hidden);
         let now = When::now();
@@ -259,7 +259,7 @@ mod tests {
             ResourceName::try_new("vendor.com/gpu").unwrap(),
         );
         front_end.sends(&name, None);
-        assert_eq!(front_end.status(), [], "nobody serves it");
+        assert_eq!(front_end.status(), [], "it is not served");
         front_end.sends(&name, Some("too large".into()));
         assert_eq!(front_end.status()[0].unsent.as_deref(), Some("too large"));
         front_end.sends(&name, None);

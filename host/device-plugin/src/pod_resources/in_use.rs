@@ -1,4 +1,4 @@
-//! One look at what pods have, for whoever is about to remove what is known of it.
+//! One look at what pods have, for a command that is about to remove what is known of it.
 
 use super::{Asker, PodResourcesConfig, Unknown};
 use devgate_core::{Holder, Offered};

@@ -1,4 +1,4 @@
-//! Why nobody can say which pods have what.
+//! Why it cannot be said which pods have what.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub enum Unknown {
     /// The kubelet's socket is not there.
     #[error("there is no {}; mount the kubelet's pod-resources directory", .0.display())]
     NoSocket(PathBuf),
-    /// Nobody answers on it, for this reason.
+    /// No kubelet answers on it, for this reason.
     #[error("the kubelet does not answer: {0}")]
     Silent(String),
     /// It took longer than this.

@@ -135,7 +135,7 @@ async fn c33_every_kind_of_failure_has_its_code_and_reaches_the_pod() {
     pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
 }
 
-/// A call for several containers, which no kubelet makes yet: what the first would have got reaches nobody.
+/// A call for several containers, which no kubelet makes yet: what the first would have got does not reach it.
 #[tokio::test]
 async fn c34_what_a_call_gave_before_it_failed_is_taken_back() {
     let gpu = Fake::new(GPU, &["gpu-0", "gpu-1", "gpu-2"]);

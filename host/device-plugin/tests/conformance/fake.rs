@@ -21,7 +21,7 @@ pub(crate) struct Fake {
     extra: Mutex<Reply>,
     /// Whether it wants to know of each start of a container.
     starts: AtomicBool,
-    /// What it was told of: starts, and answers that reached nobody.
+    /// What it was told of: starts, and answers that reached no kubelet.
     told: Mutex<Vec<(&'static str, Vec<String>)>>,
 }
 

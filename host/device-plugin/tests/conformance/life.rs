@@ -61,7 +61,7 @@ async fn c51_its_own_socket_is_made_again_when_it_is_gone() {
     assert!(pair.socket(GPU).exists());
 }
 
-/// Who deletes it again and again makes nobody spin: each time, it takes twice as long.
+/// A program that deletes it again and again makes no host spin: each time, it takes twice as long.
 #[tokio::test]
 async fn c51_its_own_socket_is_made_again_ever_later_where_it_goes_again_and_again() {
     let first = Duration::from_millis(10);
@@ -268,7 +268,7 @@ async fn c58_in_a_rolling_update_the_new_instance_ends_up_serving() {
     }
 }
 
-/// The one that registered last leaves: its stream's end is not the end of the other's, and nobody tells the other.
+/// The one that registered last leaves: its stream's end is not the end of the other's, and the other is not told.
 #[tokio::test]
 async fn c58_the_old_instance_serves_again_when_the_new_one_leaves() {
     for version in [KubeletVersion::OLDEST, KubeletVersion::CONFUSED, KubeletVersion::NEWEST] {
@@ -286,7 +286,7 @@ async fn c58_the_old_instance_serves_again_when_the_new_one_leaves() {
     }
 }
 
-/// The same where it was killed: its socket stays, and nobody listens on it.
+/// The same where it was killed: its socket stays, and no process listens on it.
 #[tokio::test]
 async fn c58_the_socket_of_a_killed_instance_is_removed_and_its_place_taken() {
     let pair = Pair::new(&[&Fake::new(GPU, &["a"])]).await;

@@ -19,7 +19,7 @@ use tonic::{Request, Response, Status};
 use crate::fake::{Fake, on_nodes};
 use crate::harness::{GPU, LONG, NIC, Pair, eventually};
 
-/// What is seen of the kubelet's pods; nobody asks any more when this is dropped.
+/// What is seen of the kubelet's pods; the kubelet is not asked any more when this is dropped.
 struct Watch {
     feed: HoldersFeed,
     task: JoinHandle<()>,
@@ -116,7 +116,7 @@ async fn c61_who_has_a_device_is_seen_once_for_each_id_and_across_restarts() {
     pair.host.stop().await.unwrap();
 }
 
-/// Ordinary init containers are not listed, and a kubelet that has just started lists nobody. Its own record has both.
+/// Ordinary init containers are not listed, and a kubelet that has just started lists no pod. Its own record has both.
 #[tokio::test]
 async fn c61_what_the_list_leaves_out_is_in_the_kubelets_own_record() {
     let gpu = Fake::new(GPU, &["gpu-0", "gpu-1"]);
@@ -149,7 +149,7 @@ async fn c61_a_kubelet_in_trouble_is_asked_less_and_tells_nothing_new() {
     let seen = watch.until(|holders| holders.seen.len() == 1).await;
     for answer in [PodsAnswer::TooMany, PodsAnswer::Hang] {
         pair.kubelet.answer_pods(answer);
-        // Whoever asks now waits in vain, and what was seen stands. It is asked each 45 ms at most.
+        // A caller now waits in vain, and what was seen stands. It is asked each 45 ms at most.
         let (asked, begun) = (pair.kubelet.pods_asked(), std::time::Instant::now());
         assert_eq!(watch.feed.look(Duration::from_millis(1_000)).await, None);
         pair.until(|kubelet| kubelet.pods_asked() > asked).await;

@@ -14,7 +14,7 @@ use tokio_stream::wrappers::UnixListenerStream;
 use crate::fake::Fake;
 use crate::harness::{GPU, Host, LONG, Logged, NIC, Pair, count, endpoints, eventually, quick, registrations};
 
-/// The name of a socket that nobody listens on any more.
+/// The name of a socket that no process listens on any more.
 fn leave_dead_socket(dir: &std::path::Path, name: &str) {
     drop(UnixListener::bind(dir.join(name)).unwrap());
 }

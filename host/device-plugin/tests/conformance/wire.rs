@@ -280,7 +280,7 @@ async fn c64_fields_of_a_newer_kubelet_are_ignored() {
     assert_eq!(fake.calls().len(), 1);
 }
 
-/// Whoever may open the socket may not take the host's memory by opening it often: the newest are served.
+/// A program that may open the socket may not take the host's memory by opening it often: the newest are served.
 #[tokio::test]
 async fn of_many_connections_and_streams_the_newest_are_served() {
     const MOST: usize = 16;

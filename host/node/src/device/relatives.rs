@@ -33,8 +33,8 @@ impl Node {
         }
     }
 
-    /// The device whose directory a path of `device` is in: `device` itself, or one beneath it. Whoever grants
-    /// attributes by device asks this first, as `0000:3b:00.0/vendor` of a bridge is another function's attribute.
+    /// The device whose directory a path of `device` is in: `device` itself, or one beneath it. The check of grants for
+    /// attributes asks this first, as `0000:3b:00.0/vendor` of a bridge is another function's attribute.
     ///
     /// # Errors
     /// [`ReadError::Invalid`] where the path is not plain.

@@ -17,7 +17,7 @@ struct Line<'t> {
 /// What has been read of the log so far.
 #[derive(Debug, Default)]
 pub(crate) struct Klog {
-    /// The last line's number, whoever wrote it.
+    /// The last line's number, of the kernel's or others'.
     last: Option<u64>,
 }
 
@@ -185,7 +185,7 @@ mod tests {
         );
     }
 
-    /// They may have been records of their own, of which the second says something to somebody.
+    /// They may have been records of their own, of which the second matches a pattern.
     #[test]
     fn lines_that_are_taken_for_one_are_a_gap() {
         let mut klog = Klog::default();

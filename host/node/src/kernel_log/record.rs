@@ -7,7 +7,7 @@ use super::KernelLine;
 pub(crate) enum Record {
     /// The kernel's own.
     Kernel(KernelLine),
-    /// Somebody else's.
+    /// Another program's.
     Other,
 }
 

@@ -619,7 +619,7 @@ fn only_a_regular_file_that_is_there_is_written() {
         for odd in ["fifo", "power", "../canary", "", "a//b"] {
             assert!(matches!(write(odd, b"1"), Err(ReadError::Invalid(_))), "{name}: {odd}");
         }
-        // One that somebody reads can be opened, and is no more of a file for that.
+        // One that has a reader can be opened, and is no more of a file for that.
         let mut reader = fs::OpenOptions::new()
             .read(true)
             .write(true)

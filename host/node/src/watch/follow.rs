@@ -6,7 +6,7 @@ use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// How often `syslog(2)` is asked: it gives the whole log each time, and tells nobody when there is more.
+/// How often `syslog(2)` is asked: it gives the whole log each time, and does not tell when there is more.
 const SYSLOG_EVERY: Duration = Duration::from_secs(10);
 /// How long a source that failed is left alone; twice as long each time.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub(super) struct Follow {
     source: LogSource,
     /// What was told last of the source.
     told: RefCell<Option<LogSource>>,
-    /// When there is something to do although nobody says so.
+    /// When there is something to do without an event.
     due: Option<Instant>,
     failures: u32,
 }

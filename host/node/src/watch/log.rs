@@ -44,7 +44,7 @@ pub enum LogSource {
         /// Why neither source can be read, in words.
         why: String,
     },
-    /// Nobody wants it.
+    /// It is not wanted.
     NotAsked,
 }
 
@@ -165,7 +165,7 @@ fn kmsg(live: &Live) -> Result<OwnedFd, Unread> {
         Kind::Node(number) if number == KMSG_NUMBER => {}
         _ => return Err(Unread::OtherFile),
     }
-    // Whoever may open it may read it.
+    // What may open it may read it.
     Ok(live.open_to_read(KMSG)?)
 }
 

@@ -23,8 +23,8 @@ const MOST: usize = 256;
 const AT_ONCE: usize = 1_024;
 /// How often the way to the directories is looked at again, as long as it is another one each time.
 const MOST_LOOKS: usize = 4;
-/// `PROC_SUPER_MAGIC` and `SYSFS_MAGIC`: file systems whose contents the kernel makes up, which tell nobody of it.
-const TELLS_NOBODY: [u64; 2] = [0x9fa0, 0x6265_6572];
+/// `PROC_SUPER_MAGIC` and `SYSFS_MAGIC`: file systems whose contents the kernel makes up, of which inotify tells nothing.
+const WITHOUT_EVENTS: [u64; 2] = [0x9fa0, 0x6265_6572];
 
 type Wanted = BTreeMap<String, Told>;
 
@@ -58,7 +58,7 @@ impl PathWatch {
     /// Watches these, or what is nearest above them, and nothing else. Returns at once.
     pub(super) fn set(&self, wanted: Wanted) {
         *self.wanted.lock() = Some(wanted);
-        // Where there is no room, there is word enough; where nobody reads it, nothing is watched any more.
+        // Where there is no room, there is word enough; where it is not read, nothing is watched any more.
         let _ = (&self.word).write(&[0]);
     }
 }
@@ -214,7 +214,7 @@ fn flags(told: Told) -> WatchFlags {
     }
 }
 
-/// The nearest directory at or above a path that is there, opened; nothing where that tells nobody, or is the root and was not
+/// The nearest directory at or above a path that is there, opened; nothing where inotify tells nothing of it, or it is the root and was not
 /// asked for.
 fn nearest(live: &Live, path: &str) -> Option<(String, OwnedFd)> {
     if !path.is_empty() && problem(path).is_some() {
@@ -225,7 +225,7 @@ fn nearest(live: &Live, path: &str) -> Option<(String, OwnedFd)> {
         if let Ok(directory) = live.open(at, OFlags::PATH | OFlags::DIRECTORY) {
             let tells = fstatfs(&directory).is_ok_and(|stat| {
                 let magic = u64::try_from(stat.f_type).unwrap_or_default();
-                !TELLS_NOBODY.contains(&magic)
+                !WITHOUT_EVENTS.contains(&magic)
             });
             return tells.then(|| (at.to_owned(), directory));
         }

@@ -114,7 +114,7 @@ impl<'a> Taken<'a> {
             return Err(nonsense("a piece of a layer that was not asked for"));
         };
         let come = &mut self.entry.layer;
-        // Before anything of it is taken: a layer whose artifact nobody signed is none.
+        // Before anything of it is taken: a layer whose artifact is not signed is none.
         if come.is_empty() {
             if let Some(keys) = wanted.keys {
                 let checked = check(&self.entry.signatures, keys, &reference.digest);

@@ -102,7 +102,7 @@ mod tests {
     fn a_files_bundle_is_of_its_bytes() {
         check_file(b"message", FILE, &keys(), "a.wasm").unwrap();
         let refused = |bytes: &[u8], text: &str| check_file(bytes, text, &keys(), "a.wasm").unwrap_err().to_string();
-        insta::assert_snapshot!(refused(b"massage", FILE), @"a.wasm is not signed by a key of the policy (signature.cosign-key): use the key of whoever signs it, or do not trust it");
+        insta::assert_snapshot!(refused(b"massage", FILE), @"a.wasm is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it");
         insta::assert_snapshot!(refused(b"message", ARTIFACT), @"a.wasm.sig is a Sigstore bundle without a signature of a file; `cosign sign-blob --bundle` makes one");
         let large = format!("{FILE}{}", " ".repeat(64 << 10));
         insta::assert_snapshot!(refused(b"message", &large), @"a.wasm.sig has more than 64 KiB, as no signature has; make it with `cosign sign-blob` (docs/components.md)");

@@ -12,7 +12,7 @@ macro_rules! danger {
 /// What a node gives away beyond one device; nothing if it is an ordinary one.
 ///
 /// `class` and `name` are those of the kernel device that the node belongs to, where they are known. By number or class
-/// and never by path: a path says what somebody called it. Numbers are those of the kernel's
+/// and never by path: a path says what it was called. Numbers are those of the kernel's
 /// `Documentation/admin-guide/devices.txt` and `include/linux/miscdevice.h`; where the kernel gives them out as it
 /// likes, the class or the name decides.
 #[must_use]

@@ -34,7 +34,7 @@ pub(crate) fn never(parts: &[&str]) -> Option<&'static str> {
         ["dev", ..] => Some("is a device node, which hardware and host-nodes grant"),
         ["proc", rest @ ..] => proc(rest),
         ["sys", rest @ ..] => sys(rest),
-        ["root" | "home", ..] => Some("is somebody's own"),
+        ["root" | "home", ..] => Some("is a user's own"),
         [
             "etc",
             "shadow" | "shadow-" | "gshadow" | "gshadow-" | "sudoers" | "sudoers.d" | "krb5.keytab",

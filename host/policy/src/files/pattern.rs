@@ -4,7 +4,7 @@ use crate::error::Problem;
 use crate::path;
 use crate::pattern::Pattern;
 
-/// Stands for what a wildcard matches; in nobody's list of names.
+/// Stands for what a wildcard matches; in no list of names.
 const ANYTHING: char = '\u{e000}';
 
 /// An absolute path whose parts may be patterns; `**` alone is any number of parts, at least one at the end.

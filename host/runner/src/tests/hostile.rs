@@ -235,7 +235,7 @@ fn one_that_answers_before_it_is_asked_is_not_asked() {
     assert!(matches!(lane.call(&wanted(), host.as_mut()), Err(Ended::NotBegun)));
 }
 
-/// One that is slow answers when nobody waits for it any more: the next call must not take that for its own.
+/// One that is slow answers when it is not waited for any more: the next call must not take that for its own.
 #[test]
 fn an_answer_that_is_late_is_not_the_next_calls() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();

@@ -183,7 +183,7 @@ fn imports_and_exports() {
             ),
         ),
         (
-            "imports that nobody has",
+            "imports that no host has",
             format!("(component (type (instance)) {})", imports(900).collect::<String>()),
         ),
         (

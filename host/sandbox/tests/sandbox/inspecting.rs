@@ -1,4 +1,4 @@
-//! What is said of a file that nobody has granted anything.
+//! What is said of a file that has no grants.
 
 use crate::fake::{inspect, try_load};
 use crate::guest::{Guest, text};

@@ -50,10 +50,10 @@ fn choose(guest: &Guest, limits: Limits, must: &[&str], size: u32) -> Result<Vec
 fn a_choice_is_what_the_component_says() {
     assert_eq!(choose(&choosing(FIRST), patient(), &[], 2), Ok(strings(&["a", "b"])));
     assert_eq!(choose(&choosing(MUST), patient(), &["c"], 2), Ok(strings(&["c"])));
-    // Not held against what there is: that is for whoever asked.
+    // Not held against what there is: that is for the caller.
     assert_eq!(
-        choose(&choosing(MUST), patient(), &["nobody"], 1),
-        Ok(strings(&["nobody"]))
+        choose(&choosing(MUST), patient(), &["unknown"], 1),
+        Ok(strings(&["unknown"]))
     );
     // The other exports are there as ever.
     let plugin = loaded(&choosing(FIRST).component(), patient());

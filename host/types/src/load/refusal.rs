@@ -1,4 +1,4 @@
-//! Why a component was not loaded, in words for whoever has to do something about it.
+//! Why a component was not loaded, in words for the admin who has to do something about it.
 
 use crate::{Digest, GuestText, escape};
 use std::fmt::Write;

@@ -69,7 +69,7 @@ pub(super) fn take(package: &Path, journey: &Journey) -> Result<()> {
     let place = root.join("journey");
     std::fs::create_dir_all(&place)?;
     println!("{} …", journey.what);
-    // Device nodes in it are in the way of nobody: systemd-nspawn brings its own.
+    // Device nodes in it are in no way: systemd-nspawn brings its own.
     let mut unpack = Command::new("tar");
     unpack
         .arg("--extract")

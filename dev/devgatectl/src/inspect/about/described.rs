@@ -4,7 +4,7 @@
 use devgate_types::GuestText;
 use wasmparser::{ComponentName, CustomSectionReader, KnownCustom};
 
-/// What a component says of itself; nobody has checked any of it.
+/// What a component says of itself; none of it is checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Described {
     /// Its name.

@@ -94,7 +94,7 @@ impl Producers {
 }
 
 impl Named {
-    /// Takes in a custom section. One that is not about tools, or is damaged, says nothing: whoever made the component could as
+    /// Takes in a custom section. One that is not about tools, or is damaged, says nothing: the component's author could as
     /// well have left it out.
     fn add(&mut self, section: &CustomSectionReader<'_>) {
         let KnownCustom::Producers(fields) = section.as_known() else {

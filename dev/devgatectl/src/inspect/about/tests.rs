@@ -26,7 +26,7 @@ fn what_a_component_says_of_its_tools_is_shown_and_cannot_act() {
     );
 }
 
-/// What tools put between a module and the host is no part of what somebody wrote, wherever in the file it stands.
+/// What tools put between a module and the host is no part of what the author wrote, wherever in the file it stands.
 #[test]
 fn the_makers_of_an_adapter_are_not_those_of_the_component() {
     let adapter = r#"(core module

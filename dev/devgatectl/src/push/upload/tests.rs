@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// What somebody asked for.
+/// What a client asked for.
 #[derive(Debug, Clone, Default)]
 struct Request {
     method: String,
@@ -61,7 +61,7 @@ fn read(stream: &TcpStream) -> Option<Request> {
     Some(request)
 }
 
-/// Registries of somebody who has a password at the one on this port.
+/// Registries with a password for the one on this port.
 fn registries(dir: &Path, port: u16) -> Registries {
     let config = dir.join("config.json");
     let text = format!(r#"{{"auths": {{"127.0.0.1:{port}": {{"auth": "YW5uYTpzZWNyZXQ="}}}}}}"#);

@@ -85,7 +85,7 @@ impl Identifiers {
         own
     }
 
-    /// What has a form, but for what is nobody's: zeros and masks. With where it ends.
+    /// What has a form, but for what identifies nothing: zeros and masks. With where it ends.
     fn forms_in<'t>(&self, text: &'t str) -> impl Iterator<Item = (usize, (&'t str, &'static str))> {
         self.forms.captures_iter(text).filter_map(|found| {
             let (group, (kind, _)) = found

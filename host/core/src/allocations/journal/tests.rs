@@ -92,7 +92,7 @@ impl Host {
     fn kill(self) -> Self {
         let (disk, since) = (self.disk.clone(), self.since.clone());
         let mut host = self.starts_again(disk);
-        // Nobody was told of more than before: the power may fail yet.
+        // No consumer was told of more than before: the power may fail yet.
         host.since.extend(since);
         host
     }

@@ -28,7 +28,7 @@ impl Batch {
     }
 }
 
-/// Whoever has it writes.
+/// The right to write the journal: one at a time.
 pub(crate) struct Writer {
     disk: Arc<dyn Disk>,
     /// The number of the newest files.

@@ -15,7 +15,7 @@ pub(super) type Counts = BTreeMap<ResourceName, usize>;
 pub struct Fewer {
     /// Its name.
     pub resource: String,
-    /// How many devices it had before, replicas not counted, whoever offered them.
+    /// How many devices it had before, replicas not counted, from any plugin.
     pub before: usize,
     /// How many it has now.
     pub now: usize,

@@ -6,7 +6,7 @@ use crate::watching::tests::one;
 use devgate_core::status::{KernelLogStatus, When};
 use std::time::UNIX_EPOCH;
 
-/// One that nobody needs to look at.
+/// One that needs no look.
 fn well() -> Report {
     let mut report = one();
     report.plugins[0].resources[0].devices.pop();
@@ -73,7 +73,7 @@ fn a_host_that_is_well_says_so() {
         off: Some("no".into()),
         gaps: 0,
     });
-    // Where nothing is offered, nobody has to tell who has it.
+    // Where nothing is offered, the kubelet need not tell who has it.
     idle.pods_unseen_s = Some(70);
     assert_eq!(idle.judged().summary, "all is well: 1 plugin, 0 devices, 0 resources");
 }

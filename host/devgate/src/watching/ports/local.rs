@@ -23,9 +23,9 @@ impl Socket {
         }
         match UnixStream::connect(path).await {
             Ok(_) => return Err(io::Error::new(ErrorKind::AddrInUse, "another process answers there")),
-            // Nothing is there, or nobody listens: what the connection to a plain file says as well.
+            // Nothing is there, or no process listens: what the connection to a plain file says as well.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {}
-            // Somebody listens who has more to do than he can (EAGAIN), or it cannot be known.
+            // A process listens that has more to do than it can (EAGAIN), or it cannot be known.
             Err(error) => {
                 let why = format!("it cannot be seen whether another process answers there: {error}");
                 return Err(io::Error::new(ErrorKind::AddrInUse, why));
@@ -83,7 +83,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Whoever is root already, or is this host, learns nothing new. A peer that the kernel does not name may not.
+/// Root, or this host's own user, learns nothing new. A peer that the kernel does not name may not.
 fn may_ask(peer: Option<u32>, own: u32) -> bool {
     peer.is_some_and(|peer| peer == 0 || peer == own)
 }
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let taken = Socket::open(&path).await.err().unwrap();
         assert_eq!(taken.to_string(), "another process answers there");
-        // Killed: the file stays, and nobody listens.
+        // Killed: the file stays, and no process listens.
         first.id = None;
         drop(first);
         assert!(path.exists());

@@ -53,7 +53,7 @@ mod tests {
     async fn those_who_connect_and_say_nothing_keep_nobody_out() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        // Waits for as long as it takes: only somebody else's coming ends it.
+        // Waits for as long as it takes: only another client's coming ends it.
         let echo = |mut connection: TcpStream, _| async move {
             if let Ok(byte) = connection.read_u8().await {
                 let _ = connection.write_u8(byte).await;

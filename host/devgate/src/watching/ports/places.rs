@@ -1,5 +1,5 @@
-//! Who is connected, and who has to go when there are too many: whoever comes is served, so that those who connect and say
-//! nothing keep nobody out, least of all the kubelet's probes.
+//! Who is connected, and who has to go when there are too many: a newcomer is served, so that those who connect and say
+//! nothing keep no other out, least of all the kubelet's probes.
 
 use std::collections::VecDeque;
 use tokio::task::AbortHandle;
@@ -20,13 +20,13 @@ impl<P: Copy + PartialEq> Places<P> {
     }
 
     /// Gives a connection of `peer` a place. Where there are too many of his, his oldest is closed; where there are too many of
-    /// all, the oldest of whoever has the most.
+    /// all, the oldest of the peer that has the most.
     pub(super) fn take(&mut self, peer: P, connection: AbortHandle) {
         self.taken.retain(|(_, open)| !open.is_finished());
         if self.count(peer) >= MOST_OF_ONE {
             self.close_oldest_of(peer);
         } else if self.taken.len() >= MOST {
-            // Of equals the last one: whoever has been here for long may be about to be answered.
+            // Of equals the last one: one that has been here for long may be about to be answered.
             let most = self
                 .taken
                 .iter()
@@ -50,7 +50,7 @@ impl<P: Copy + PartialEq> Places<P> {
 }
 
 impl<P> Drop for Places<P> {
-    /// Whoever serves no more leaves no connection open.
+    /// What serves no more leaves no connection open.
     fn drop(&mut self) {
         self.taken.iter().for_each(|(_, open)| open.abort());
     }
@@ -98,7 +98,7 @@ mod tests {
             "who has one place keeps it while others have two"
         );
         let last = connect(&mut places, 99);
-        assert!(!is_closed(last).await, "whoever comes is served");
+        assert!(!is_closed(last).await, "a newcomer is served");
     }
 
     #[tokio::test]

@@ -93,7 +93,7 @@ fn every_face_says_of_a_condition_what_its_line_says() {
     }
 }
 
-/// What is wrong is told where somebody looks: with its plugin and resource, or on top.
+/// What is wrong is told where an admin looks: with its plugin and resource, or on top.
 #[test]
 fn the_text_says_why() {
     for condition in Condition::ALL {

@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What was found wrong with a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ailment {
+pub(crate) struct UnhealthyUnit {
     /// In the component's words, escaped.
     pub(crate) reason: String,
     /// Since when it counts.
@@ -31,7 +31,7 @@ pub(crate) struct Ailment {
     pub(crate) boot: Option<String>,
 }
 
-type Known = BTreeMap<String, BTreeMap<String, Ailment>>;
+type Known = BTreeMap<String, BTreeMap<String, UnhealthyUnit>>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,9 +40,9 @@ struct Content {
     unhealthy: Known,
 }
 
-/// All ailments of a host. Cheap to clone.
+/// The unhealthy units of a host. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Ailments(Arc<Inner>);
+pub(crate) struct HealthStore(Arc<Inner>);
 
 struct Inner {
     file: Option<StateFile>,
@@ -51,7 +51,7 @@ struct Inner {
     changed: Notify,
 }
 
-impl Ailments {
+impl HealthStore {
     /// Those kept in a directory; none that outlives the process without one. A file that cannot be understood is put aside
     /// and said to be.
     pub(crate) fn open(dir: Option<&Dir>, boot: Option<String>) -> Self {
@@ -69,15 +69,15 @@ impl Ailments {
     }
 
     /// What was found wrong with a unit; nothing of another boot where `forgives`.
-    pub(crate) fn of(&self, plugin: &PluginName, id: &UnitId, forgives: bool) -> Option<Ailment> {
+    pub(crate) fn get(&self, plugin: &PluginName, id: &UnitId, forgives: bool) -> Option<UnhealthyUnit> {
         let known = self.0.known.lock();
-        let ailment = known.get(plugin.as_str())?.get(id.as_str())?;
-        let another_boot = self.0.boot.is_some() && ailment.boot != self.0.boot;
-        (!(forgives && another_boot)).then(|| ailment.clone())
+        let unhealthy = known.get(plugin.as_str())?.get(id.as_str())?;
+        let another_boot = self.0.boot.is_some() && unhealthy.boot != self.0.boot;
+        (!(forgives && another_boot)).then(|| unhealthy.clone())
     }
 
     /// A unit is unhealthy for this reason, or is not any more. Saved soon.
-    pub(crate) fn note(&self, plugin: &PluginName, id: &UnitId, unhealthy: Option<(&str, When)>) {
+    pub(crate) fn record(&self, plugin: &PluginName, id: &UnitId, unhealthy: Option<(&str, When)>) {
         let mut known = self.0.known.lock();
         let changed = match unhealthy {
             None => known
@@ -85,18 +85,18 @@ impl Ailments {
                 .is_some_and(|units| units.remove(id.as_str()).is_some()),
             Some((reason, since)) => {
                 let units = known.entry(plugin.to_string()).or_default();
-                let ailment = Ailment {
+                let unhealthy = UnhealthyUnit {
                     reason: reason.to_string(),
                     since,
                     boot: self.0.boot.clone(),
                 };
                 let before = units.get(id.as_str());
-                let new = before.is_none_or(|before| before.boot != ailment.boot);
-                if new || before.is_some_and(|before| before.reason != ailment.reason) {
+                let new = before.is_none_or(|before| before.boot != unhealthy.boot);
+                if new || before.is_some_and(|before| before.reason != unhealthy.reason) {
                     if before.is_none() && units.len() >= MOST_UNITS {
                         forget_oldest(units);
                     }
-                    units.insert(id.to_string(), ailment);
+                    units.insert(id.to_string(), unhealthy);
                 }
                 // Another reason alone, such as a temperature, is saved with whatever comes next.
                 new
@@ -110,7 +110,7 @@ impl Ailments {
     }
 
     /// Saves what changes, for as long as it is polled.
-    pub(crate) async fn keep(self) {
+    pub(crate) async fn keep_saved(self) {
         let mut said = false;
         loop {
             self.0.changed.notified().await;
@@ -151,8 +151,8 @@ impl Ailments {
 }
 
 /// Makes room: what has been ill longest without being heard of is most likely gone.
-fn forget_oldest(units: &mut BTreeMap<String, Ailment>) {
-    let oldest = units.iter().min_by_key(|(_, ailment)| ailment.since);
+fn forget_oldest(units: &mut BTreeMap<String, UnhealthyUnit>) {
+    let oldest = units.iter().min_by_key(|(_, unhealthy)| unhealthy.since);
     if let Some(id) = oldest.map(|(id, _)| id.clone()) {
         units.remove(&id);
     }
@@ -185,21 +185,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (plugin, id) = names();
         let then = When(std::time::UNIX_EPOCH + Duration::from_secs(1_000));
-        let first = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
-        first.note(&plugin, &id, Some(("too hot", then)));
-        first.note(&plugin, &id, Some(("too hot", When::now())));
+        let first = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
+        first.record(&plugin, &id, Some(("too hot", then)));
+        first.record(&plugin, &id, Some(("too hot", When::now())));
         first.write().unwrap();
-        let second = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
-        let known = second.of(&plugin, &id, true).unwrap();
+        let second = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
+        let known = second.get(&plugin, &id, true).unwrap();
         assert_eq!(
             (known.reason.as_str(), known.since),
             ("too hot", then),
             "since it was found first"
         );
-        second.note(&plugin, &id, None);
+        second.record(&plugin, &id, None);
         second.write().unwrap();
         assert_eq!(
-            Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1)).of(&plugin, &id, false),
+            HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(1)).get(&plugin, &id, false),
             None
         );
     }
@@ -208,16 +208,16 @@ mod tests {
     fn a_new_boot_forgives_only_where_the_policy_says_so() {
         let dir = tempfile::tempdir().unwrap();
         let (plugin, id) = names();
-        let first = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
-        first.note(&plugin, &id, Some(("off the bus", When::now())));
+        let first = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
+        first.record(&plugin, &id, Some(("off the bus", When::now())));
         first.write().unwrap();
-        let next = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(2));
-        assert!(next.of(&plugin, &id, false).is_some());
-        assert_eq!(next.of(&plugin, &id, true), None);
+        let next = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(2));
+        assert!(next.get(&plugin, &id, false).is_some());
+        assert_eq!(next.get(&plugin, &id, true), None);
         // Not knowing which boot this is, is no evidence.
         assert!(
-            Ailments::open(Some(&Dir::open(dir.path()).unwrap()), None)
-                .of(&plugin, &id, true)
+            HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), None)
+                .get(&plugin, &id, true)
                 .is_some()
         );
     }
@@ -227,32 +227,35 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (plugin, id) = names();
         for n in [1, 2] {
-            let ailments = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(n));
-            ailments.note(&plugin, &id, Some(("off the bus", When::now())));
-            ailments.write().unwrap();
+            let health_store = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(n));
+            health_store.record(&plugin, &id, Some(("off the bus", When::now())));
+            health_store.write().unwrap();
         }
         assert!(
-            Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(2))
-                .of(&plugin, &id, true)
+            HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(2))
+                .get(&plugin, &id, true)
                 .is_some()
         );
     }
 
     #[test]
     fn the_most_that_is_kept_has_room_for_what_is_new() {
-        let ailments = Ailments::open(None, None);
+        let health_store = HealthStore::open(None, None);
         let (plugin, id) = names();
         for n in 0..MOST_UNITS {
             let old = UnitId::try_new(&format!("old-{n}")).unwrap();
             let since = When(std::time::UNIX_EPOCH + Duration::from_secs(n as u64));
-            ailments.note(&plugin, &old, Some(("x", since)));
+            health_store.record(&plugin, &old, Some(("x", since)));
         }
-        ailments.note(&plugin, &id, Some(("y", When::now())));
-        assert!(ailments.of(&plugin, &id, false).is_some());
-        assert_eq!(ailments.of(&plugin, &UnitId::try_new("old-0").unwrap(), false), None);
+        health_store.record(&plugin, &id, Some(("y", When::now())));
+        assert!(health_store.get(&plugin, &id, false).is_some());
+        assert_eq!(
+            health_store.get(&plugin, &UnitId::try_new("old-0").unwrap(), false),
+            None
+        );
         assert!(
-            ailments
-                .of(&plugin, &UnitId::try_new("old-1").unwrap(), false)
+            health_store
+                .get(&plugin, &UnitId::try_new("old-1").unwrap(), false)
                 .is_some()
         );
     }
@@ -263,8 +266,8 @@ mod tests {
         for text in ["", "{", "{\"version\":2,\"unhealthy\":{}}", "[1]"] {
             fs::write(dir.path().join(NAME), text).unwrap();
             let (plugin, id) = names();
-            let ailments = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), None);
-            assert_eq!(ailments.of(&plugin, &id, false), None);
+            let health_store = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), None);
+            assert_eq!(health_store.get(&plugin, &id, false), None);
             assert_eq!(
                 fs::read_to_string(dir.path().join("unhealthy.json.unreadable")).unwrap(),
                 text
@@ -277,9 +280,9 @@ mod tests {
     async fn a_change_is_saved_by_itself() {
         let dir = tempfile::tempdir().unwrap();
         let (plugin, id) = names();
-        let ailments = Ailments::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
-        let saver = tokio::spawn(ailments.clone().keep());
-        ailments.note(&plugin, &id, Some(("too hot", When::now())));
+        let health_store = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
+        let saver = tokio::spawn(health_store.clone().keep_saved());
+        health_store.record(&plugin, &id, Some(("too hot", When::now())));
         let saved = async {
             while !dir.path().join(NAME).exists() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
