@@ -3,6 +3,7 @@
 //! `try_calls PARENT UNTIL call NUMBER ARGUMENT...` makes one raw system call; `try_calls PARENT UNTIL WORK` does a piece of ordinary
 //! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before) or `pulling`; or
 //! `host:DIRECTORY`, as a host that may write and execute there.
+//! `try_calls PARENT answered-ERRNO become PROGRAM ARGUMENT...` becomes another program, with a filter that answers so for Landlock.
 
 #![allow(
     clippy::expect_used,
@@ -16,6 +17,7 @@ use devgate_confine::{
 };
 use std::env::args;
 use std::ffi::c_long;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -39,6 +41,13 @@ fn main() {
     let [_, parent, until, what, rest @ ..] = &args[..] else {
         panic!("PARENT UNTIL WHAT")
     };
+    if what == "become" {
+        contain::answer(until);
+        let [program, args @ ..] = rest else {
+            panic!("a program")
+        };
+        panic!("{}", std::process::Command::new(program).args(args).exec());
+    }
     let limits = Limits {
         // A host has no such limit.
         file_size: if until.starts_with("host:") {

@@ -3,6 +3,7 @@
 use crate::cli::{Need, RunArgs};
 use crate::exit;
 use devgate_confine::{Error, Filter, HostFiles, Landlock, drop_capabilities, fence_host, forbid, hide};
+use devgate_policy::{PluginPolicy, Policy};
 use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -48,8 +49,8 @@ impl Fence {
 ///
 /// # Errors
 /// A filter around this process forbids it, or Landlock is required and not there.
-pub(crate) fn begin(args: &RunArgs) -> anyhow::Result<Fence> {
-    let files = files(args);
+pub(crate) fn begin(args: &RunArgs, policy: &Policy) -> anyhow::Result<Fence> {
+    let files = files(args, policy);
     let refused = |error: Error| {
         exit::with_code(
             exit::NODE,
@@ -68,15 +69,19 @@ pub(crate) fn begin(args: &RunArgs) -> anyhow::Result<Fence> {
 }
 
 /// What the host writes and starts, whatever policy is put in force later.
-fn files(args: &RunArgs) -> HostFiles {
+fn files(args: &RunArgs, policy: &Policy) -> HostFiles {
     let parent = |path: &Path| path.parent().map(Path::to_path_buf);
     // A rule is about a directory that is there: one that is made later would be fenced off. So each is made as it would be made then.
-    let mut made = vec![
-        (args.state_dir.clone(), 0o700),
-        (args.device_info_dir.clone(), 0o755),
-        (args.cdi_dir.clone(), 0o755),
-        (args.nfd_dir.clone(), 0o755),
-    ];
+    let mut made = vec![(args.state_dir.clone(), 0o700), (args.cdi_dir.clone(), 0o755)];
+    let uses = |is_used: fn(&PluginPolicy) -> bool| policy.plugins.values().any(is_used);
+    for (directory, is_used) in [
+        (&args.device_info_dir, uses(|plugin| plugin.containers.device_info)),
+        (&args.nfd_dir, uses(|plugin| !plugin.labels.is_empty())),
+    ] {
+        if is_used || directory.exists() {
+            made.push((directory.clone(), 0o755));
+        }
+    }
     made.extend(args.registry.cache_dir.clone().map(|dir| (dir, 0o700)));
     made.extend(parent(&args.watch.status_socket).map(|dir| (dir, 0o755)));
     if !args.no_kubelet {

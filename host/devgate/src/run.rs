@@ -44,8 +44,11 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
+    // All that can be wrong with the command line and the policy is said before anything is opened or started.
+    let seen = Files::of_policy(args).look();
+    let policy = policy::read(&args.policy)?;
     // Before there is another thread.
-    let fence = confinement::begin(args)?;
+    let fence = confinement::begin(args, &policy)?;
     // Then at once: process 1 ignores a signal that it has not asked for.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
@@ -62,9 +65,6 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
             signal(SignalKind::hangup()).context("listen for SIGHUP")?,
         )
     };
-    // All that can be wrong with the command line and the policy is said before anything is opened or started.
-    let seen = Files::of_policy(args).look();
-    let policy = policy::read(&args.policy)?;
     let audit = logging::start(&args.log)?;
     if let Some(audit) = &audit {
         audit.reopen_at_hangup(&runtime)?;

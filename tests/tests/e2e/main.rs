@@ -19,6 +19,7 @@ mod cleanup;
 mod cncf_library;
 mod compiling;
 mod conditions;
+mod confinement;
 mod conform;
 mod conformance;
 mod demo;

@@ -116,6 +116,8 @@ pub(super) const LINES: &[Line] = &[
     line("wait4", libc::SYS_wait4, &[], CHILDREN),
     line("waitid", libc::SYS_waitid, &[], CHILDREN),
     line("kill", libc::SYS_kill, &[], CHILDREN),
+    line("tkill", libc::SYS_tkill, &[], CHILDREN),
+    line("tgkill", libc::SYS_tgkill, &[], CHILDREN),
     line("pidfd_open", libc::SYS_pidfd_open, &[], CHILDREN),
     line("pidfd_send_signal", libc::SYS_pidfd_send_signal, &[], CHILDREN),
     line("clone", libc::SYS_clone, &[Without(0, NAMESPACES)], "threads and children, in no namespace of their own"),
