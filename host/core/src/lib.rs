@@ -12,8 +12,8 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod cleanup;
 pub mod labels;
-pub mod leftovers;
 pub mod offer;
 mod overdue;
 pub mod state;
@@ -37,13 +37,12 @@ pub mod fuzz;
 mod grants;
 mod health;
 mod health_store;
-mod hold;
 mod holders;
 mod inventory;
 mod keyed_lock;
 mod lane;
 mod loader;
-mod lock;
+mod lockfile;
 mod look;
 mod means;
 mod plugin;
@@ -53,6 +52,7 @@ mod registry;
 mod replica;
 mod reply;
 mod resource;
+mod state_dir_lock;
 mod survey;
 mod tenancy;
 mod unit_table;
@@ -67,13 +67,13 @@ pub use backoff::Backoff;
 pub use devices::{Ask, Devices, Gone, Granted, Released};
 pub use failures::{Failures, MustEnd};
 pub use grants::{Grants, Line, Match, MountDenied, NodeDenied, PathMatch, Sight, Withheld};
-pub use hold::{Hold, NotAlone};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
 pub use keyed_lock::KeyedLock;
 pub use loader::{LoadFailure, Loader};
 pub use overdue::MOST_THREADS;
 pub use plugin::{Surroundings, Watch};
 pub use plugins::{Fewer, NotReloaded, Plugins, Reloaded};
+pub use state_dir_lock::{NotLocked, StateDirLock};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};
 pub use units::{Cause, Causes, GrantedNode, Rejection, UnitRecord};
 

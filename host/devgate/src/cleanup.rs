@@ -4,8 +4,8 @@ use crate::cli::{CleanupArgs, Output};
 use crate::exit::Coded;
 use crate::output::columns;
 use crate::{exit, in_use, output};
-use devgate_core::leftovers::{Broom, Fate, Leftover, StateDir};
-use devgate_core::{Hold, NotAlone};
+use devgate_core::cleanup::{Cleaner, Leftover, Outcome, StateDir};
+use devgate_core::{NotLocked, StateDirLock};
 use devgate_device_plugin::front_end;
 use devgate_types::escape;
 use serde::Serialize;
@@ -49,21 +49,21 @@ pub(crate) fn cleanup(args: &CleanupArgs) -> anyhow::Result<u8> {
     if let Some(why) = cleaned.refused {
         return Err(refuse(format!("cleanup: {why}; nothing was removed")));
     }
-    let failed = cleaned.found.iter().any(|found| found.fate == Fate::Failed);
+    let failed = cleaned.found.iter().any(|found| found.outcome == Outcome::Failed);
     Ok(if failed { exit::NODE } else { exit::OK })
 }
 
 /// A line of what is shown to people.
 pub(crate) fn row(found: &Leftover) -> [String; 3] {
-    let fate = match found.fate {
-        Fate::Removed => "removed",
-        Fate::WouldRemove => "would remove",
-        Fate::Left => "left",
-        Fate::Failed => "not removed",
+    let outcome = match found.outcome {
+        Outcome::Removed => "removed",
+        Outcome::WouldRemove => "would remove",
+        Outcome::Left => "left",
+        Outcome::Failed => "not removed",
     };
     let path = escape(&found.path.display().to_string(), 512);
     let why = found.why.as_ref().map(|why| format!(": {}", escape(why, 512)));
-    [fate.into(), found.what.into(), path + &why.unwrap_or_default()]
+    [outcome.into(), found.what.into(), path + &why.unwrap_or_default()]
 }
 
 /// It is meant to be there: a host runs, pods have what it gave them, or a directory is another's.
@@ -97,44 +97,45 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     let look = || StateDir::look(&args.state_dir).map_err(|why| exit::of_state_dir(exit::FOUND, &args.state_dir, why));
     let state = if args.state { look()? } else { None };
     // What is to be removed keeps hosts out until it is; a directory that is not even looked at is not written to.
-    let _hold = Hold::of_cleanup(&args.state_dir, state.is_some() && !args.dry_run).map_err(|why| match why {
-        NotAlone::Used => refuse(format!("state directory {dir}: {why}")),
-        NotAlone::NoFile(_) => exit::of_state_dir(exit::NODE, &args.state_dir, format!("{why}; remove that")),
-        NotAlone::Unknown(_) => unseen(format!(
-            "state directory {dir}: {why}; be root, or name another one with --state-dir"
-        )),
-    })?;
+    let _hold =
+        StateDirLock::of_cleanup(&args.state_dir, state.is_some() && !args.dry_run).map_err(|why| match why {
+            NotLocked::Used => refuse(format!("state directory {dir}: {why}")),
+            NotLocked::NoFile(_) => exit::of_state_dir(exit::NODE, &args.state_dir, format!("{why}; remove that")),
+            NotLocked::Unknown(_) => unseen(format!(
+                "state directory {dir}: {why}; be root, or name another one with --state-dir"
+            )),
+        })?;
     if let Some(state) = &state
         && !args.even_if_in_use
     {
         not_in_use(args, state).await?;
     }
-    let mut broom = Broom::new(args.dry_run);
+    let mut cleaner = Cleaner::new(args.dry_run);
     for socket in &sockets.dead {
-        broom.remove("socket", socket);
+        cleaner.remove("socket", socket);
     }
-    broom.labels(&args.nfd_dir);
-    broom.device_info(&args.device_info_dir, &args.state_dir);
+    cleaner.labels(&args.nfd_dir);
+    cleaner.device_info(&args.device_info_dir, &args.state_dir);
     let named = devgate_cdi::left_behind(&args.cdi_dir, &args.state_dir);
     let named = named.map_err(|why| exit::of_state_dir(exit::NODE, &args.state_dir, why))?;
     for file in named.into_iter().filter(|file| file.path.exists()) {
         if file.is_pods && state.is_none() {
-            broom.leave(
+            cleaner.leave(
                 "cdi",
                 &file.path,
                 "a pod may have it; --state takes it away when none has",
             );
         } else {
-            broom.remove("cdi", &file.path);
+            cleaner.remove("cdi", &file.path);
         }
     }
     if has_socket {
-        broom.remove("status-socket", &args.status_socket);
+        cleaner.remove("status-socket", &args.status_socket);
     }
     if let Some(state) = state {
-        broom.state(&state);
+        cleaner.state(&state);
     }
-    Ok(broom.found())
+    Ok(cleaner.found())
 }
 
 /// Fails where a pod has what the state says was given.

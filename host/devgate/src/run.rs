@@ -13,7 +13,7 @@ use anyhow::Context;
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
-use devgate_core::{Hold, HoldersFeed, Loader, Memory, MustEnd, NotAlone, Plugins, Recorded, Surroundings};
+use devgate_core::{HoldersFeed, Loader, Memory, MustEnd, NotLocked, Plugins, Recorded, StateDirLock, Surroundings};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_oci::Store;
@@ -152,10 +152,15 @@ fn say_fence(fence: &Fence) {
 
 /// Has the state directory for this host alone. Waits while another one or a cleanup has it, and says so: in the log once, and to
 /// probes all the while. Of two hosts, neither would know what the other hands out.
-fn hold(args: &RunArgs, fence: &Fence, runtime: &Runtime, stop: &CancellationToken) -> anyhow::Result<Option<Hold>> {
+fn hold(
+    args: &RunArgs,
+    fence: &Fence,
+    runtime: &Runtime,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<StateDirLock>> {
     let shown = args.state_dir.display();
     let mut waiting = None;
-    let hold = Hold::of_host(&args.state_dir, || {
+    let hold = StateDirLock::of_host(&args.state_dir, || {
         waiting.get_or_insert_with(|| {
             let why = format!(
                 "state directory {shown}: another devgate or `devgate cleanup` uses it; this one waits until that has ended, and serves \
@@ -180,7 +185,7 @@ fn hold(args: &RunArgs, fence: &Fence, runtime: &Runtime, stop: &CancellationTok
         }
     }
     hold.or_else(|error| match error {
-        NotAlone::NoFile(_) => {
+        NotLocked::NoFile(_) => {
             let why = format!("{error}; remove that");
             Err(exit::of_state_dir(exit::NODE, &args.state_dir, why))
         }

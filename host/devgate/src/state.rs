@@ -3,7 +3,7 @@
 use crate::cli::{KubeletArgs, Output, StateAction, StateArgs};
 use crate::{exit, in_use, output};
 use anyhow::Result;
-use devgate_core::{Hold, Listed, NotAlone, NotForgotten, Recorded};
+use devgate_core::{Listed, NotForgotten, NotLocked, Recorded, StateDirLock};
 use devgate_types::escape;
 use serde::Serialize;
 use std::path::Path;
@@ -144,9 +144,9 @@ pub(crate) fn read(dir: &Path) -> Result<Recorded> {
 }
 
 /// Keeps hosts out until it is dropped.
-pub(crate) fn alone(dir: &Path) -> Result<Option<Hold>> {
-    Hold::of_cleanup(dir, false).map_err(|why| {
-        let is_used = matches!(why, NotAlone::Used);
+pub(crate) fn alone(dir: &Path) -> Result<Option<StateDirLock>> {
+    StateDirLock::of_cleanup(dir, false).map_err(|why| {
+        let is_used = matches!(why, NotLocked::Used);
         exit::of_state_dir(if is_used { exit::FOUND } else { exit::NODE }, dir, why)
     })
 }

@@ -2,7 +2,7 @@
 
 use super::text::{self, HEADER, MOST_BYTES, Section, Sections};
 use super::{Entry, Known};
-use crate::lock;
+use crate::lockfile;
 use crate::state::{self, Style};
 use devgate_types::{PluginName, escape};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -135,7 +135,7 @@ impl Writer {
         if let Some(lock) = self.lock.take() {
             let path = self.dir.join(LOCK);
             // What stays where this fails, the next host or `cleanup` takes.
-            if lock::is_at(&lock, &path) {
+            if lockfile::is_at(&lock, &path) {
                 drop(fs::remove_file(path));
             }
         }
@@ -147,14 +147,14 @@ impl Writer {
             return Err(NotWritten::Deleted);
         }
         let path = self.dir.join(LOCK);
-        if self.lock.as_ref().is_some_and(|lock| lock::is_at(lock, &path)) {
+        if self.lock.as_ref().is_some_and(|lock| lockfile::is_at(lock, &path)) {
             return Ok(());
         }
         // It was removed, or another directory put in place: whatever is there now is another host's as well.
         (self.lock, self.before) = (None, None);
-        let lock = lock::open(&path, true)?;
+        let lock = lockfile::open(&path, true)?;
         match lock.try_lock() {
-            Ok(()) if lock::is_at(&lock, &path) => self.lock = Some(lock),
+            Ok(()) if lockfile::is_at(&lock, &path) => self.lock = Some(lock),
             // It was another one's, who has just let it go.
             Ok(()) | Err(TryLockError::WouldBlock) => return Err(NotWritten::Kept),
             Err(TryLockError::Error(error)) => return Err(error.into()),

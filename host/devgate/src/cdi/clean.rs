@@ -2,7 +2,7 @@
 
 use crate::{cleanup, exit, output, state};
 use anyhow::Result;
-use devgate_core::leftovers::{Broom, Fate};
+use devgate_core::cleanup::{Cleaner, Outcome};
 use devgate_types::escape;
 use std::path::Path;
 
@@ -22,19 +22,19 @@ pub(super) fn clean(cdi_dir: &Path, state_dir: &Path, dry_run: bool) -> Result<u
     let mut left = left.map_err(|why| exit::of_state_dir(exit::NODE, state_dir, why))?;
     left.retain(|file| file.path.exists());
     let allocations: Vec<_> = recorded.allocations().collect();
-    let mut broom = Broom::new(dry_run);
+    let mut cleaner = Cleaner::new(dry_run);
     for file in &left {
         if !allocations
             .iter()
             .any(|given| file.may_be_of(given.id, &given.consumer))
         {
-            broom.remove("cdi", &file.path);
+            cleaner.remove("cdi", &file.path);
         }
     }
-    let found = broom.found();
+    let found = cleaner.found();
     output::print(&output::columns(0, &found.iter().map(cleanup::row).collect::<Vec<_>>()))?;
     let stay = output::count(left.len() - found.len(), "file");
     output::print(&format!("{stay} of what leases and pods have: left\n"))?;
-    let failed = found.iter().any(|found| found.fate == Fate::Failed);
+    let failed = found.iter().any(|found| found.outcome == Outcome::Failed);
     Ok(if failed { exit::NODE } else { exit::OK })
 }

@@ -2,7 +2,7 @@
 
 use super::dir;
 use crate::hold;
-use devgate_core::leftovers::Broom;
+use devgate_core::cleanup::Cleaner;
 use devgate_core::{Memory, Recorded, fuzz};
 use devgate_types::PluginName;
 use std::fs;
@@ -36,9 +36,9 @@ pub fn state(input: &[u8]) {
                 ),
                 Err(why) => hold::message(&why.to_string()),
             }
-            let mut broom = Broom::new(true);
-            broom.device_info(&dir.path().join("info"), dir.path());
-            for left in broom.found() {
+            let mut cleaner = Cleaner::new(true);
+            cleaner.device_info(&dir.path().join("info"), dir.path());
+            for left in cleaner.found() {
                 hold::message(&left.why.unwrap_or_default());
             }
             let before = Recorded::read(dir.path()).unwrap();

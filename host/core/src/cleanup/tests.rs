@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// What became of what, by the path in `dir`.
-fn told(broom: Broom, dir: &Path) -> String {
-    let lines = broom.found().into_iter().map(|found| {
+fn told(cleaner: Cleaner, dir: &Path) -> String {
+    let lines = cleaner.found().into_iter().map(|found| {
         let path = found.path.strip_prefix(dir).unwrap().display().to_string();
         let why = found.why.map(|why| format!(": {why}")).unwrap_or_default();
-        format!("{:?} {} {path}{why}\n", found.fate, found.what)
+        format!("{:?} {} {path}{why}\n", found.outcome, found.what)
     });
     lines.collect()
 }
@@ -45,7 +45,7 @@ fn the_feature_file_goes_where_devgate_wrote_it() {
         dir.path(),
         &[labels::TEMPORARY, ".devgate-1.new", labels::LOCK, "others.features"],
     );
-    let mut dry = Broom::new(true);
+    let mut dry = Cleaner::new(true);
     dry.labels(dir.path());
     insta::assert_snapshot!(told(dry, dir.path()), @r"
     WouldRemove labels devgate.features
@@ -54,16 +54,16 @@ fn the_feature_file_goes_where_devgate_wrote_it() {
     WouldRemove labels .devgate.features.lock
     ");
     assert_eq!(names(dir.path()).len(), 5);
-    let mut broom = Broom::new(false);
-    broom.labels(dir.path());
-    insta::assert_snapshot!(told(broom, dir.path()), @r"
+    let mut cleaner = Cleaner::new(false);
+    cleaner.labels(dir.path());
+    insta::assert_snapshot!(told(cleaner, dir.path()), @r"
     Removed labels devgate.features
     Removed labels .devgate.features.new
     Removed labels .devgate-1.new
     Removed labels .devgate.features.lock
     ");
     assert_eq!(names(dir.path()), ["others.features"]);
-    let mut again = Broom::new(false);
+    let mut again = Cleaner::new(false);
     again.labels(dir.path());
     again.labels(&dir.path().join("not-there"));
     assert_eq!(told(again, dir.path()), "");
@@ -81,10 +81,10 @@ fn a_feature_file_that_somebody_else_wrote_stays() {
             1 => symlink(&precious, &file).unwrap(),
             _ => fs::create_dir(&file).unwrap(),
         }
-        let mut broom = Broom::new(false);
-        broom.labels(dir.path());
+        let mut cleaner = Cleaner::new(false);
+        cleaner.labels(dir.path());
         insta::allow_duplicates! {
-            insta::assert_snapshot!(told(broom, dir.path()), @"Left labels devgate.features: devgate did not write it");
+            insta::assert_snapshot!(told(cleaner, dir.path()), @"Left labels devgate.features: devgate did not write it");
         }
         assert!(fs::symlink_metadata(&file).is_ok() && precious.exists());
         let _ = fs::remove_file(&file);
@@ -129,22 +129,26 @@ fn the_state_directory_goes_as_a_whole() {
     );
     lay_out(&state, &more.each_ref().map(String::as_str));
     let sweep = |dry| {
-        let mut broom = Broom::new(dry);
-        broom.state(&StateDir::look(&state).unwrap().unwrap());
-        broom.found().into_iter().map(|found| found.fate).collect::<Vec<_>>()
+        let mut cleaner = Cleaner::new(dry);
+        cleaner.state(&StateDir::look(&state).unwrap().unwrap());
+        cleaner
+            .found()
+            .into_iter()
+            .map(|found| found.outcome)
+            .collect::<Vec<_>>()
     };
-    assert_eq!(sweep(true), [Fate::WouldRemove; 27]);
+    assert_eq!(sweep(true), [Outcome::WouldRemove; 27]);
     assert!(state.join(&cached).exists());
-    let mut broom = Broom::new(true);
-    broom.state(&StateDir::look(&state).unwrap().unwrap());
-    let told = told(broom, &state);
+    let mut cleaner = Cleaner::new(true);
+    cleaner.state(&StateDir::look(&state).unwrap().unwrap());
+    let told = told(cleaner, &state);
     let last: Vec<_> = told.lines().rev().take(2).collect();
     assert_eq!(
         last,
         ["WouldRemove state ", "WouldRemove state host.lock"],
         "it keeps hosts out until then"
     );
-    assert_eq!(sweep(false), [Fate::Removed; 27]);
+    assert_eq!(sweep(false), [Outcome::Removed; 27]);
     assert!(!state.exists());
     assert!(StateDir::look(&state).unwrap().is_none(), "nothing is there any more");
 }
@@ -172,9 +176,9 @@ fn what_others_put_there_stays_and_so_do_its_directories() {
     lay_out(dir.path(), &["precious/file"]);
     symlink(dir.path().join("precious/file"), state.join("unhealthy.json")).unwrap();
     symlink(dir.path().join("precious"), state.join("state/linked")).unwrap();
-    let mut broom = Broom::new(false);
-    broom.state(&StateDir::look(&state).unwrap().unwrap());
-    insta::assert_snapshot!(told(broom, &state), @r"
+    let mut cleaner = Cleaner::new(false);
+    cleaner.state(&StateDir::look(&state).unwrap().unwrap());
+    insta::assert_snapshot!(told(cleaner, &state), @r"
     Left state allocations/journal.x: devgate did not make it
     Left cache compiled/mine.code: devgate did not make it
     Left cache components/cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc/mine: devgate did not make it
@@ -198,9 +202,9 @@ fn a_directory_in_place_of_one_of_ours_is_not_followed_if_it_is_a_link() {
     let kept = format!("precious/{}", digest('b'));
     lay_out(dir.path(), &[&kept, "devgate/unhealthy.json"]);
     symlink(dir.path().join("precious"), state.join("components")).unwrap();
-    let mut broom = Broom::new(false);
-    broom.state(&StateDir::look(&state).unwrap().unwrap());
-    insta::assert_snapshot!(told(broom, &state), @r"
+    let mut cleaner = Cleaner::new(false);
+    cleaner.state(&StateDir::look(&state).unwrap().unwrap());
+    insta::assert_snapshot!(told(cleaner, &state), @r"
     Left cache components: it is no directory
     Removed state unhealthy.json
     ");
@@ -258,16 +262,16 @@ fn device_info_files_go_that_say_what_was_written() {
     fs::write(state.join("device-info.json"), RECORD).unwrap();
     fs::write(told_in.join("a.com-x-1-device.json"), "one").unwrap();
     fs::write(told_in.join("a.com-x-2-device.json"), "another's").unwrap();
-    let mut broom = Broom::new(false);
-    broom.device_info(&told_in, &state);
-    insta::assert_snapshot!(told(broom, dir.path()), @r"
+    let mut cleaner = Cleaner::new(false);
+    cleaner.device_info(&told_in, &state);
+    insta::assert_snapshot!(told(cleaner, dir.path()), @r"
     Removed device-info dp/a.com-x-1-device.json
     Left device-info dp/a.com-x-2-device.json: says something else than devgate wrote
     Removed device-info state/device-info.json
     ");
     assert_eq!(names(&told_in), ["a.com-x-2-device.json", "b.com-y-1-device.json"]);
     assert!(dir.path().join("precious-device.json").exists());
-    let mut again = Broom::new(false);
+    let mut again = Cleaner::new(false);
     again.device_info(&told_in, &state);
     assert_eq!(told(again, dir.path()), "");
 }
@@ -277,9 +281,9 @@ fn a_record_of_device_info_files_that_cannot_be_understood_is_told() {
     let dir = tempfile::tempdir().unwrap();
     for text in ["{", r#"{"version": 2, "written": {}}"#] {
         fs::write(dir.path().join("device-info.json"), text).unwrap();
-        let mut broom = Broom::new(false);
-        broom.device_info(dir.path(), dir.path());
-        let told = told(broom, dir.path());
+        let mut cleaner = Cleaner::new(false);
+        cleaner.device_info(dir.path(), dir.path());
+        let told = told(cleaner, dir.path());
         assert!(
             told.starts_with("Failed device-info : device-info.json cannot be understood: "),
             "{told}"

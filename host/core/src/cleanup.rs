@@ -24,7 +24,8 @@ pub struct Leftover {
     /// Where it is, or was.
     pub path: PathBuf,
     /// What became of it.
-    pub fate: Fate,
+    #[serde(rename = "fate")]
+    pub outcome: Outcome,
     /// Why it is still there, if that was not asked for.
     pub why: Option<String>,
 }
@@ -32,7 +33,7 @@ pub struct Leftover {
 /// What became of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum Outcome {
     /// It is gone.
     Removed,
     /// It would be, had this been asked for.
@@ -45,12 +46,12 @@ pub enum Fate {
 
 /// Removes, or only tells what it would remove.
 #[derive(Debug)]
-pub struct Broom {
+pub struct Cleaner {
     dry: bool,
     found: Vec<Leftover>,
 }
 
-impl Broom {
+impl Cleaner {
     /// One that removes, or with `dry` only tells.
     #[must_use]
     pub fn new(dry: bool) -> Self {
@@ -64,8 +65,11 @@ impl Broom {
     }
 
     /// Of how much that was found this became.
-    fn count(&self, fates: &[Fate]) -> usize {
-        self.found.iter().filter(|found| fates.contains(&found.fate)).count()
+    fn count(&self, outcomes: &[Outcome]) -> usize {
+        self.found
+            .iter()
+            .filter(|found| outcomes.contains(&found.outcome))
+            .count()
     }
 
     /// Removes a file or a socket. One that has gone by itself is none.
@@ -76,7 +80,7 @@ impl Broom {
 
     /// Tells of something that is devgate's and stays.
     pub fn leave(&mut self, what: &'static str, path: &Path, why: &str) {
-        self.tell(what, path, Fate::Left, Some(why.to_owned()));
+        self.tell(what, path, Outcome::Left, Some(why.to_owned()));
     }
 
     /// Removes devgate's file for Node Feature Discovery from `dir`, what it was written as, and its lock.
@@ -109,12 +113,12 @@ impl Broom {
             Ok(None) => return,
             Err(why) => return self.end(WHAT, state_dir, Err(why)),
         };
-        let before = self.count(&[Fate::Failed]);
+        let before = self.count(&[Outcome::Failed]);
         for (file, is_ours) in files {
             self.judge(WHAT, &file, is_ours, "says something else than devgate wrote");
         }
         // What could not be removed must be known the next time.
-        if self.count(&[Fate::Failed]) == before {
+        if self.count(&[Outcome::Failed]) == before {
             self.remove(WHAT, &record);
         }
     }
@@ -123,7 +127,7 @@ impl Broom {
     fn judge(&mut self, what: &'static str, path: &Path, is_ours: io::Result<Option<bool>>, why_not: &str) {
         match is_ours {
             Ok(Some(true)) => self.remove(what, path),
-            Ok(Some(false)) => self.tell(what, path, Fate::Left, Some(why_not.to_owned())),
+            Ok(Some(false)) => self.tell(what, path, Outcome::Left, Some(why_not.to_owned())),
             Ok(None) => {}
             Err(why) => self.end(what, path, Err(why)),
         }
@@ -135,7 +139,7 @@ impl Broom {
         match if self.dry { Ok(()) } else { fs::remove_dir(path) } {
             // A mount's, also one in a container whose own root is read-only; or another program has put something in it meanwhile.
             Err(why) if matches!(why.kind(), ResourceBusy | ReadOnlyFilesystem | DirectoryNotEmpty) => {
-                self.tell(what, path, Fate::Left, Some(why.to_string()));
+                self.tell(what, path, Outcome::Left, Some(why.to_string()));
             }
             removed => self.end(what, path, removed),
         }
@@ -144,20 +148,25 @@ impl Broom {
     /// What became of something that was to be looked at or removed. What is not there is nothing to tell of.
     fn end(&mut self, what: &'static str, path: &Path, removed: io::Result<()>) {
         match removed {
-            Ok(()) if self.dry => self.tell(what, path, Fate::WouldRemove, None),
-            Ok(()) => self.tell(what, path, Fate::Removed, None),
+            Ok(()) if self.dry => self.tell(what, path, Outcome::WouldRemove, None),
+            Ok(()) => self.tell(what, path, Outcome::Removed, None),
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-            Err(why) => self.tell(what, path, Fate::Failed, Some(why.to_string())),
+            Err(why) => self.tell(what, path, Outcome::Failed, Some(why.to_string())),
         }
     }
 
-    fn tell(&mut self, what: &'static str, path: &Path, fate: Fate, why: Option<String>) {
+    fn tell(&mut self, what: &'static str, path: &Path, outcome: Outcome, why: Option<String>) {
         // What is only told is found again, as part of something else.
         if self.dry && self.found.iter().any(|found| found.path == path) {
             return;
         }
         let path = path.to_owned();
-        self.found.push(Leftover { what, path, fate, why });
+        self.found.push(Leftover {
+            what,
+            path,
+            outcome,
+            why,
+        });
     }
 }
 

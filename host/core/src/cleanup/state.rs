@@ -1,9 +1,9 @@
 //! The state directory, when devgate leaves for good.
 
-use super::{Broom, Fate, is_file};
+use super::{Cleaner, Outcome, is_file};
 use crate::allocations::Recorded;
-use crate::hold;
 use crate::state::is_temporary;
+use crate::state_dir_lock;
 use devgate_types::PluginName;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -110,7 +110,7 @@ impl StateDir {
     }
 }
 
-impl Broom {
+impl Cleaner {
     /// Removes what devgate keeps in its state directory, and the directory where nothing else is in it.
     pub fn state(&mut self, dir: &StateDir) {
         self.sweep(&dir.0, &[]);
@@ -125,8 +125,8 @@ impl Broom {
             Err(why) => return self.end(what, dir, Err(why)),
         };
         // Last: it keeps hosts out.
-        names.sort_by_key(|name| name == hold::FILE);
-        let stays = [Fate::Failed, Fate::Left];
+        names.sort_by_key(|name| name == state_dir_lock::FILE);
+        let stays = [Outcome::Failed, Outcome::Left];
         let before = self.count(&stays);
         for name in names {
             let (path, name) = (dir.join(&name), name.to_string_lossy());
@@ -159,7 +159,7 @@ fn is_ours(place: &[&str]) -> Ours {
     let is_file = match place {
         [JOURNAL | BLOBS | NOTES | COMPONENTS | COMPILED] => return Ours::Dir,
         [COMPONENTS, entry] if is_cached(entry) => return Ours::Either,
-        [name] => *name == hold::FILE || is_record(name),
+        [name] => *name == state_dir_lock::FILE || is_record(name),
         [JOURNAL, name] => is_of_journal(name),
         [BLOBS, name] => is_temporary(name) || PluginName::try_new(name.strip_suffix(NEW).unwrap_or(name)).is_ok(),
         [NOTES, name] => is_temporary(name) || name.contains('='),

@@ -1,6 +1,6 @@
 //! Who uses a state directory: one host, or a cleanup. A second host waits for the first to end.
 
-use crate::lock;
+use crate::lockfile;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -14,14 +14,14 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The use of a state directory, until it is dropped or the process ends.
 #[derive(Debug)]
-pub struct Hold {
+pub struct StateDirLock {
     /// The file, and the directory itself: a file that an admin removes keeps no other host away. Earlier builds lock the file alone.
     _locked: (File, File),
 }
 
 /// Why a state directory cannot be had for oneself.
 #[derive(Debug, thiserror::Error)]
-pub enum NotAlone {
+pub enum NotLocked {
     /// Another process uses it.
     #[error("a devgate runs with it, or cleans it up; end it first")]
     Used,
@@ -33,20 +33,20 @@ pub enum NotAlone {
     Unknown(#[from] io::Error),
 }
 
-impl Hold {
+impl StateDirLock {
     /// A host's; the directory is made if it is not there, for its owner alone. Blocks while another host or a cleanup uses it, as long
     /// as `goes_on` is true, which is asked before each further look; nothing if it is not.
     ///
     /// # Errors
     /// Where the directory or the lock's file cannot be made or locked.
-    pub fn of_host(dir: &Path, mut goes_on: impl FnMut() -> bool) -> Result<Option<Self>, NotAlone> {
+    pub fn of_host(dir: &Path, mut goes_on: impl FnMut() -> bool) -> Result<Option<Self>, NotLocked> {
         loop {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
             match Self::now(dir, true) {
                 Ok(Some(hold)) => return Ok(Some(hold)),
                 Ok(None) => {}
                 // A cleanup has removed the directory.
-                Err(NotAlone::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(NotLocked::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
             if !goes_on() {
@@ -61,26 +61,26 @@ impl Hold {
     ///
     /// # Errors
     /// Where another process uses it, or that cannot be seen.
-    pub fn of_cleanup(dir: &Path, make: bool) -> Result<Option<Self>, NotAlone> {
+    pub fn of_cleanup(dir: &Path, make: bool) -> Result<Option<Self>, NotLocked> {
         match Self::now(dir, make) {
             Ok(Some(hold)) => Ok(Some(hold)),
-            Ok(None) => Err(NotAlone::Used),
-            Err(NotAlone::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Ok(None) => Err(NotLocked::Used),
+            Err(NotLocked::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// If no other process has it now.
-    fn now(dir: &Path, make: bool) -> Result<Option<Self>, NotAlone> {
+    fn now(dir: &Path, make: bool) -> Result<Option<Self>, NotLocked> {
         let path = dir.join(FILE);
         if std::fs::symlink_metadata(&path).is_ok_and(|look| !look.is_file()) {
-            return Err(NotAlone::NoFile(path));
+            return Err(NotLocked::NoFile(path));
         }
-        let (file, itself) = (lock::open(&path, make)?, File::open(dir)?);
+        let (file, itself) = (lockfile::open(&path, make)?, File::open(dir)?);
         // A file that is not there any more was a cleanup's that was quicker, or is in a directory that is not there any more.
         // Where the file system locks no directories, the file's lock is what there is.
         let is_alone =
-            locked(file.try_lock())? && locked(itself.try_lock()).unwrap_or(true) && lock::is_at(&file, &path);
+            locked(file.try_lock())? && locked(itself.try_lock()).unwrap_or(true) && lockfile::is_at(&file, &path);
         Ok(is_alone.then_some(Self {
             _locked: (file, itself),
         }))
@@ -101,35 +101,39 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    fn host(dir: &Path) -> Hold {
-        Hold::of_host(dir, || false).unwrap().unwrap()
+    fn host(dir: &Path) -> StateDirLock {
+        StateDirLock::of_host(dir, || false).unwrap().unwrap()
     }
 
     fn is_used(dir: &Path) -> bool {
-        matches!(Hold::of_cleanup(dir, true), Err(NotAlone::Used))
+        matches!(StateDirLock::of_cleanup(dir, true), Err(NotLocked::Used))
     }
 
     #[test]
     fn one_host_has_it_and_nobody_cleans_up_under_it() {
         let dir = tempfile::tempdir().unwrap();
         assert!(
-            Hold::of_cleanup(dir.path(), false).unwrap().is_none(),
+            StateDirLock::of_cleanup(dir.path(), false).unwrap().is_none(),
             "no host was ever there"
         );
         let first = host(dir.path());
         assert!(is_used(dir.path()), "a cleanup finds the host");
         assert!(
-            Hold::of_host(dir.path(), || false).unwrap().is_none(),
+            StateDirLock::of_host(dir.path(), || false).unwrap().is_none(),
             "and so does another host"
         );
         let (place, (waits, seen)) = (dir.path().to_owned(), mpsc::channel());
-        let second = std::thread::spawn(move || Hold::of_host(&place, || waits.send(()).is_ok()).unwrap().unwrap());
+        let second = std::thread::spawn(move || {
+            StateDirLock::of_host(&place, || waits.send(()).is_ok())
+                .unwrap()
+                .unwrap()
+        });
         seen.recv().unwrap();
         drop(first);
         let second = second.join().unwrap();
         assert!(is_used(dir.path()), "the second has it");
         drop(second);
-        let cleanup = Hold::of_cleanup(dir.path(), false).unwrap().unwrap();
+        let cleanup = StateDirLock::of_cleanup(dir.path(), false).unwrap().unwrap();
         assert!(is_used(dir.path()), "and so does another cleanup");
         drop(cleanup);
         host(dir.path());
@@ -138,14 +142,18 @@ mod tests {
     #[test]
     fn a_host_waits_for_whoever_cleans_up() {
         let dir = tempfile::tempdir().unwrap();
-        let cleanup = Hold::of_cleanup(dir.path(), true).unwrap().unwrap();
+        let cleanup = StateDirLock::of_cleanup(dir.path(), true).unwrap().unwrap();
         assert!(
-            Hold::of_host(dir.path(), || false).unwrap().is_none(),
+            StateDirLock::of_host(dir.path(), || false).unwrap().is_none(),
             "unless it is told to stop"
         );
         let place = dir.path().to_owned();
         let (waits, seen) = mpsc::channel();
-        let host = std::thread::spawn(move || Hold::of_host(&place, || waits.send(()).is_ok()).unwrap().unwrap());
+        let host = std::thread::spawn(move || {
+            StateDirLock::of_host(&place, || waits.send(()).is_ok())
+                .unwrap()
+                .unwrap()
+        });
         seen.recv().unwrap();
         // The host makes its file again while it waits.
         while let Err(error) = std::fs::remove_dir_all(dir.path()) {
@@ -161,7 +169,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let first = host(dir.path());
         std::fs::remove_file(dir.path().join(FILE)).unwrap();
-        assert!(Hold::of_host(dir.path(), || false).unwrap().is_none());
+        assert!(StateDirLock::of_host(dir.path(), || false).unwrap().is_none());
         assert!(is_used(dir.path()));
         drop(first);
         host(dir.path());
@@ -171,7 +179,13 @@ mod tests {
     fn what_is_no_file_tells_nothing() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join(FILE)).unwrap();
-        assert!(matches!(Hold::of_host(dir.path(), || false), Err(NotAlone::NoFile(_))));
-        assert!(matches!(Hold::of_cleanup(dir.path(), false), Err(NotAlone::NoFile(_))));
+        assert!(matches!(
+            StateDirLock::of_host(dir.path(), || false),
+            Err(NotLocked::NoFile(_))
+        ));
+        assert!(matches!(
+            StateDirLock::of_cleanup(dir.path(), false),
+            Err(NotLocked::NoFile(_))
+        ));
     }
 }
