@@ -5,13 +5,13 @@
 //! another one of the same plugin.
 
 use crate::allocations::Memory;
-use crate::call::{CallHost, Moment};
+use crate::call::{CallHost, CallPurpose};
 use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
 use crate::inventory::Inventory;
 use crate::look::{matched, verdicts};
-use crate::means::Means;
 use crate::offer::Reply;
+use crate::plugin_services::PluginServices;
 use crate::reply;
 use crate::units::{GrantedNode, PoolRecord, Rejection, UnitRecord};
 use devgate_node::{Node, NodeEvent, ReadError};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct Bench {
     grants: Arc<Grants>,
     heard: Heard,
-    means: Arc<Means>,
+    services: Arc<PluginServices>,
     component: Arc<dyn Component>,
     limits: Arc<Limits>,
 }
@@ -78,14 +78,14 @@ impl Bench {
         let mut grants = Grants::new(node.clone(), Arc::clone(policy));
         grants.heard = Some(heard.clone());
         let devices = matched(&grants).or_else(|_| grants.matched())?;
-        let means = Arc::new(Means::none(policy));
+        let services = Arc::new(PluginServices::none(policy));
         if node.is_recorded() && !policy.kernel_log.is_empty() {
-            let captures = Arc::clone(&means.captures);
+            let matched_lines = Arc::clone(&services.matched_lines);
             let _read = node.watch(
                 true,
                 Arc::new(move |event| {
                     if let NodeEvent::Line(line) = event {
-                        captures.take(&line);
+                        matched_lines.record(&line);
                     }
                 }),
             );
@@ -94,7 +94,7 @@ impl Bench {
             limits: Arc::new(policy.limits.for_devices(devices)),
             grants: Arc::new(grants),
             heard,
-            means,
+            services,
             component,
         })
     }
@@ -116,7 +116,7 @@ impl Bench {
     /// # Errors
     /// When the call fails.
     pub fn enumerate(&self) -> Result<Listed, CallError> {
-        let host = self.host(Moment::Enumerate(self.means.blob.ticket()));
+        let host = self.host(CallPurpose::Enumerate(self.services.component_state.token()));
         let (inventory, mut rejected) = Inventory::ask(self.component.as_ref(), host)?;
         rejected.sort();
         let contested = self.contested(&inventory);
@@ -146,7 +146,7 @@ impl Bench {
     /// # Errors
     /// When the call fails, or gives another number of verdicts.
     pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
-        let host = self.host(Moment::Health(self.means.blob.ticket()));
+        let host = self.host(CallPurpose::Health(self.services.component_state.token()));
         verdicts(self.component.as_ref(), host, resource, units)
     }
 
@@ -159,7 +159,7 @@ impl Bench {
             shared_nodes: pool.shared_nodes.clone(),
             ..PoolRecord::default()
         };
-        let answer = self.call(Moment::Allocate, units, |component, host, units| {
+        let answer = self.call(CallPurpose::Allocate, units, |component, host, units| {
             component.allocate(host, pool.asked.as_str(), units)
         });
         let asked = answer.and_then(|(edits, host)| reply::Asked::of(edits, &host));
@@ -173,7 +173,7 @@ impl Bench {
     /// # Errors
     /// When the call fails.
     pub fn allocate_as(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let answer = self.call(Moment::Allocate, units, |component, host, units| {
+        let answer = self.call(CallPurpose::Allocate, units, |component, host, units| {
             component.allocate(host, resource.as_str(), units)
         });
         answer.map(|_| ())
@@ -190,7 +190,7 @@ impl Bench {
         must_include: &[String],
         size: u32,
     ) -> Result<Vec<String>, CallError> {
-        let answer = self.call(Moment::Choose, available, |component, host, units| {
+        let answer = self.call(CallPurpose::Choose, available, |component, host, units| {
             component.choose(host, resource.as_str(), units, must_include, size)
         });
         Ok(answer?.0)
@@ -201,7 +201,7 @@ impl Bench {
     /// # Errors
     /// When the call fails, or the component exports no `lifecycle`. The same for [`Bench::release`].
     pub fn prepare(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let answer = self.call(Moment::Prepare, units, |component, host, units| {
+        let answer = self.call(CallPurpose::Prepare, units, |component, host, units| {
             component.prepare(host, resource.as_str(), units)
         });
         answer.map(|_| ())
@@ -212,8 +212,8 @@ impl Bench {
     /// # Errors
     /// See [`Bench::prepare`].
     pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let moment = Moment::Release(self.means.blob.ticket());
-        let answer = self.call(moment, units, |component, host, units| {
+        let purpose = CallPurpose::Release(self.services.component_state.token());
+        let answer = self.call(purpose, units, |component, host, units| {
             component.release(host, resource.as_str(), units)
         });
         answer.map(|_| ())
@@ -221,19 +221,19 @@ impl Bench {
 
     fn call<T>(
         &self,
-        moment: Moment,
+        purpose: CallPurpose,
         units: &[ListedUnit],
         call: impl FnOnce(&dyn Component, Box<dyn Capabilities>, &[Unit]) -> Result<Answer<T>, CallError>,
     ) -> Result<(T, Box<CallHost>), CallError> {
-        let mut host = self.host(moment);
+        let mut host = self.host(purpose);
         let lent: Vec<_> = units.iter().map(|unit| unit.lend(&mut host)).collect();
         host.call(|host| call(self.component.as_ref(), host, &lent))
     }
 
-    fn host(&self, moment: Moment) -> Box<CallHost> {
-        let (grants, means) = (Arc::clone(&self.grants), Arc::clone(&self.means));
-        let mut host = Box::new(CallHost::new(grants, means, Arc::clone(&self.limits)));
-        host.during(moment);
+    fn host(&self, purpose: CallPurpose) -> Box<CallHost> {
+        let (grants, services) = (Arc::clone(&self.grants), Arc::clone(&self.services));
+        let mut host = Box::new(CallHost::new(grants, services, Arc::clone(&self.limits)));
+        host.during(purpose);
         host
     }
 }

@@ -1,15 +1,15 @@
 //! What one call of a component may ask: its grants, as numbered handles that mean nothing to any other call.
 
+mod capabilities;
 mod control;
 mod files;
-mod kept;
-mod moment;
-mod served;
+mod log_and_state;
+mod purpose;
 
-pub(crate) use moment::Moment;
+pub(crate) use purpose::CallPurpose;
 
 use crate::grants::{Grants, least};
-use crate::means::Means;
+use crate::plugin_services::PluginServices;
 use crate::units::GrantedNode;
 use control::Lent;
 use devgate_node::{DeviceNode, DevicePath, ReadError, Subsystem};
@@ -28,9 +28,9 @@ const ATTRIBUTE_BYTES: usize = 4096;
 /// The capabilities of one call. See [`Capabilities`] for what each method is.
 pub(crate) struct CallHost {
     pub(crate) grants: Arc<Grants>,
-    means: Arc<Means>,
+    services: Arc<PluginServices>,
     limits: Arc<Limits>,
-    moment: Moment,
+    purpose: CallPurpose,
     /// The units that the call is about, where it may write to them.
     lent: Lent,
     /// Cancelled when the call is not waited for any more: it must not act on the node then.
@@ -46,13 +46,13 @@ pub(crate) struct CallHost {
 }
 
 impl CallHost {
-    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, limits: Arc<Limits>) -> Self {
+    pub(crate) fn new(grants: Arc<Grants>, services: Arc<PluginServices>, limits: Arc<Limits>) -> Self {
         Self {
             grants,
-            means,
+            services,
             limits,
             // The least that there is, until the caller says more.
-            moment: Moment::Choose,
+            purpose: CallPurpose::Choose,
             lent: Lent::default(),
             given_up: CancellationToken::new(),
             devices: IndexMap::new(),
@@ -74,8 +74,8 @@ impl CallHost {
         self: Box<Self>,
         call: impl FnOnce(Box<dyn Capabilities>) -> Result<Answer<T>, CallError>,
     ) -> Result<(T, Box<Self>), CallError> {
-        let (board, kind) = (Arc::clone(&self.grants.board), self.moment.kind());
-        let answer = board.count(kind, || call(self))?;
+        let (recorder, kind) = (Arc::clone(&self.grants.recorder), self.purpose.kind());
+        let answer = recorder.record_call(kind, || call(self))?;
         match answer.host.into_any().downcast() {
             Ok(host) => Ok((answer.value, host)),
             Err(_) => Err(CallError::Host(HostFault(

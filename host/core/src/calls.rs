@@ -4,8 +4,8 @@ use crate::call::CallHost;
 use crate::failures::Failures;
 use crate::grants::Grants;
 use crate::lane::{Lane, Unanswered};
-use crate::means::Means;
 use crate::overdue::{self, Bounds, Doing, Overdue, Whose};
+use crate::plugin_services::PluginServices;
 use devgate_types::component::Component;
 use devgate_types::{CallError, HostFault, Limits, Mutex};
 use std::sync::{Arc, OnceLock};
@@ -40,7 +40,7 @@ impl Threads {
 /// A plugin's component, the policy that it is called under, and the means to call it.
 pub(crate) struct Calls {
     pub(crate) grants: Arc<Grants>,
-    pub(crate) means: Arc<Means>,
+    pub(crate) services: Arc<PluginServices>,
     /// Nothing until it is loaded.
     component: OnceLock<Arc<dyn Component>>,
     limits: Mutex<Arc<Limits>>,
@@ -49,11 +49,11 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(grants: Arc<Grants>, means: Arc<Means>, threads: Threads) -> Self {
+    pub(crate) fn new(grants: Arc<Grants>, services: Arc<PluginServices>, threads: Threads) -> Self {
         let limits = Mutex::new(Arc::new(grants.policy.limits.clone()));
         Self {
             grants,
-            means,
+            services,
             component: OnceLock::new(),
             limits,
             blocking: Arc::new(Semaphore::new(BLOCKING_CALLS)),
@@ -66,7 +66,7 @@ impl Calls {
     pub(crate) fn under(&self, grants: Arc<Grants>) -> Self {
         Self {
             blocking: Arc::clone(&self.blocking),
-            ..Self::new(grants, Arc::clone(&self.means), self.threads.clone())
+            ..Self::new(grants, Arc::clone(&self.services), self.threads.clone())
         }
     }
 
@@ -114,9 +114,9 @@ impl Calls {
             )));
         };
         let call = Arc::new(overdue::Call::of(whose));
-        let (board, plugin) = (&self.grants.board, self.grants.policy.name.as_str());
+        let (recorder, plugin) = (&self.grants.recorder, self.grants.policy.name.as_str());
         let end = Instant::now() + patience;
-        let _waits = self.threads.overdue.wait_for(&call, plugin, board, end);
+        let _waits = self.threads.overdue.wait_for(&call, plugin, recorder, end);
         let (begun, span) = (Arc::clone(&call), tracing::Span::current());
         let task = self.threads.lane.run(patience, move || {
             let here = begun.begin();
@@ -161,13 +161,13 @@ impl Calls {
     ) -> Result<T, CallError> {
         let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let patience = limits.deadline.saturating_mul(count) + GRACE;
-        let (grants, means) = (Arc::clone(&self.grants), Arc::clone(&self.means));
+        let (grants, services) = (Arc::clone(&self.grants), Arc::clone(&self.services));
         // Ends with this future: what still runs then has no caller.
         let given_up = CancellationToken::new();
         let _ends = given_up.clone().drop_guard();
         let host = move || {
-            let (grants, means) = (Arc::clone(&grants), Arc::clone(&means));
-            Box::new(CallHost::new(grants, means, Arc::clone(&limits)).until(given_up.clone()))
+            let (grants, services) = (Arc::clone(&grants), Arc::clone(&services));
+            Box::new(CallHost::new(grants, services, Arc::clone(&limits)).until(given_up.clone()))
         };
         self.run(Whose::Component, patience, move || work(&host)).await
     }

@@ -168,7 +168,7 @@ impl AllDevices {
         for part in &parts {
             audit::allocation(
                 part.resource.core().name(),
-                &part.resource.core().board,
+                &part.resource.core().recorder,
                 who,
                 &part.resource.name,
                 part.ids,

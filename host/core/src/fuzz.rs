@@ -1,6 +1,6 @@
 //! What is read of a state directory besides allocations, and how a journal is written: what `tests/fuzz` calls, and nothing else.
 
-use crate::blob::Blob;
+use crate::component_state::ComponentState;
 use crate::device_info::Files;
 use crate::health_store::HealthStore;
 use crate::state::Dir;
@@ -18,5 +18,5 @@ pub fn records(state: &Path, name: &PluginName) -> io::Result<Vec<u8>> {
     let dir = Dir::open(state)?;
     let _store = HealthStore::open(Some(&dir), None);
     let _files = Files::open(&state.join("none"), Some(&dir));
-    Blob::new(Some(&dir), name).load().map(|bytes| bytes.to_vec())
+    ComponentState::new(Some(&dir), name).load().map(|bytes| bytes.to_vec())
 }

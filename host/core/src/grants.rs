@@ -8,7 +8,7 @@ mod mounts;
 mod reach;
 mod vfio;
 
-use crate::status::Board;
+use crate::status::StatusRecorder;
 use crate::units::{GrantedNode, UnitRecord};
 use devgate_node::{DeviceNode, DevicePath, Node, ReadError, Subsystem};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
@@ -50,7 +50,7 @@ pub struct Grants {
     /// Where lines go besides the log, if anywhere.
     pub(crate) heard: Option<Heard>,
     /// Where refusals are counted.
-    pub(crate) board: Arc<Board>,
+    pub(crate) recorder: Arc<StatusRecorder>,
 }
 
 /// A device that selectors match by themselves, for people.
@@ -94,7 +94,7 @@ impl Grants {
                 Bucket::new(u32::MAX, Duration::from_secs(1)),
             ))),
             heard: None,
-            board: Arc::default(),
+            recorder: Arc::default(),
         }
     }
 
@@ -107,8 +107,8 @@ impl Grants {
     }
 
     /// The same, with refusals counted there.
-    pub(crate) fn noting(mut self, board: Arc<Board>) -> Self {
-        self.board = board;
+    pub(crate) fn noting(mut self, recorder: Arc<StatusRecorder>) -> Self {
+        self.recorder = recorder;
         self
     }
 

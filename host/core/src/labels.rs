@@ -13,7 +13,7 @@ pub(crate) use units::of;
 pub use writer::{DEFAULT_DIR, FILE};
 pub(crate) use writer::{LOCK, TEMPORARY, is_ours};
 
-use crate::status::Board;
+use crate::status::StatusRecorder;
 use devgate_policy::{Derived, Labels};
 use devgate_types::PluginName;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ struct Entry {
     rules: Labels,
     /// What it tells; nothing while nothing is known of its units.
     told: Option<Arc<Derived>>,
-    board: Arc<Board>,
+    recorder: Arc<StatusRecorder>,
 }
 
 /// What every plugin's labels are now, for the one that writes them down. Cheap to clone.
@@ -47,16 +47,16 @@ pub(crate) struct Desk(watch::Sender<Known>);
 
 impl Desk {
     /// A plugin with these rules is there; nothing is known of its units yet, unless something was already.
-    pub(crate) fn expects(&self, plugin: &PluginName, rules: &Labels, board: &Arc<Board>) {
+    pub(crate) fn expects(&self, plugin: &PluginName, rules: &Labels, recorder: &Arc<StatusRecorder>) {
         self.0.send_modify(|known| {
             let told = known.remove(plugin).and_then(|before| before.told);
             if rules.is_empty() {
-                board.labelled(Arc::default());
-                board.labels_fail(None);
+                recorder.set_labels(Arc::default());
+                recorder.set_labels_problem(None);
                 return;
             }
-            let (rules, board) = (rules.clone(), Arc::clone(board));
-            known.insert(plugin.clone(), Entry { rules, told, board });
+            let (rules, recorder) = (rules.clone(), Arc::clone(recorder));
+            known.insert(plugin.clone(), Entry { rules, told, recorder });
         });
     }
 
@@ -77,7 +77,7 @@ impl Desk {
                 }
             }
             let derived = Arc::new(derived);
-            entry.board.labelled(Arc::clone(&derived));
+            entry.recorder.set_labels(Arc::clone(&derived));
             entry.told = Some(derived);
             true
         });

@@ -4,7 +4,7 @@
 //! a processor and maybe all memory, for good. Then the host ends, while it still can.
 
 use crate::failures::{Failures, MustEnd};
-use crate::status::Board;
+use crate::status::StatusRecorder;
 use rustix::thread::{ClockId, Pid, gettid};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -56,12 +56,18 @@ impl Overdue {
     }
 
     /// The caller waits for `call` until `end`. What has not ended when the answer is dropped is given up on.
-    pub(crate) fn wait_for(&self, call: &Arc<Call>, plugin: &str, board: &Arc<Board>, end: Instant) -> Waiter {
+    pub(crate) fn wait_for(
+        &self,
+        call: &Arc<Call>,
+        plugin: &str,
+        recorder: &Arc<StatusRecorder>,
+        end: Instant,
+    ) -> Waiter {
         Waiter(Some(Watched {
             overdue: self.clone(),
             call: Arc::clone(call),
             plugin: plugin.to_owned(),
-            board: Arc::clone(board),
+            recorder: Arc::clone(recorder),
             end,
         }))
     }
@@ -194,7 +200,7 @@ struct Watched {
     overdue: Overdue,
     call: Arc<Call>,
     plugin: String,
-    board: Arc<Board>,
+    recorder: Arc<StatusRecorder>,
     end: Instant,
 }
 
@@ -207,7 +213,7 @@ impl Watched {
         }
         let Inner { bounds, hang, failures } = &*self.overdue.0;
         let too_much = |why: String| failures.note(|| MustEnd::Stuck(format!("plugin {}: {why}", self.plugin)));
-        self.board.gave_up();
+        self.recorder.record_given_up();
         let mut hangs = false;
         let (since, before) = (Instant::now(), self.call.used());
         while !self.call.has_ended() {
@@ -234,7 +240,7 @@ impl Watched {
         if hangs {
             hang.fetch_sub(1, Ordering::AcqRel);
         }
-        self.board.returned();
+        self.recorder.record_returned();
     }
 }
 

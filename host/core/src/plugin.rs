@@ -16,7 +16,7 @@ mod watch;
 pub(crate) use swap::{Against, Command, try_out};
 
 use crate::backoff::Backoff;
-use crate::call::Moment;
+use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::churn::Churn;
 use crate::claims::Place;
@@ -97,13 +97,13 @@ impl Plugin {
     /// A plugin that is not loaded yet, unless `calls` has its component already.
     pub(crate) fn new(place: Place, calls: Arc<Calls>, commands: mpsc::Receiver<Command>, shared: Shared) -> Self {
         let name = calls.grants.policy.name.clone();
-        calls.means.is_at(place);
+        calls.services.is_at(place);
         let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
         let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
         shared.registry.meet(&core);
         shared.ledger.knows(place, Arc::clone(&calls.grants));
         let policy = &calls.grants.policy;
-        shared.labels.expects(&policy.name, &policy.labels, &core.board);
+        shared.labels.expects(&policy.name, &policy.labels, &core.recorder);
         let mut sweeping = JoinSet::new();
         sweeping.spawn(sweep(Arc::clone(&core), shared.around.holders.clone()));
         let plugin = Self {
@@ -130,8 +130,11 @@ impl Plugin {
 
     /// Is woken from now on by what happens to what there is now.
     fn watch_node(&self) {
-        let (wake, captures) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.means.captures));
-        let interest = Interest::new(self.policy(), self.units.inventory(), wake, captures);
+        let (wake, matched_lines) = (
+            Arc::clone(&self.core.wake),
+            Arc::clone(&self.calls.services.matched_lines),
+        );
+        let interest = Interest::new(self.policy(), self.units.inventory(), wake, matched_lines);
         self.shared.watcher.register(self.core.place, interest);
     }
 
@@ -160,7 +163,7 @@ impl Plugin {
         let mut pace = Pace::default();
         loop {
             let started = Instant::now();
-            self.core.board.comes_by(self.busy());
+            self.core.recorder.record_alive(self.busy());
             let mut works = self.failing.is_none();
             if started >= next_enumerate {
                 let result = self.enumerate(component).await;
@@ -189,13 +192,13 @@ impl Plugin {
             let next_look = self.next_tick(cost.min(LONGEST_PAUSE));
             loop {
                 self.core
-                    .board
-                    .comes_by(next_look.saturating_duration_since(Instant::now()));
+                    .recorder
+                    .record_alive(next_look.saturating_duration_since(Instant::now()));
                 self.judge_order().await;
                 // Who sees that it serves finds what it offers, also where that is nothing.
                 match (self.publish(), &self.failing) {
-                    (true, None) => self.core.board.is(State::Serving),
-                    (false, None) => self.core.board.waits_for(BEFORE_IT),
+                    (true, None) => self.core.recorder.set_state(State::Serving),
+                    (false, None) => self.core.recorder.set_waiting(BEFORE_IT),
                     (_, Some(_)) => {}
                 }
                 self.say_farewell();
@@ -216,7 +219,7 @@ impl Plugin {
                 }
                 let now = Instant::now();
                 if pace.begin_hardware(now) {
-                    self.core.board.comes_by(self.busy());
+                    self.core.recorder.record_alive(self.busy());
                     // What is gone is not given any more, whatever the component says of it and whenever it answers.
                     let _ = self.look(component, false).await;
                     pace.did_hardware(now, Instant::now());
@@ -252,10 +255,10 @@ impl Plugin {
         load::matched_now(&self.calls).await?;
         let component = Arc::clone(component);
         let before = self.units.inventory().clone();
-        let turn = self.calls.means.blob.turn().await?;
-        let moment = Moment::Enumerate(turn.ticket());
+        let turn = self.calls.services.component_state.write_turn().await?;
+        let purpose = CallPurpose::Enumerate(turn.token());
         let call = self.calls.call(component, move |component, mut host| {
-            host.during(moment);
+            host.during(purpose);
             Inventory::ask_again(component, host, &before)
         });
         let (inventory, rejected) = call.await?;
@@ -282,8 +285,10 @@ impl Plugin {
                 "plugin {name}: {more} more units are rejected"
             );
         }
-        self.core.board.rejects(rejected.iter());
-        self.core.board.leaves_out(inventory.left.len(), inventory.unread.len());
+        self.core.recorder.set_rejected(rejected.iter());
+        self.core
+            .recorder
+            .set_left_out(inventory.left.len(), inventory.unread.len());
         self.rejected = rejected;
         self.adopt(inventory);
     }
@@ -407,7 +412,7 @@ impl Plugin {
             backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
         });
         let wait = failing.backoff.pause();
-        self.core.board.fails(&reason, wait);
+        self.core.recorder.set_failing(&reason, wait);
         if failing.reason == reason {
             tracing::debug!(plugin = name, family, retry_in = ?wait, "{reason}");
         } else {

@@ -12,9 +12,9 @@ use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
 use crate::keyed_lock::KeyedLock;
 use crate::labels::{self, Desk};
-use crate::means::Means;
 use crate::offer::Offers;
 use crate::plugin::{Command, Plugin, Shared, Surroundings, Watch};
+use crate::plugin_services::PluginServices;
 use crate::reclaim::{self, Reclaim};
 use crate::registry::Registry;
 use crate::survey::Surveyed;
@@ -125,13 +125,15 @@ impl Plugins {
             threads,
             ..
         } = &self.shared;
-        let board = before.map(|calls| Arc::clone(&calls.grants.board)).unwrap_or_default();
-        let grants = Arc::new(Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(board));
+        let recorder = before
+            .map(|calls| Arc::clone(&calls.grants.recorder))
+            .unwrap_or_default();
+        let grants = Arc::new(Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(recorder));
         Arc::new(match before {
             Some(before) => before.under(grants),
             None => {
-                let means = Means::new(policy, &around.node, &around.memory, ledger.clone());
-                Calls::new(grants, Arc::new(means), threads.clone())
+                let services = PluginServices::new(policy, &around.node, &around.memory, ledger.clone());
+                Calls::new(grants, Arc::new(services), threads.clone())
             }
         })
     }

@@ -15,7 +15,7 @@ pub(crate) use sweep::sweep;
 
 use crate::allocations::{Consumer, Memory, Mode};
 use crate::breaker::Breaker;
-use crate::call::Moment;
+use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::choose::{Overruled, Request};
 use crate::claims::{Ledger, NotHeld, Place};
@@ -23,7 +23,7 @@ use crate::grants::Grants;
 use crate::offer::{AllocateError, BoxFuture, Device, DeviceList, Offer, Reply};
 use crate::replica::split_replica;
 use crate::reply;
-use crate::status::{Board, audit};
+use crate::status::{StatusRecorder, audit};
 use crate::tenancy::Tenancy;
 use crate::unit_table::{Shown, Snapshot};
 use crate::units::{GrantedNode, UnitRecord};
@@ -57,7 +57,7 @@ pub(crate) struct Core {
     /// Asked when an allocation or a look found that there is something to look at.
     pub(crate) wake: Arc<Wake>,
     /// What there is to know about the plugin.
-    pub(crate) board: Arc<Board>,
+    pub(crate) recorder: Arc<StatusRecorder>,
     /// What it offers.
     pub(crate) shown: Shown,
     /// Whether the plugin was told to leave, and only looks after what consumers have.
@@ -67,7 +67,7 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(name: PluginName, place: Place, ledger: Ledger, memory: Memory, calls: Arc<Calls>) -> Self {
         Self {
-            board: Arc::clone(&calls.grants.board),
+            recorder: Arc::clone(&calls.grants.recorder),
             name,
             place,
             ledger,
@@ -120,7 +120,7 @@ impl Core {
     /// Puts others in force.
     pub(crate) fn replace_calls(&self, calls: Arc<Calls>) {
         self.breaker.forgive();
-        self.board.forgives();
+        self.recorder.clear_failures();
         *self.calls.write().unwrap_or_else(PoisonError::into_inner) = calls;
     }
 }
@@ -324,7 +324,7 @@ impl Resource {
         let limits = Arc::new(calls.grants.policy.limits.for_devices(units.len()));
         let asked = calls.calls(limits, 1, move |host| {
             let mut host = host();
-            host.during(Moment::Allocate);
+            host.during(CallPurpose::Allocate);
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
             let (edits, host) = host.call(|host| component.allocate(host, resource.as_str(), &units))?;
             reply::Asked::of(edits, &host)
@@ -392,7 +392,7 @@ impl Offer for Resource {
             };
             let given = allocate(&Consumer::Pods, None, &[part]).await;
             let (core, error) = (&self.core, given.as_ref().err());
-            audit::allocation(core.name(), &core.board, &Consumer::Pods, &self.name, ids, error);
+            audit::allocation(core.name(), &core.recorder, &Consumer::Pods, &self.name, ids, error);
             Ok(given?.pop().map(|(_, reply)| reply).unwrap_or_default())
         })
     }

@@ -2,14 +2,14 @@
 //! the page.
 
 pub(crate) mod audit;
-mod board;
 mod calls;
+mod recorder;
 mod refusals;
 
 pub use crate::health::Settling;
 pub use crate::when::When;
-pub(crate) use board::Board;
 pub use calls::{BUCKETS, CallKind, CallStatus, Edge};
+pub(crate) use recorder::StatusRecorder;
 pub use refusals::{Refusal, RefusalKind};
 
 use crate::holders::{Holder, Holders};

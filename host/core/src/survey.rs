@@ -4,14 +4,14 @@
 //! remembered, handed out or told to anybody.
 
 use crate::allocations::Memory;
-use crate::call::{CallHost, Moment};
+use crate::call::{CallHost, CallPurpose};
 use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::loader::{LoadFailure, Loader};
 use crate::look::{matched, verdicts};
-use crate::means::Means;
+use crate::plugin_services::PluginServices;
 use crate::replica::replica_ids;
 use crate::unit_table::{Others, UnitTable};
 use crate::units::{Cause, Causes, GrantedNode, Rejection};
@@ -193,8 +193,8 @@ impl Look {
         }
         let component = loader.load(&policy).map_err(Outcome::NotLoaded)?;
         let mut host = self.host();
-        let ticket = host.ticket();
-        host.during(Moment::Enumerate(ticket));
+        let token = host.token();
+        host.during(CallPurpose::Enumerate(token));
         let answer = Inventory::ask(component.as_ref(), host);
         self.component = Some(component);
         let (inventory, rejected) = answer.map_err(|error| self.failed("enumerate", &error))?;
@@ -210,8 +210,8 @@ impl Look {
     fn host(&self) -> Box<CallHost> {
         let policy = &self.grants.policy;
         let limits = Arc::new(policy.limits.for_devices(self.devices));
-        let means = Arc::new(Means::none(policy));
-        Box::new(CallHost::new(Arc::clone(&self.grants), means, limits))
+        let services = Arc::new(PluginServices::none(policy));
+        Box::new(CallHost::new(Arc::clone(&self.grants), services, limits))
     }
 
     /// What becomes of its units, once all plugins have said what they claim.
@@ -252,8 +252,8 @@ impl Look {
         let unkept = HealthStore::open(None, None);
         for (resource, pool) in pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
             let mut host = self.host();
-            let ticket = host.ticket();
-            host.during(Moment::Health(ticket));
+            let token = host.token();
+            host.during(CallPurpose::Health(token));
             let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
             let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
             self.units.heed(&pool.units, &verdicts, &self.grants.policy, &unkept);

@@ -71,14 +71,16 @@ impl Inner {
                 let most = directories.entry(directory.clone()).or_insert(*told);
                 *most = (*told).max(*most);
             }
-            kernel_log |= interest.captures.wants_lines();
-            has_none |= interest.captures.is_new();
+            kernel_log |= interest.matched_lines.wants_lines();
+            has_none |= interest.matched_lines.is_new();
         }
         // A plugin that comes later wants the lines from the start as well: they are told again, and those that know them pass over them.
         if watching.watch.is_none() || has_none {
             watching.number += 1;
             let (inner, number) = (Arc::downgrade(self), watching.number);
-            interests.iter().for_each(|interest| interest.captures.begin(number));
+            interests
+                .iter()
+                .for_each(|interest| interest.matched_lines.begin(number));
             let tell = move |event| {
                 if let Some(inner) = inner.upgrade() {
                     inner.tell(number, &event);

@@ -44,7 +44,7 @@ impl Store {
     /// Where it cannot be made, read or written, or others can write in it.
     pub(super) fn open(dir: &Path, is_new_node: bool) -> io::Result<Read> {
         let dir = Dir::open(dir)?;
-        crate::blob::tidy(&dir);
+        crate::component_state::tidy(&dir);
         let older = Older::of(dir.clone());
         let kept = match older.read()? {
             Kept::Newer(version) => return Ok(Read::of_newer(dir, &format!("{} has version {version}", older::NAME))),

@@ -1,6 +1,6 @@
 //! Writing an attribute: what the policy names, of what the call is about, and of nothing that another consumer has.
 
-use super::{CallHost, Moment, failure};
+use super::{CallHost, CallPurpose, failure};
 use crate::claims::{Intent, NotWritten};
 use crate::status::RefusalKind;
 use crate::units::HeldByOther;
@@ -50,7 +50,7 @@ enum Refused {
 impl CallHost {
     /// Notes that the call is about a unit: where it may write, only to what that is made of.
     pub(crate) fn lends(&mut self, id: &UnitId, backing: &[DevicePath]) {
-        if !self.is_no_moment() {
+        if self.may_write() {
             self.lent.ids.insert(id.clone());
             self.lent.backing.extend(backing.iter().cloned());
         }
@@ -65,12 +65,12 @@ impl CallHost {
             escape(device.name(), 80)
         );
         let asked = Asked { device, path, value };
-        let written = self.may_write(asked).and_then(|()| self.write(asked));
+        let written = self.check_write(asked).and_then(|()| self.write(asked));
         let Err(refused) = written else { return Ok(()) };
         let why = refused.to_string();
         self.refused_write(asked, &what, &why, &refused);
         let (kind, why) = match refused {
-            Refused::Denied(_) if self.is_no_moment() => (FailureKind::Unsupported, why),
+            Refused::Denied(_) if !self.may_write() => (FailureKind::Unsupported, why),
             Refused::Denied(_) => (FailureKind::Denied, why),
             // Whose it is, is none of the component's business; that it may try again later is.
             Refused::Held(_) => {
@@ -89,7 +89,7 @@ impl CallHost {
         let plugin = self.grants.policy.name.as_str();
         let said = format!("the component asked for {what}: {why}");
         let line = format!("plugin {plugin}: {said}");
-        self.grants.board.refuses(RefusalKind::Control, &line);
+        self.grants.recorder.record_refusal(RefusalKind::Control, &line);
         if matches!(refused, Refused::Failed(_)) {
             return;
         }
@@ -102,7 +102,7 @@ impl CallHost {
             event = "control-write",
             family = "refused",
             plugin,
-            moment = %self.moment,
+            moment = %self.purpose,
             device = asked.device.location(),
             attribute = escape(asked.path, 160),
             value = escape(asked.value, 160),
@@ -114,17 +114,17 @@ impl CallHost {
         );
     }
 
-    /// Whether nothing is written in calls of this kind at all.
-    fn is_no_moment(&self) -> bool {
-        !matches!(self.moment, Moment::Prepare | Moment::Release(_))
+    /// Whether anything is written in calls of this kind.
+    fn may_write(&self) -> bool {
+        matches!(self.purpose, CallPurpose::Prepare | CallPurpose::Release(_))
     }
 
-    fn may_write(&self, asked: Asked<'_>) -> Result<(), Refused> {
+    fn check_write(&self, asked: Asked<'_>) -> Result<(), Refused> {
         let denied = |why: &str| Err(Refused::Denied(why.to_owned()));
-        if self.is_no_moment() {
-            return denied(&match self.moment {
-                Moment::Start => "a container has the device already".to_owned(),
-                moment => format!("attributes are written in prepare and release only, not in {moment}"),
+        if !self.may_write() {
+            return denied(&match self.purpose {
+                CallPurpose::Start => "a container has the device already".to_owned(),
+                purpose => format!("attributes are written in prepare and release only, not in {purpose}"),
             });
         }
         let control = &self.grants.policy.control;
@@ -132,9 +132,9 @@ impl CallHost {
         if named.is_empty() {
             return denied("the policy's control does not name that attribute");
         }
-        let now: Vec<_> = named.into_iter().filter(|entry| self.moment.allows(entry)).collect();
+        let now: Vec<_> = named.into_iter().filter(|entry| self.purpose.allows(entry)).collect();
         if now.is_empty() {
-            return denied(&format!("the policy's control does not name it for {}", self.moment));
+            return denied(&format!("the policy's control does not name it for {}", self.purpose));
         }
         if !now
             .iter()
@@ -159,16 +159,16 @@ impl CallHost {
             return Err(Refused::Denied(why.to_owned()));
         }
         let devices = node.acts_on(device).map_err(Refused::Read)?;
-        let place = self.means.place();
+        let place = self.services.place();
         let place = place.ok_or_else(|| Refused::Denied("the plugin does not run yet".to_owned()))?;
-        let writing = self.means.ledger.begin_write(Intent {
+        let writing = self.services.ledger.begin_write(Intent {
             place,
             ids: self.lent.ids.clone(),
             devices,
             given_up: &self.given_up,
             reached: &|devices| {
                 let Lent { ids, backing } = &self.lent;
-                self.means.memory.reached_by(devices, ids, backing)
+                self.services.memory.reached_by(devices, ids, backing)
             },
         });
         let _writing = writing.map_err(|not| match not {
@@ -180,7 +180,7 @@ impl CallHost {
                 target: "audit",
                 event = "control-write",
                 plugin = self.grants.policy.name.as_str(),
-                moment = %self.moment,
+                moment = %self.purpose,
                 device = device.location(),
                 attribute = escape(path, 160),
                 value = escape(value, 160),

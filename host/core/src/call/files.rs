@@ -44,7 +44,7 @@ impl CallHost {
         let said = format!("the component asked for {what}: {why}");
         self.grants.hear(LogLevel::Warn, true, &said);
         let line = format!("plugin {plugin}: {said}");
-        self.grants.board.refuses(RefusalKind::Capability, &line);
+        self.grants.recorder.record_refusal(RefusalKind::Capability, &line);
         match self.grants.refusals.lock().line(&line, Again::Never, Instant::now()) {
             Some(0) => tracing::warn!(plugin, family = "refused", "{line}"),
             Some(left_out) => tracing::warn!(

@@ -3,7 +3,7 @@
 use super::text::{self, HEADER, MOST_BYTES, Section};
 use super::writer::{FILE, LEASE, LOCK, RENEWED, TEMPORARY, Writer};
 use super::{Desk, Known};
-use crate::status::Board;
+use crate::status::StatusRecorder;
 use devgate_policy::{Derived, Labels, PolicyFile};
 use devgate_types::PluginName;
 use proptest::prelude::*;
@@ -17,8 +17,8 @@ use std::time::{Duration, SystemTime};
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// What is told of the labels of a plugin.
-fn told(board: &Board) -> crate::status::LabelStatus {
-    board.status(crate::status::When::now()).labels
+fn told(recorder: &StatusRecorder) -> crate::status::LabelStatus {
+    recorder.status(crate::status::When::now()).labels
 }
 
 /// 2026-11-21T13:42:17Z.
@@ -57,14 +57,14 @@ impl Desk {
 }
 
 /// A desk at which plugin `a` is expected.
-fn desk() -> (Desk, Arc<Board>) {
-    let (desk, board) = (Desk::default(), Arc::<Board>::default());
+fn desk() -> (Desk, Arc<StatusRecorder>) {
+    let (desk, recorder) = (Desk::default(), Arc::<StatusRecorder>::default());
     desk.expects(
         &plugin("a"),
         &rules(r#"{a.com/x: "x", "a.com/of-{property.y}": "1"}"#),
-        &board,
+        &recorder,
     );
-    (desk, board)
+    (desk, recorder)
 }
 
 /// What a worker of Node Feature Discovery makes of a file, after `parseFeatureFile` and `parseDirectives` of its
@@ -98,7 +98,7 @@ fn on_disk(dir: &Path, now: SystemTime) -> Vec<String> {
 fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("nfd/features.d");
-    let ((desk, board), mut writer) = (desk(), Writer::new(dir.clone()));
+    let ((desk, recorder), mut writer) = (desk(), Writer::new(dir.clone()));
     desk.expects(&plugin("b"), &rules("{b.com/y: z}"), &Arc::default());
     assert!(writer.turn(&desk.known(), now()));
     assert!(!dir.join(FILE).exists(), "nothing is known yet");
@@ -118,8 +118,8 @@ fn what_plugins_tell_is_in_the_file_and_nothing_before() {
     assert_eq!(beside.len(), 2, "nothing is left beside it but its lock: {beside:?}");
     let mode = fs::metadata(dir.join(LOCK)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "a process that can open it can lock it");
-    assert_eq!(told(&board).given.len(), 2);
-    assert_eq!(told(&board).problem, None);
+    assert_eq!(told(&recorder).given.len(), 2);
+    assert_eq!(told(&recorder).problem, None);
     desk.tells(&plugin("a"), Derived::default());
     writer.turn(&desk.known(), now());
     assert!(!dir.join(FILE).exists(), "and without labels it goes");
@@ -164,8 +164,8 @@ fn a_successor_goes_on_from_what_was_there_until_it_knows_better() {
     drop(writer);
     assert_eq!(on_disk(dir.path(), now()).len(), 3, "nothing blinks");
     // One rule is another, and one plugin is gone.
-    let (new, board) = (Desk::default(), Arc::<Board>::default());
-    new.expects(&plugin("a"), &rules("{a.com/x: x, a.com/new: y}"), &board);
+    let (new, recorder) = (Desk::default(), Arc::<StatusRecorder>::default());
+    new.expects(&plugin("a"), &rules("{a.com/x: x, a.com/new: y}"), &recorder);
     let mut writer = Writer::new(dir.path().to_owned());
     let later = now() + 5 * MINUTE;
     writer.turn(&new.known(), later);
@@ -187,12 +187,12 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
     let ((old, _), mut first) = (desk(), Writer::new(dir.path().to_owned()));
     old.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
     first.turn(&old.known(), now());
-    let ((new, board), mut second) = (desk(), Writer::new(dir.path().to_owned()));
+    let ((new, recorder), mut second) = (desk(), Writer::new(dir.path().to_owned()));
     new.tells(&plugin("a"), derived(&[("a.com/of-2", "1")]));
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/x=x"]);
     assert!(
-        told(&board)
+        told(&recorder)
             .problem
             .clone()
             .unwrap()
@@ -201,13 +201,13 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
     drop(first);
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/of-2=1"]);
-    assert_eq!(told(&board).problem, None);
+    assert_eq!(told(&recorder).problem, None);
     // Without its lock the host is not the one that writes, until it has locked it again.
     fs::remove_file(dir.path().join(LOCK)).unwrap();
-    let ((third, board), mut other) = (desk(), Writer::new(dir.path().to_owned()));
+    let ((third, recorder), mut other) = (desk(), Writer::new(dir.path().to_owned()));
     third.tells(&plugin("a"), derived(&[("a.com/of-3", "1")]));
     other.turn(&third.known(), now());
-    assert_eq!(told(&board).problem, None);
+    assert_eq!(told(&recorder).problem, None);
     new.tells(&plugin("a"), derived(&[("a.com/of-4", "1")]));
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/of-3=1"]);
@@ -217,7 +217,7 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
 fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("features.d");
-    let ((desk, board), mut writer) = (desk(), Writer::new(dir.clone()));
+    let ((desk, recorder), mut writer) = (desk(), Writer::new(dir.clone()));
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
     writer.turn(&desk.known(), now());
     for whole in [false, true] {
@@ -234,7 +234,7 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     writer.turn(&desk.known(), now());
     assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap(), "another=program\n");
     assert!(
-        told(&board)
+        told(&recorder)
             .problem
             .clone()
             .unwrap()
@@ -251,10 +251,16 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     fs::write(&dir, "a file").unwrap();
     let mut writer = Writer::new(dir.clone());
     writer.turn(&desk.known(), now());
-    assert!(told(&board).problem.clone().unwrap().contains("could not be written: "));
+    assert!(
+        told(&recorder)
+            .problem
+            .clone()
+            .unwrap()
+            .contains("could not be written: ")
+    );
     fs::remove_file(&dir).unwrap();
     writer.turn(&desk.known(), now());
-    assert_eq!((on_disk(&dir, now()).len(), told(&board).problem.clone()), (1, None));
+    assert_eq!((on_disk(&dir, now()).len(), told(&recorder).problem.clone()), (1, None));
     assert!(!Writer::new(parent.path().join("none")).turn(&none, now()));
     assert!(
         !parent.path().join("none").exists(),
@@ -264,10 +270,10 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
 
 #[test]
 fn a_policy_without_labels_takes_them_away() {
-    let (desk, board) = desk();
+    let (desk, recorder) = desk();
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
-    desk.expects(&plugin("a"), &Labels::default(), &board);
-    assert!(desk.known().is_empty() && told(&board).given.is_empty());
+    desk.expects(&plugin("a"), &Labels::default(), &recorder);
+    assert!(desk.known().is_empty() && told(&recorder).given.is_empty());
     desk.tells(&plugin("a"), derived(&[("a.com/x", "x")]));
     assert!(desk.known().is_empty());
     let (desk, _) = self::desk();

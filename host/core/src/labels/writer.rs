@@ -66,7 +66,7 @@ impl Writer {
         let problem = self.write(&file, known, now).err();
         let problem = problem.map(|why| format!("{shown}: {why}"));
         for entry in known.values() {
-            entry.board.labels_fail(problem.as_deref());
+            entry.recorder.set_labels_problem(problem.as_deref());
         }
         let again = !known.is_empty() || problem.is_some();
         if problem != self.problem {

@@ -39,7 +39,7 @@ impl Plugin {
             let looked = Instant::now();
             let matched = matched_now(&self.calls).await;
             if self.is_idle(&matched) {
-                self.core.board.is(State::Idle);
+                self.core.recorder.set_state(State::Idle);
                 if !was_idle {
                     tracing::info!(
                         plugin = name,
@@ -49,7 +49,7 @@ impl Plugin {
                 was_idle = true;
                 // Why it could not be had when it was needed says nothing of the next time, which may be days later.
                 said.clear();
-                self.core.board.comes_by(self.policy().health.enumerate_every);
+                self.core.recorder.record_alive(self.policy().health.enumerate_every);
                 self.core.ledger.report(self.core.place, Vec::new());
                 self.publish();
                 self.say_farewell();
@@ -68,10 +68,10 @@ impl Plugin {
                 }
                 continue;
             }
-            if self.core.board.is_idle() {
-                self.core.board.is(State::Loading);
+            if self.core.recorder.is_idle() {
+                self.core.recorder.set_state(State::Loading);
             }
-            self.core.board.comes_by(LOAD_PATIENCE);
+            self.core.recorder.record_alive(LOAD_PATIENCE);
             let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
             let started = Instant::now();
             // Looked at first: what comes while it is loaded is seen as another.
@@ -110,10 +110,10 @@ impl Plugin {
             };
             self.core.ledger.report(self.core.place, Vec::new());
             let wait = backoff.pause();
-            self.core.board.fails(text, wait);
-            self.core.board.comes_by(wait);
+            self.core.recorder.set_failing(text, wait);
+            self.core.recorder.record_alive(wait);
             if family == "refused" {
-                self.core.board.refuses(RefusalKind::Load, text);
+                self.core.recorder.record_refusal(RefusalKind::Load, text);
             }
             if said == *text {
                 tracing::debug!(plugin = name, family, retry_in = ?wait, "{said}");
@@ -151,9 +151,9 @@ impl Plugin {
     fn tell_what_is_waited_for(&self, failed: &str) {
         if let Some(what) = self.waits_for() {
             if failed.is_empty() {
-                self.core.board.waits_for(&what);
+                self.core.recorder.set_waiting(&what);
             } else {
-                self.core.board.tries_again(failed, &what);
+                self.core.recorder.set_retrying(failed, &what);
             }
             self.core.ledger.report(self.core.place, Vec::new());
         }

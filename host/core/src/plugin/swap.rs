@@ -3,7 +3,7 @@
 
 use super::load::matched_now;
 use super::{Order, Plugin};
-use crate::call::Moment;
+use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::loader::LoadFailure;
@@ -181,7 +181,7 @@ impl Plugin {
         let policy = self.policy();
         self.shared
             .labels
-            .expects(&policy.name, &policy.labels, &self.core.board);
+            .expects(&policy.name, &policy.labels, &self.core.recorder);
         self.relabel = true;
         self.failing = None;
         self.take_answer(candidate.inventory, candidate.rejected);
@@ -287,7 +287,7 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
     };
     let before = before.clone();
     let asked = calls.call(Arc::clone(&component), move |component, mut host| {
-        host.on_trial(Moment::Enumerate);
+        host.on_trial(CallPurpose::Enumerate);
         Inventory::ask_again(component, host, &before)
     });
     let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", error))?;
@@ -295,7 +295,7 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
     for (resource, pool) in pools {
         let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
         let call = calls.call(Arc::clone(&component), move |component, mut host| {
-            host.on_trial(Moment::Health);
+            host.on_trial(CallPurpose::Health);
             verdicts(component, host, &asked, &units)
         });
         let verdicts = call.await.map_err(|error| failed("health", error))?;

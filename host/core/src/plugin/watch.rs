@@ -28,7 +28,7 @@ impl Watch {
     #[must_use]
     pub fn late(&self) -> Vec<(String, Duration)> {
         let now = Instant::now();
-        let late = |core: &Arc<Core>| Some((core.name().to_owned(), core.board.late(now)?));
+        let late = |core: &Arc<Core>| Some((core.name().to_owned(), core.recorder.late(now)?));
         self.cores().iter().filter_map(late).collect()
     }
 
@@ -50,7 +50,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
         ComponentSource::File { path, sha256 } => (path.clone(), sha256.is_some()),
         ComponentSource::Oci(reference) => (reference.to_string(), true),
     };
-    let noted = core.board.status(now);
+    let noted = core.recorder.status(now);
     let stale = noted.since.ago(now) >= policy.health.stale_after;
     let shown = core.shown.all();
     let units = shown.values().flat_map(|snapshot| &snapshot.pool.units);
@@ -72,7 +72,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
         },
         resources: resources.collect(),
         resting: u64::try_from(resting).unwrap_or(u64::MAX),
-        kernel_log: calls.means.captures.status(),
+        kernel_log: calls.services.matched_lines.status(),
         ..noted
     }
 }

@@ -1,7 +1,7 @@
 //! What a component does before a unit is given, and after.
 
 use super::{Core, LOOK_PATIENCE, problem_of};
-use crate::call::Moment;
+use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::tenancy::{Failed, Tenant};
 use crate::units::UnitRecord;
@@ -41,17 +41,17 @@ impl Calls {
         }
         // What is released may note what it found; no other call that may is under way meanwhile.
         let turn = match work {
-            Work::Release => Some(self.means.blob.turn().await?),
+            Work::Release => Some(self.services.component_state.write_turn().await?),
             Work::Prepare | Work::Start => None,
         };
-        let moment = match (work, &turn) {
-            (Work::Release, Some(turn)) => Moment::Release(turn.ticket()),
-            (Work::Start, _) => Moment::Start,
-            (Work::Prepare | Work::Release, _) => Moment::Prepare,
+        let purpose = match (work, &turn) {
+            (Work::Release, Some(turn)) => CallPurpose::Release(turn.token()),
+            (Work::Start, _) => CallPurpose::Start,
+            (Work::Prepare | Work::Release, _) => CallPurpose::Prepare,
         };
         let (lent, resource) = (units.to_vec(), resource.clone());
         let called = self.call(component, move |component, mut host| {
-            host.during(moment);
+            host.during(purpose);
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
             let called = host.call(|host| match work {
                 Work::Prepare | Work::Start => component.prepare(host, resource.as_str(), &units),

@@ -1,6 +1,6 @@
 //! One line for each allocation, whatever came of it, in the log and for the audit log; and how often at most.
 
-use super::Board;
+use super::StatusRecorder;
 use crate::allocations::Consumer;
 use crate::offer::AllocateError;
 use devgate_types::{Bucket, ResourceName, escape};
@@ -14,14 +14,14 @@ const MOST_IDS: usize = 1_024;
 /// Notes how an allocation ended, counts it and writes its line.
 pub(crate) fn allocation(
     plugin: &str,
-    board: &Board,
+    recorder: &StatusRecorder,
     who: &Consumer,
     resource: &ResourceName,
     ids: &[String],
     error: Option<&AllocateError>,
 ) {
-    let end = board.allocated(error);
-    let Some(left_out) = board.line() else { return };
+    let end = recorder.record_allocation(error);
+    let Some(left_out) = recorder.take_line() else { return };
     let (count, result) = (ids.len(), end.as_str());
     let shown = escape(&ids.join(","), MOST_IDS);
     let Some(error) = error else {

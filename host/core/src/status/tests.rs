@@ -352,21 +352,21 @@ async fn a_call_that_was_given_up_hangs_until_it_returns() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn allocations_fail_until_one_is_given_or_something_else_is_in_force() {
-    let board = super::Board::default();
-    let failing = |ago: Duration| board.status(When(SystemTime::now() + ago)).allocations_failing;
+    let recorder = super::StatusRecorder::default();
+    let failing = |ago: Duration| recorder.status(When(SystemTime::now() + ago)).allocations_failing;
     let (now, later) = (Duration::ZERO, Duration::from_secs(31 * 60));
     let guest = AllocateError::Guest("trapped".into());
-    board.allocated(Some(&AllocateError::Refused("is unhealthy".into())));
+    recorder.record_allocation(Some(&AllocateError::Refused("is unhealthy".into())));
     assert_eq!(failing(now), 0, "no fault of theirs");
-    board.allocated(Some(&guest));
-    board.allocated(Some(&AllocateError::Host("no disk".into())));
+    recorder.record_allocation(Some(&guest));
+    recorder.record_allocation(Some(&AllocateError::Host("no disk".into())));
     assert_eq!((failing(now), failing(later)), (2, 0), "it was long ago");
-    board.allocated(Some(&guest));
+    recorder.record_allocation(Some(&guest));
     assert_eq!(failing(later), 3, "all of them fail");
-    board.allocated(None);
+    recorder.record_allocation(None);
     assert_eq!(failing(now), 0);
-    board.allocated(Some(&guest));
-    board.forgives();
+    recorder.record_allocation(Some(&guest));
+    recorder.clear_failures();
     assert_eq!(failing(now), 0);
 }
 

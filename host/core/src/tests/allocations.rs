@@ -958,8 +958,11 @@ async fn no_link_in_the_state_directory_is_followed() {
         if let Ok(memory) = memory {
             let world = start_with(&policy, NODE, &memory, [("fake.wasm", Fake::gpus())]);
             give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
-            let blob = crate::blob::Blob::new(memory.dir(), &devgate_types::PluginName::try_new("gpus").unwrap());
-            let stored = blob.store(blob.ticket(), b"something");
+            let state = crate::component_state::ComponentState::new(
+                memory.dir(),
+                &devgate_types::PluginName::try_new("gpus").unwrap(),
+            );
+            let stored = state.store(state.token(), b"something");
             assert_eq!(stored.is_err(), name == "state", "{name}");
             assert!(world.plugins.flush(super::PATIENCE).await);
         } else {

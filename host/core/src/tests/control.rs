@@ -1,10 +1,10 @@
 //! Writing attributes: what the policy names, of what the call is about, and of nothing that another consumer has.
 
 use crate::allocations::Memory;
-use crate::call::{CallHost, Moment};
+use crate::call::{CallHost, CallPurpose};
 use crate::claims::{Claim, Intent, Ledger, NotHeld, NotWritten, Place, Writing};
 use crate::grants::Grants;
-use crate::means::Means;
+use crate::plugin_services::PluginServices;
 use crate::status::RefusalKind;
 use crate::testing::*;
 use devgate_fake_node::RecordedNode;
@@ -98,16 +98,16 @@ impl World {
     fn host(&self) -> CallHost {
         let policy = plugin_policy(&policy_of(POLICY));
         let grants = Arc::new(Grants::new(self.node.clone().into(), policy));
-        let mut means = Means::none(&grants.policy);
-        means.ledger = self.ledger.clone();
-        host_with(grants, Arc::new(means))
+        let mut services = PluginServices::none(&grants.policy);
+        services.ledger = self.ledger.clone();
+        host_with(grants, Arc::new(services))
     }
 
     /// What `release` of a unit that is made of `of` gets when it writes to `name`.
-    fn write_in(&self, moment: Option<Moment>, of: &str, name: &str, path: &str, value: &str) -> Answered<()> {
+    fn write_in(&self, purpose: Option<CallPurpose>, of: &str, name: &str, path: &str, value: &str) -> Answered<()> {
         let mut host = self.host();
-        let moment = moment.unwrap_or_else(|| Moment::Release(host.ticket()));
-        host.during(moment);
+        let purpose = purpose.unwrap_or_else(|| CallPurpose::Release(host.token()));
+        host.during(purpose);
         host.lends(&id(of), &[self.device(of)]);
         let target = host.hold_device(self.device(name));
         host.control_write(target, path, value)
@@ -171,7 +171,7 @@ fn what_the_policy_names_is_written_at_its_moment() {
     assert_eq!(world.written("0000:01:00.0", "reset"), "1");
     assert_eq!(world.release("0000:01:00.0", "mode", "2"), Ok(()));
     assert_eq!(world.written("0000:01:00.0", "mode"), "2");
-    let prepare = world.write_in(Some(Moment::Prepare), "0000:00:02.0", "0000:00:02.0", "reset", "1");
+    let prepare = world.write_in(Some(CallPurpose::Prepare), "0000:00:02.0", "0000:00:02.0", "reset", "1");
     assert_eq!(prepare, Ok(()));
     assert_eq!(world.written("0000:00:02.0", "reset"), "1");
 }
@@ -180,18 +180,18 @@ fn what_the_policy_names_is_written_at_its_moment() {
 fn nothing_else_is_written_and_it_is_said_why() {
     let world = World::new();
     let gpu = "0000:01:00.0";
-    let ticket = world.host().ticket();
-    let in_moment = |moment| kind(world.write_in(Some(moment), gpu, gpu, "reset", "1"));
+    let token = world.host().token();
+    let with_purpose = |purpose| kind(world.write_in(Some(purpose), gpu, gpu, "reset", "1"));
     let said: Vec<_> = [
         kind(world.release(gpu, "vendor", "1")),
         kind(world.release(gpu, "reset", "2")),
         kind(world.release(gpu, "reset", "1\n")),
-        kind(world.write_in(Some(Moment::Prepare), gpu, gpu, "mode", "1")),
-        in_moment(Moment::Allocate),
-        in_moment(Moment::Health(ticket)),
-        in_moment(Moment::Enumerate(ticket)),
-        in_moment(Moment::Choose),
-        in_moment(Moment::Start),
+        kind(world.write_in(Some(CallPurpose::Prepare), gpu, gpu, "mode", "1")),
+        with_purpose(CallPurpose::Allocate),
+        with_purpose(CallPurpose::Health(token)),
+        with_purpose(CallPurpose::Enumerate(token)),
+        with_purpose(CallPurpose::Choose),
+        with_purpose(CallPurpose::Start),
         kind(world.write_in(None, "0000:01:00.1", gpu, "reset", "1")),
         kind(world.release("0000:00:02.0", "alias", "1")),
         kind(world.release("0000:00:02.0", "nothing", "1")),
@@ -321,7 +321,7 @@ fn what_nobody_waits_for_any_more_is_not_written() {
     let world = World::new();
     let given_up = CancellationToken::new();
     let mut host = world.host().until(given_up.clone());
-    host.during(Moment::Prepare);
+    host.during(CallPurpose::Prepare);
     let gpu = world.device("0000:01:00.0");
     host.lends(&id("0000:01:00.0"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);
@@ -365,15 +365,15 @@ fn what_is_not_written_is_counted_as_such() {
     let world = World::new();
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(world.node.clone().into(), policy));
-    let mut host = host_with(Arc::clone(&grants), Arc::new(Means::none(&grants.policy)));
-    host.during(Moment::Release(host.ticket()));
+    let mut host = host_with(Arc::clone(&grants), Arc::new(PluginServices::none(&grants.policy)));
+    host.during(CallPurpose::Release(host.token()));
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);
     for path in ["vendor", "vendor", "nothing"] {
         host.control_write(target, path, "1").unwrap_err();
     }
-    let noted = grants.board.status(crate::status::When::now()).refused;
+    let noted = grants.recorder.status(crate::status::When::now()).refused;
     assert_eq!(
         noted,
         BTreeMap::from([(RefusalKind::Control, 3)]),
@@ -427,7 +427,7 @@ impl tracing::Subscriber for Audited {
 fn the_audit_log_has_each_write_and_each_refusal_once() {
     let world = World::new();
     let mut host = world.host();
-    host.during(Moment::Release(host.ticket()));
+    host.during(CallPurpose::Release(host.token()));
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);

@@ -1,9 +1,9 @@
-//! The kernel's log and the blob, as a call is served them.
+//! The kernel's log and the state, as a call is served them.
 
 use crate::allocations::Memory;
-use crate::call::{CallHost, Moment};
+use crate::call::{CallHost, CallPurpose};
 use crate::grants::Grants;
-use crate::means::Means;
+use crate::plugin_services::PluginServices;
 use crate::testing::*;
 use devgate_node::KernelLine;
 use devgate_types::component::{Answered, Capabilities, Denied};
@@ -13,12 +13,12 @@ use std::sync::Arc;
 const POLICY: &str =
     "    state: true\n    kernel-log: ['^ACME: Fault \\((.*)\\): ([0-9]+)']\n    limits: {read: 4KiB}\n";
 
-fn world(memory: &Memory) -> (Arc<Grants>, Arc<Means>) {
+fn world(memory: &Memory) -> (Arc<Grants>, Arc<PluginServices>) {
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(node().into(), policy));
     let ledger = crate::claims::Ledger::new(["p".to_owned()]);
-    let means = Means::new(&grants.policy, &grants.node, memory, ledger);
-    (grants, Arc::new(means))
+    let services = PluginServices::new(&grants.policy, &grants.node, memory, ledger);
+    (grants, Arc::new(services))
 }
 
 fn failure<T: std::fmt::Debug>(answer: Answered<T>) -> Failure {
@@ -32,54 +32,54 @@ fn failure<T: std::fmt::Debug>(answer: Answered<T>) -> Failure {
 fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (grants, means) = world(&memory);
-    let in_moment = |moment: fn(&CallHost) -> Moment| {
-        let mut host = host_with(Arc::clone(&grants), Arc::clone(&means));
+    let (grants, services) = world(&memory);
+    let with_purpose = |moment: fn(&CallHost) -> CallPurpose| {
+        let mut host = host_with(Arc::clone(&grants), Arc::clone(&services));
         host.during(moment(&host));
         host
     };
     for moment in [
-        (|host| Moment::Enumerate(host.ticket())) as fn(&CallHost) -> Moment,
-        |host| Moment::Health(host.ticket()),
-        |host| Moment::Release(host.ticket()),
+        (|host| CallPurpose::Enumerate(host.token())) as fn(&CallHost) -> CallPurpose,
+        |host| CallPurpose::Health(host.token()),
+        |host| CallPurpose::Release(host.token()),
     ] {
-        let mut host = in_moment(moment);
+        let mut host = with_purpose(moment);
         let mut blob = host.state_load().unwrap();
         blob.push(b'x');
         assert_eq!(host.state_store(&blob), Ok(()));
     }
     for moment in [
-        (|_| Moment::Allocate) as fn(&CallHost) -> Moment,
-        |_| Moment::Choose,
-        |_| Moment::Prepare,
-        |_| Moment::Start,
+        (|_| CallPurpose::Allocate) as fn(&CallHost) -> CallPurpose,
+        |_| CallPurpose::Choose,
+        |_| CallPurpose::Prepare,
+        |_| CallPurpose::Start,
     ] {
-        let mut host = in_moment(moment);
+        let mut host = with_purpose(moment);
         let refused = failure(host.state_store(b"no"));
         assert_eq!(refused.kind, FailureKind::Unsupported, "{}", refused.message);
         assert_eq!(host.state_load().unwrap(), b"xxx");
     }
     // One that is too late: another one has begun.
-    let mut late = in_moment(|host| Moment::Health(host.ticket()));
-    let _next = in_moment(|host| Moment::Health(host.ticket()));
+    let mut late = with_purpose(|host| CallPurpose::Health(host.token()));
+    let _next = with_purpose(|host| CallPurpose::Health(host.token()));
     assert_eq!(failure(late.state_store(b"late")).kind, FailureKind::Busy);
-    let mut large = in_moment(|host| Moment::Health(host.ticket()));
+    let mut large = with_purpose(|host| CallPurpose::Health(host.token()));
     assert_eq!(failure(large.state_store(&[0; 65_537])).kind, FailureKind::Limit);
     // After a restart of the host it is there, and what was not stored is not.
-    let (grants, means) = world(&Memory::of_new_node(dir.path()).unwrap());
-    assert_eq!(host_with(grants, means).state_load().unwrap(), b"xxx");
+    let (grants, services) = world(&Memory::of_new_node(dir.path()).unwrap());
+    assert_eq!(host_with(grants, services).state_load().unwrap(), b"xxx");
 }
 
 #[test]
 fn a_disk_that_fails_is_the_admins_business() {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::of_new_node(dir.path()).unwrap();
-    let (grants, means) = world(&memory);
+    let (grants, services) = world(&memory);
     // A directory where the file would be.
     std::fs::create_dir_all(dir.path().join("state/p/x")).unwrap();
-    let mut host = host_with(grants, means);
-    let ticket = host.ticket();
-    host.during(Moment::Health(ticket));
+    let mut host = host_with(grants, services);
+    let token = host.token();
+    host.during(CallPurpose::Health(token));
     let (loaded, stored) = (failure(host.state_load()), failure(host.state_store(b"x")));
     assert_eq!((loaded.kind, stored.kind), (FailureKind::Io, FailureKind::Io));
     assert_eq!(
@@ -91,9 +91,9 @@ fn a_disk_that_fails_is_the_admins_business() {
 /// Numbers of patterns mean those of the policy that a call is made under.
 #[test]
 fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
-    let (grants, means) = world(&Memory::forgetful());
-    means.captures.is_read();
-    means.captures.take(&KernelLine {
+    let (grants, services) = world(&Memory::forgetful());
+    services.matched_lines.is_read();
+    services.matched_lines.record(&KernelLine {
         sequence: 1,
         micros: 1,
         text: "ACME: Fault (x): 79, x".to_owned(),
@@ -101,8 +101,8 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
     let trial = |policy: &str| {
         let policy = plugin_policy(&policy_of(policy));
         let grants = Arc::new(Grants::new(node().into(), policy));
-        let mut host = host_with(grants, Arc::clone(&means));
-        host.on_trial(Moment::Health);
+        let mut host = host_with(grants, Arc::clone(&services));
+        host.on_trial(CallPurpose::Health);
         host.kernel_log_since("", 10).unwrap().events.len()
     };
     assert_eq!(
@@ -111,27 +111,31 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
     );
     assert_eq!(trial(POLICY), 1, "those are the same");
     assert_eq!(
-        host_with(grants, means).kernel_log_since("", 10).unwrap().events.len(),
+        host_with(grants, services)
+            .kernel_log_since("", 10)
+            .unwrap()
+            .events
+            .len(),
         1
     );
 }
 
 #[test]
 fn captures_count_as_what_was_read() {
-    let (grants, means) = world(&Memory::forgetful());
+    let (grants, services) = world(&Memory::forgetful());
     let line = |n: u64, address: &str| KernelLine {
         sequence: n,
         micros: n,
         text: format!("ACME: Fault ({address}): 79, x"),
     };
-    let mut host = host_with(Arc::clone(&grants), Arc::clone(&means));
+    let mut host = host_with(Arc::clone(&grants), Arc::clone(&services));
     assert_eq!(failure(host.kernel_log_since("", 10)).kind, FailureKind::Unsupported);
-    means.captures.is_read();
-    means.captures.take(&line(1, "PCI:0000:05:00"));
+    services.matched_lines.is_read();
+    services.matched_lines.record(&line(1, "PCI:0000:05:00"));
     let batch = host.kernel_log_since("", 10).unwrap();
     assert_eq!(batch.events[0].captures, ["PCI:0000:05:00", "79"]);
     assert_eq!(host.bytes_read(), 16);
-    (2..10).for_each(|n| _ = means.captures.take(&line(n, &"x".repeat(1_000))));
+    (2..10).for_each(|n| _ = services.matched_lines.record(&line(n, &"x".repeat(1_000))));
     match host.kernel_log_since(&batch.cursor, 10) {
         Err(Denied::End(CallError::Guest(GuestFault::Limit(Limit::Read(_))))) => {}
         other => panic!("{other:?}"),

@@ -6,7 +6,7 @@ use crate::call::CallHost;
 use crate::grants::Grants;
 use crate::holders::HoldersFeed;
 use crate::loader::{LoadFailure, Loader};
-use crate::means::Means;
+use crate::plugin_services::PluginServices;
 use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
@@ -324,14 +324,14 @@ pub(crate) fn call_host_on(node: &Node, policy: &str) -> CallHost {
 
 /// The capabilities of a call with these grants and nothing kept.
 pub(crate) fn host_of(grants: Arc<Grants>) -> CallHost {
-    let means = Arc::new(Means::none(&grants.policy));
-    host_with(grants, means)
+    let services = Arc::new(PluginServices::none(&grants.policy));
+    host_with(grants, services)
 }
 
 /// The same with what its plugin has besides.
-pub(crate) fn host_with(grants: Arc<Grants>, means: Arc<Means>) -> CallHost {
+pub(crate) fn host_with(grants: Arc<Grants>, services: Arc<PluginServices>) -> CallHost {
     let limits = Arc::new(grants.policy.limits.clone());
-    CallHost::new(grants, means, limits)
+    CallHost::new(grants, services, limits)
 }
 
 /// A policy of one plugin `p` with one resource `fake.com/x` and these further lines, each with four spaces in front.

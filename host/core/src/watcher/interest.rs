@@ -1,8 +1,8 @@
 //! What one plugin is interested in.
 
 use super::{Asked, Wake, takes_away};
-use crate::captures::Captures;
 use crate::inventory::Inventory;
+use crate::kernel_log::MatchedLines;
 use devgate_node::{DeviceEvent, DevicePath, NodeEvent, Told};
 use devgate_policy::PluginPolicy;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ pub(crate) struct Interest {
     /// Its units' nodes, sorted.
     nodes: Vec<String>,
     policy: Arc<PluginPolicy>,
-    pub(super) captures: Arc<Captures>,
+    pub(super) matched_lines: Arc<MatchedLines>,
 }
 
 impl Interest {
@@ -31,7 +31,7 @@ impl Interest {
         policy: &Arc<PluginPolicy>,
         inventory: &Inventory,
         wake: Arc<Wake>,
-        captures: Arc<Captures>,
+        matched_lines: Arc<MatchedLines>,
     ) -> Self {
         let mut subsystems = BTreeSet::new();
         for selector in &policy.hardware {
@@ -68,7 +68,7 @@ impl Interest {
             directories.entry(directory.to_owned()).or_insert(Told::Entries);
         }
         // Others after a reload.
-        captures.replace(&policy.kernel_log);
+        matched_lines.replace(&policy.kernel_log);
         devices.sort_unstable();
         devices.dedup();
         Self {
@@ -79,7 +79,7 @@ impl Interest {
             ways,
             nodes,
             policy: Arc::clone(policy),
-            captures,
+            matched_lines,
         }
     }
 
@@ -92,7 +92,7 @@ impl Interest {
     /// Wakes the plugin if an event that a watch tells of may be about what it is interested in.
     pub(super) fn tell(&self, watch: u64, event: &NodeEvent) {
         let is_of_log = matches!(event, NodeEvent::Log(_) | NodeEvent::Line(_) | NodeEvent::Gap);
-        if is_of_log && !self.captures.listens_to(watch) {
+        if is_of_log && !self.matched_lines.listens_to(watch) {
             return;
         }
         self.wake.away.tell(event);
@@ -102,10 +102,10 @@ impl Interest {
             // Word of a driver changes nothing about what there is, as a rule; but it may.
             NodeEvent::Device(_) | NodeEvent::Driver(_) => Asked::UNITS,
             NodeEvent::Path(path) if self.is_near(path) => Asked::HARDWARE | Asked::UNITS,
-            NodeEvent::Log(source) if self.captures.comes_from(watch, source) => Asked::HEALTH,
-            NodeEvent::Line(line) if self.captures.take(line) => Asked::HEALTH,
+            NodeEvent::Log(source) if self.matched_lines.comes_from(watch, source) => Asked::HEALTH,
+            NodeEvent::Line(line) if self.matched_lines.record(line) => Asked::HEALTH,
             NodeEvent::Gap => {
-                self.captures.lost();
+                self.matched_lines.record_gap();
                 Asked::HEALTH
             }
             NodeEvent::Lost => Asked::HARDWARE | Asked::UNITS,

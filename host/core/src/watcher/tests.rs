@@ -28,7 +28,7 @@ impl Woken {
         let watcher = Watcher::new(node.clone().into());
         watcher.register(
             Place(0),
-            Interest::new(&policy, &inventory, Arc::clone(&wake), captures(&policy)),
+            Interest::new(&policy, &inventory, Arc::clone(&wake), matched_lines(&policy)),
         );
         Self {
             node,
@@ -114,7 +114,7 @@ fn a_unit_is_about_what_is_above_and_beneath_it() {
     let mut host = call_host();
     let interest = |inventory| {
         let policy = plugin_policy(&policy_of("    hardware: [{subsystem: none, use: offer}]\n"));
-        Interest::new(&policy, &inventory, Arc::default(), captures(&policy))
+        Interest::new(&policy, &inventory, Arc::default(), matched_lines(&policy))
     };
     let devices = host.devices("pci").unwrap();
     assert_eq!(devices.len(), 2);
@@ -139,12 +139,12 @@ fn a_unit_is_about_what_is_above_and_beneath_it() {
     assert!(!about(&stranger));
 }
 
-fn events(captures: &crate::captures::Captures) -> usize {
-    captures.since("", 10).unwrap().events.len()
+fn events(matched_lines: &crate::kernel_log::MatchedLines) -> usize {
+    matched_lines.since("", 10).unwrap().events.len()
 }
 
-fn captures(policy: &devgate_policy::PluginPolicy) -> Arc<crate::captures::Captures> {
-    Arc::new(crate::captures::Captures::new(policy.kernel_log.clone(), None))
+fn matched_lines(policy: &devgate_policy::PluginPolicy) -> Arc<crate::kernel_log::MatchedLines> {
+    Arc::new(crate::kernel_log::MatchedLines::new(policy.kernel_log.clone(), None))
 }
 
 /// Lines that were there before, those that come, and nothing of what no pattern matches; a plugin that comes later gets them all.
@@ -156,10 +156,15 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
     ));
     let watcher = Watcher::new(node.clone().into());
     let register = |place: usize| {
-        let (wake, captures): (Arc<Wake>, _) = (Arc::default(), captures(&policy));
-        let interest = Interest::new(&policy, &Inventory::default(), Arc::clone(&wake), Arc::clone(&captures));
+        let (wake, matched_lines): (Arc<Wake>, _) = (Arc::default(), matched_lines(&policy));
+        let interest = Interest::new(
+            &policy,
+            &Inventory::default(),
+            Arc::clone(&wake),
+            Arc::clone(&matched_lines),
+        );
         watcher.register(Place(place), interest);
-        (wake, captures)
+        (wake, matched_lines)
     };
     let (wake, first) = register(0);
     assert_eq!((events(&first), wake.take()), (1, Some(Asked::HEALTH)));
@@ -186,8 +191,13 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
 #[test]
 fn what_an_earlier_watch_says_makes_nothing_pass_for_known() {
     let policy = plugin_policy(&policy_of("    kernel-log: ['^ACME: Fault: ([0-9]+)']\n"));
-    let captures = captures(&policy);
-    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), Arc::clone(&captures));
+    let matched_lines = matched_lines(&policy);
+    let interest = Interest::new(
+        &policy,
+        &Inventory::default(),
+        Arc::default(),
+        Arc::clone(&matched_lines),
+    );
     let say = |watch, sequence| {
         let text = format!("ACME: Fault: {sequence}");
         let line = devgate_node::KernelLine {
@@ -200,30 +210,35 @@ fn what_an_earlier_watch_says_makes_nothing_pass_for_known() {
     let source = |watch| interest.tell(watch, &NodeEvent::Log(LogSource::Kmsg));
     // Of the watch that another plugin has, before and after its own has begun.
     say(1, 7);
-    assert!(interest.captures.is_new());
-    interest.captures.begin(2);
-    assert!(!interest.captures.is_new() && !interest.take());
+    assert!(interest.matched_lines.is_new());
+    interest.matched_lines.begin(2);
+    assert!(!interest.matched_lines.is_new() && !interest.take());
     say(1, 8);
     interest.tell(1, &NodeEvent::Gap);
     source(1);
-    assert!(captures.since("", 1).is_err(), "nothing has been read for it");
+    assert!(matched_lines.since("", 1).is_err(), "nothing has been read for it");
     source(2);
     (1..=8).for_each(|n| say(2, n));
-    assert_eq!((events(&captures), interest.take()), (8, true));
+    assert_eq!((events(&matched_lines), interest.take()), (8, true));
     // A third plugin's: it tells all again, and none says more than it.
     source(3);
     (1..=9).for_each(|n| say(3, n));
-    assert_eq!((events(&captures), interest.take()), (9, true));
+    assert_eq!((events(&matched_lines), interest.take()), (9, true));
     say(2, 99);
-    assert_eq!((events(&captures), interest.take()), (9, false));
+    assert_eq!((events(&matched_lines), interest.take()), (9, false));
 }
 
 #[test]
 fn a_log_that_fails_or_is_another_one_is_told() {
     let policy = plugin_policy(&policy_of("    kernel-log: ['^(x)']\n"));
-    let captures = captures(&policy);
-    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), Arc::clone(&captures));
-    interest.captures.begin(1);
+    let matched_lines = matched_lines(&policy);
+    let interest = Interest::new(
+        &policy,
+        &Inventory::default(),
+        Arc::default(),
+        Arc::clone(&matched_lines),
+    );
+    interest.matched_lines.begin(1);
     let source = |source| {
         interest.tell(1, &NodeEvent::Log(source));
         interest.take()
@@ -235,21 +250,21 @@ fn a_log_that_fails_or_is_another_one_is_told() {
     };
     assert!(!source(LogSource::Kmsg), "no plugin has asked yet");
     assert!(line(500));
-    let cursor = captures.since("", 10).unwrap().cursor;
+    let cursor = matched_lines.since("", 10).unwrap().cursor;
     let (why, no_kmsg) = ("it fails".to_owned(), "it fails".to_owned());
     assert!(source(LogSource::Off { why }));
-    let refused = captures.since(&cursor, 10).unwrap_err();
+    let refused = matched_lines.since(&cursor, 10).unwrap_err();
     assert_eq!(refused.message, "the kernel's log: it fails");
     assert!(source(LogSource::Kmsg));
-    assert!(!captures.since(&cursor, 10).unwrap().gap, "where it was");
+    assert!(!matched_lines.since(&cursor, 10).unwrap().gap, "where it was");
     // The same lines have other numbers there, smaller or greater.
     assert!(source(LogSource::Syslog { no_kmsg }));
     assert!(line(8) && line(9_000));
-    let batch = captures.since(&cursor, 10).unwrap();
+    let batch = matched_lines.since(&cursor, 10).unwrap();
     assert_eq!((batch.events.len(), batch.gap), (2, true));
-    assert!(!captures.since(&batch.cursor, 10).unwrap().gap);
+    assert!(!matched_lines.since(&batch.cursor, 10).unwrap().gap);
     assert!(source(LogSource::Kmsg));
-    assert!(captures.since(&batch.cursor, 10).unwrap().gap);
+    assert!(matched_lines.since(&batch.cursor, 10).unwrap().gap);
 }
 
 /// Every process that is done with `/dev/null` closes it.
@@ -258,7 +273,7 @@ fn what_is_beside_the_paths_of_the_policy_wakes_nobody() {
     let policy = plugin_policy(&policy_of(
         "    files: [/etc/vendor/*.conf, \"/opt/*/etc/conf\"]\n    host-nodes: {shared: [\"/dev/vendor[0-9]\"]}\n",
     ));
-    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), captures(&policy));
+    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), matched_lines(&policy));
     let near = |path: &str| {
         interest.tell(1, &NodeEvent::Path(path.to_owned()));
         interest.take()

@@ -1,20 +1,20 @@
 //! What a plugin's calls reach besides what its policy grants on the node. Lasts as long as the plugin, whatever is reloaded.
 
 use crate::allocations::Memory;
-use crate::blob::Blob;
-use crate::captures::Captures;
 use crate::claims::{Ledger, Place};
+use crate::component_state::ComponentState;
+use crate::kernel_log::MatchedLines;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::sync::{Arc, OnceLock};
 
 /// One plugin's.
 #[derive(Clone)]
-pub(crate) struct Means {
+pub(crate) struct PluginServices {
     /// What its patterns captured from the kernel's log.
-    pub(crate) captures: Arc<Captures>,
+    pub(crate) matched_lines: Arc<MatchedLines>,
     /// What it keeps across restarts.
-    pub(crate) blob: Blob,
+    pub(crate) component_state: ComponentState,
     /// What others have.
     pub(crate) ledger: Ledger,
     /// What was handed out, also by plugins that are gone.
@@ -22,11 +22,11 @@ pub(crate) struct Means {
     place: OnceLock<Place>,
 }
 
-impl Means {
+impl PluginServices {
     pub(crate) fn new(policy: &PluginPolicy, node: &Node, memory: &Memory, ledger: Ledger) -> Self {
         Self {
-            captures: Arc::new(Captures::new(policy.kernel_log.clone(), node.boot_id())),
-            blob: Blob::new(memory.dir(), &policy.name),
+            matched_lines: Arc::new(MatchedLines::new(policy.kernel_log.clone(), node.boot_id())),
+            component_state: ComponentState::new(memory.dir(), &policy.name),
             ledger,
             memory: memory.clone(),
             place: OnceLock::new(),
@@ -48,20 +48,20 @@ impl Means {
     /// force: an event says by number which of its patterns matched.
     pub(crate) fn on_trial(&self, policy: &PluginPolicy) -> Self {
         Self {
-            captures: self.captures.on_trial(&policy.kernel_log),
-            blob: self.blob.copy(),
+            matched_lines: self.matched_lines.on_trial(&policy.kernel_log),
+            component_state: self.component_state.copy(),
             ..self.clone()
         }
     }
 
     /// For a look that serves no consumer: nothing is read of the kernel's log, nothing is kept, and nothing is held.
     pub(crate) fn none(policy: &PluginPolicy) -> Self {
-        let captures = Arc::new(Captures::new(policy.kernel_log.clone(), None));
+        let matched_lines = Arc::new(MatchedLines::new(policy.kernel_log.clone(), None));
         // A look at one moment has heard nothing, which is no fault of the log's.
-        captures.is_read();
+        matched_lines.is_read();
         Self {
-            captures,
-            blob: Blob::new(None, &policy.name),
+            matched_lines,
+            component_state: ComponentState::new(None, &policy.name),
             ledger: Ledger::new([policy.name.to_string()]),
             memory: Memory::forgetful(),
             place: Place(0).into(),

@@ -13,10 +13,10 @@ fn faults() -> Vec<KernelPattern> {
     patterns(r"'^ACME: Fault \((?:PCI:)?([0-9a-f:.]+)\): ([0-9]+)', '^ACME: (Fault)'")
 }
 
-fn on(boot: &str) -> Captures {
-    let captures = Captures::new(faults(), Some(boot.to_owned()));
-    captures.is_read();
-    captures
+fn on(boot: &str) -> MatchedLines {
+    let lines = MatchedLines::new(faults(), Some(boot.to_owned()));
+    lines.is_read();
+    lines
 }
 
 fn line(sequence: u64, text: &str) -> KernelLine {
@@ -41,10 +41,10 @@ fn codes(batch: &LogBatch) -> Vec<&str> {
 
 #[test]
 fn captures_are_told_and_nothing_else_of_a_line() {
-    let captures = on(BOOT);
-    assert!(captures.take(&fault(3, 79)));
-    assert!(!captures.take(&line(4, "usb 1-1: ACME: Fault (PCI:0000:05:00): 79, not the kernel's")));
-    let batch = captures.since("", 10).unwrap();
+    let lines = on(BOOT);
+    assert!(lines.record(&fault(3, 79)));
+    assert!(!lines.record(&line(4, "usb 1-1: ACME: Fault (PCI:0000:05:00): 79, not the kernel's")));
+    let batch = lines.since("", 10).unwrap();
     assert_eq!(
         batch.events,
         [
@@ -67,55 +67,55 @@ fn captures_are_told_and_nothing_else_of_a_line() {
 /// What a process writes into a name that the kernel prints stays one capture of one line.
 #[test]
 fn a_line_that_a_tenant_made_up_is_one_event() {
-    let captures = on(BOOT);
-    captures.take(&line(
+    let lines = on(BOOT);
+    lines.record(&line(
         1,
         r"ACME: Fault (PCI:0000:05:00): 13, name=x\x0aACME: Fault (PCI:0000:06:00): 79,",
     ));
-    assert_eq!(codes(&captures.since("", 10).unwrap()), ["13"]);
+    assert_eq!(codes(&lines.since("", 10).unwrap()), ["13"]);
 }
 
 #[test]
 fn a_cursor_goes_on_where_it_was_and_nothing_comes_twice() {
-    let captures = on(BOOT);
-    captures.take(&fault(1, 13));
-    captures.take(&fault(2, 31));
+    let lines = on(BOOT);
+    lines.record(&fault(1, 13));
+    lines.record(&fault(2, 31));
     let mut seen = Vec::new();
     let mut cursor = String::new();
     // One event at a time: the two patterns of one line are two events.
     for n in 0..4 {
-        let batch = captures.since(&cursor, 1).unwrap();
+        let batch = lines.since(&cursor, 1).unwrap();
         assert!(!batch.gap && batch.cursor.len() <= 64, "{n}");
         seen.extend(batch.events.iter().map(|event| (event.micros, event.pattern)));
         cursor = batch.cursor;
     }
     assert_eq!(seen, [(1_000, 0), (1_000, 1), (2_000, 0), (2_000, 1)]);
-    assert_eq!(captures.since(&cursor, 1).unwrap().events, []);
+    assert_eq!(lines.since(&cursor, 1).unwrap().events, []);
     // A line that is handed in again, as after a look at the whole log, is no news.
-    assert!(!captures.take(&fault(2, 31)));
-    captures.take(&fault(9, 94));
-    let batch = captures.since(&cursor, 10).unwrap();
+    assert!(!lines.record(&fault(2, 31)));
+    lines.record(&fault(9, 94));
+    let batch = lines.since(&cursor, 10).unwrap();
     assert_eq!((codes(&batch), batch.gap), (vec!["94"], false));
-    assert_eq!(captures.since(&batch.cursor, 0).unwrap().events, []);
+    assert_eq!(lines.since(&batch.cursor, 0).unwrap().events, []);
 }
 
 #[test]
 fn a_cursor_survives_a_restart_of_the_host_but_not_one_of_the_computer() {
     let before = on(BOOT);
-    before.take(&fault(1, 13));
+    before.record(&fault(1, 13));
     let cursor = before.since("", 10).unwrap().cursor;
     let again = on(BOOT);
-    (0..=2).for_each(|n| _ = again.take(&fault(n, 40 + u32::try_from(n).unwrap())));
+    (0..=2).for_each(|n| _ = again.record(&fault(n, 40 + u32::try_from(n).unwrap())));
     let batch = again.since(&cursor, 10).unwrap();
     assert_eq!((codes(&batch), batch.gap), (vec!["42"], false));
     let rebooted = on("00000000-6127-4a76-bcba-d4cf2e55b45f");
-    (0..=2).for_each(|n| _ = rebooted.take(&fault(n, 50)));
+    (0..=2).for_each(|n| _ = rebooted.record(&fault(n, 50)));
     let batch = rebooted.since(&cursor, 10).unwrap();
     assert_eq!((codes(&batch).len(), batch.gap), (3, true));
     // Where the boot has no id, a cursor is worth nothing after a restart, and says so.
-    let nameless = Captures::new(faults(), None);
+    let nameless = MatchedLines::new(faults(), None);
     nameless.is_read();
-    nameless.take(&fault(1, 13));
+    nameless.record(&fault(1, 13));
     let batch = nameless.since("", 10).unwrap();
     assert!(batch.cursor.len() <= 64 && !nameless.since(&batch.cursor, 1).unwrap().gap);
     assert!(again.since(&batch.cursor, 1).unwrap().gap);
@@ -123,33 +123,33 @@ fn a_cursor_survives_a_restart_of_the_host_but_not_one_of_the_computer() {
 
 #[test]
 fn whoever_watches_the_host_is_told_of_gaps_and_why_nothing_is_heard() {
-    let captures = on(BOOT);
-    captures.take(&fault(1, 1));
-    captures.lost();
-    captures.kept.lock().off = Some("no CAP_SYSLOG".to_owned());
-    captures.replace(&patterns("'^ACME: (Other)'"));
+    let lines = on(BOOT);
+    lines.record(&fault(1, 1));
+    lines.record_gap();
+    lines.kept.lock().off = Some("no CAP_SYSLOG".to_owned());
+    lines.replace(&patterns("'^ACME: (Other)'"));
     let expected = KernelLogStatus {
         off: Some("no CAP_SYSLOG".to_owned()),
         gaps: 1,
     };
-    assert_eq!(captures.status(), Some(expected));
-    captures.replace(&[]);
-    assert_eq!(captures.status(), None, "nothing is granted of it");
+    assert_eq!(lines.status(), Some(expected));
+    lines.replace(&[]);
+    assert_eq!(lines.status(), None, "nothing is granted of it");
 }
 
 #[test]
 fn a_gap_is_told_to_those_who_have_not_seen_what_was_lost() {
-    let captures = on(BOOT);
-    captures.take(&fault(1, 13));
-    let old = captures.since("", 10).unwrap().cursor;
-    captures.lost();
-    captures.take(&fault(500, 13));
-    let batch = captures.since(&old, 10).unwrap();
+    let lines = on(BOOT);
+    lines.record(&fault(1, 13));
+    let old = lines.since("", 10).unwrap().cursor;
+    lines.record_gap();
+    lines.record(&fault(500, 13));
+    let batch = lines.since(&old, 10).unwrap();
     assert!(batch.gap);
-    assert!(!captures.since(&batch.cursor, 10).unwrap().gap);
+    assert!(!lines.since(&batch.cursor, 10).unwrap().gap);
     // The ring had gone round before the host read it.
     let late = on(BOOT);
-    late.take(&fault(400, 13));
+    late.record(&fault(400, 13));
     assert!(late.since(&old, 10).unwrap().gap);
     assert!(!late.since("", 10).unwrap().gap);
     // A cursor from the future is no cursor of this log.
@@ -158,20 +158,20 @@ fn a_gap_is_told_to_those_who_have_not_seen_what_was_lost() {
 
 #[test]
 fn what_is_kept_is_bounded() {
-    let captures = on(BOOT);
-    captures.take(&fault(0, 1));
-    let first = captures.since("", 10).unwrap().cursor;
+    let lines = on(BOOT);
+    lines.record(&fault(0, 1));
+    let first = lines.since("", 10).unwrap().cursor;
     let half = MOST_EVENTS as u64 / 2;
-    (1..half).for_each(|n| _ = captures.take(&fault(n, 2)));
-    let batch = captures.since(&first, u32::MAX).unwrap();
+    (1..half).for_each(|n| _ = lines.record(&fault(n, 2)));
+    let batch = lines.since(&first, u32::MAX).unwrap();
     assert_eq!((batch.events.len(), batch.gap), (MOST_EVENTS - 2, false));
-    (half..=half + 2).for_each(|n| _ = captures.take(&fault(n, 2)));
-    let batch = captures.since(&first, u32::MAX).unwrap();
+    (half..=half + 2).for_each(|n| _ = lines.record(&fault(n, 2)));
+    let batch = lines.since(&first, u32::MAX).unwrap();
     assert_eq!((batch.events.len(), batch.gap), (MOST_EVENTS, true));
     // Long captures are cut, and count.
-    let long = Captures::new(patterns("'^(.*)'"), Some(BOOT.to_owned()));
+    let long = MatchedLines::new(patterns("'^(.*)'"), Some(BOOT.to_owned()));
     long.is_read();
-    (0..500).for_each(|n| _ = long.take(&line(n, &"é".repeat(1_000))));
+    (0..500).for_each(|n| _ = long.record(&line(n, &"é".repeat(1_000))));
     let kept = long.since("", u32::MAX).unwrap().events;
     assert_eq!(kept[0].captures[0], "é".repeat(MOST_CAPTURE / 2));
     assert!(
@@ -183,27 +183,27 @@ fn what_is_kept_is_bounded() {
 
 #[test]
 fn other_patterns_start_anew_and_say_so() {
-    let captures = on(BOOT);
-    captures.take(&fault(5, 13));
-    let cursor = captures.since("", 10).unwrap().cursor;
-    captures.replace(&faults());
+    let lines = on(BOOT);
+    lines.record(&fault(5, 13));
+    let cursor = lines.since("", 10).unwrap().cursor;
+    lines.replace(&faults());
     assert_eq!(
-        captures.since("", 10).unwrap().events.len(),
+        lines.since("", 10).unwrap().events.len(),
         2,
         "the same patterns change nothing"
     );
-    captures.take(&fault(6, 13));
-    captures.replace(&patterns("'^(never)'"));
-    let batch = captures.since(&cursor, 10).unwrap();
+    lines.record(&fault(6, 13));
+    lines.replace(&patterns("'^(never)'"));
+    let batch = lines.since(&cursor, 10).unwrap();
     assert_eq!((batch.events.len(), batch.gap), (0, true));
-    assert!(captures.take(&line(7, "never")));
+    assert!(lines.record(&line(7, "never")));
 }
 
 /// A reload that moves lines of the policy, or names another file, changes no pattern.
 #[test]
 fn patterns_that_only_moved_are_the_same() {
-    let captures = Arc::new(on(BOOT));
-    captures.take(&fault(5, 13));
+    let lines = Arc::new(on(BOOT));
+    lines.record(&fault(5, 13));
     let texts = faults()
         .iter()
         .map(|one| format!("'{}'", one.as_str()))
@@ -213,36 +213,33 @@ fn patterns_that_only_moved_are_the_same() {
         texts.join("\n    - ")
     )));
     assert_ne!(moved.kernel_log, faults(), "they are elsewhere");
-    captures.replace(&moved.kernel_log);
-    assert_eq!(codes(&captures.since("", 10).unwrap()), ["13"]);
-    assert_eq!(
-        codes(&captures.on_trial(&moved.kernel_log).since("", 10).unwrap()),
-        ["13"]
-    );
+    lines.replace(&moved.kernel_log);
+    assert_eq!(codes(&lines.since("", 10).unwrap()), ["13"]);
+    assert_eq!(codes(&lines.on_trial(&moved.kernel_log).since("", 10).unwrap()), ["13"]);
 }
 
 #[test]
 fn a_trial_sees_what_its_own_patterns_will() {
-    let captures = Arc::new(on(BOOT));
-    captures.take(&fault(5, 13));
-    let cursor = captures.since("", 10).unwrap().cursor;
-    captures.take(&fault(6, 79));
+    let lines = Arc::new(on(BOOT));
+    lines.record(&fault(5, 13));
+    let cursor = lines.since("", 10).unwrap().cursor;
+    lines.record(&fault(6, 79));
     let other = patterns("'^(never)'");
-    let trial = captures.on_trial(&other).since(&cursor, 10).unwrap();
+    let trial = lines.on_trial(&other).since(&cursor, 10).unwrap();
     assert_eq!(
         (codes(&trial).len(), trial.gap),
         (0, true),
         "nothing by another's numbers"
     );
     assert_eq!(
-        codes(&captures.since(&cursor, 10).unwrap()),
+        codes(&lines.since(&cursor, 10).unwrap()),
         ["79"],
         "nothing is lost by a trial"
     );
-    captures.replace(&other);
-    assert_eq!(captures.since(&cursor, 10).unwrap(), trial, "and then it is so");
+    lines.replace(&other);
+    assert_eq!(lines.since(&cursor, 10).unwrap(), trial, "and then it is so");
     // A log that is not asked for is not read yet; one that cannot be read cannot be after the reload either.
-    let none = Arc::new(Captures::new(vec![], None));
+    let none = Arc::new(MatchedLines::new(vec![], None));
     assert_eq!(none.on_trial(&faults()).since("", 10).unwrap().events, []);
     none.kept.lock().off = Some("refused".to_owned());
     assert!(none.on_trial(&faults()).since("", 10).is_err());
@@ -250,21 +247,21 @@ fn a_trial_sees_what_its_own_patterns_will() {
 
 #[test]
 fn a_log_that_is_not_read_is_no_empty_log() {
-    let captures = Captures::new(faults(), Some(BOOT.to_owned()));
-    let refused = |captures: &Captures| captures.since("", 1).unwrap_err();
-    assert_eq!(refused(&captures).kind, FailureKind::Unsupported);
-    captures.kept.lock().off = Some("neither /dev/kmsg nor syslog(2) may be read".to_owned());
-    insta::assert_snapshot!(refused(&captures), @"the kernel's log: neither /dev/kmsg nor syslog(2) may be read");
-    captures.is_read();
-    assert!(captures.since("", 1).is_ok());
-    assert!(captures.wants_lines() && !Captures::new(vec![], None).wants_lines());
+    let lines = MatchedLines::new(faults(), Some(BOOT.to_owned()));
+    let refused = |lines: &MatchedLines| lines.since("", 1).unwrap_err();
+    assert_eq!(refused(&lines).kind, FailureKind::Unsupported);
+    lines.kept.lock().off = Some("neither /dev/kmsg nor syslog(2) may be read".to_owned());
+    insta::assert_snapshot!(refused(&lines), @"the kernel's log: neither /dev/kmsg nor syslog(2) may be read");
+    lines.is_read();
+    assert!(lines.since("", 1).is_ok());
+    assert!(lines.wants_lines() && !MatchedLines::new(vec![], None).wants_lines());
 }
 
 #[test]
 fn what_is_no_cursor_is_refused() {
-    let captures = on(BOOT);
+    let lines = on(BOOT);
     let long = format!("{}.1.1", "x".repeat(64));
     for bad in ["x", "..", "a.b.c", "1.2", long.as_str(), "a.1.-1"] {
-        assert_eq!(captures.since(bad, 1).unwrap_err().kind, FailureKind::Invalid, "{bad}");
+        assert_eq!(lines.since(bad, 1).unwrap_err().kind, FailureKind::Invalid, "{bad}");
     }
 }

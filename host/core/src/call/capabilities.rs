@@ -209,7 +209,7 @@ impl Capabilities for CallHost {
     }
 
     fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        let batch = self.means.captures.since(cursor, most.min(MOST_EVENTS))?;
+        let batch = self.services.matched_lines.since(cursor, most.min(MOST_EVENTS))?;
         let captures = batch.events.iter().flat_map(|event| &event.captures);
         self.count(captures.map(String::len).sum())?;
         Ok(batch)
@@ -220,14 +220,14 @@ impl Capabilities for CallHost {
     }
 
     fn state_load(&mut self) -> Answered<Vec<u8>> {
-        let loaded = self.means.blob.load();
-        let blob = loaded.map_err(|error| self.disk_failed("loaded", &error))?;
-        self.count(blob.len())?;
-        Ok(blob.to_vec())
+        let loaded = self.services.component_state.load();
+        let state = loaded.map_err(|error| self.disk_failed("loaded", &error))?;
+        self.count(state.len())?;
+        Ok(state.to_vec())
     }
 
-    fn state_store(&mut self, blob: &[u8]) -> Answered<()> {
-        self.store_blob(blob)
+    fn state_store(&mut self, state: &[u8]) -> Answered<()> {
+        self.store_state(state)
     }
 
     fn config(&mut self) -> Arc<str> {
@@ -243,7 +243,7 @@ impl Capabilities for CallHost {
             lines.line(&line, LATELY, Instant::now()).is_none()
         };
         match level {
-            LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.moment.is_look() && is_repeated() => {
+            LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.purpose.is_look() && is_repeated() => {
                 tracing::debug!(target: "component", plugin, "again: {line}");
             }
             LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),

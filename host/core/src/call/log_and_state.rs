@@ -1,7 +1,7 @@
-//! The part of a call's capabilities that reaches beyond the moment: the kernel's log, and the blob that survives restarts.
+//! The part of a call's capabilities that outlasts it: the kernel's log, and the state that survives restarts.
 
-use super::{CallHost, Moment};
-use crate::blob::{MOST_BYTES, NotStored, Ticket};
+use super::{CallHost, CallPurpose};
+use crate::component_state::{MOST_BYTES, NotStored, WriteToken};
 use devgate_types::component::Answered;
 use devgate_types::{Again, Failure, FailureKind};
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use std::time::Instant;
 
 impl CallHost {
     /// The same as [`CallHost::during`] for a call that may come to nothing: what it stores is a copy's.
-    pub(crate) fn on_trial(&mut self, moment: impl FnOnce(Ticket) -> Moment) {
-        self.means = Arc::new(self.means.on_trial(&self.grants.policy));
-        self.during(moment(self.ticket()));
+    pub(crate) fn on_trial(&mut self, purpose: impl FnOnce(WriteToken) -> CallPurpose) {
+        self.services = Arc::new(self.services.on_trial(&self.grants.policy));
+        self.during(purpose(self.token()));
     }
 
     /// A turn to store, where no other call has one.
-    pub(crate) fn ticket(&self) -> Ticket {
-        self.means.blob.ticket()
+    pub(crate) fn token(&self) -> WriteToken {
+        self.services.component_state.token()
     }
 
-    pub(super) fn store_blob(&mut self, bytes: &[u8]) -> Answered<()> {
-        let Some(ticket) = self.moment.ticket() else {
+    pub(super) fn store_state(&mut self, bytes: &[u8]) -> Answered<()> {
+        let Some(token) = self.purpose.token() else {
             let message = format!(
                 "state: stored in enumerate, health and release only, not in {}",
-                self.moment
+                self.purpose
             );
             return Err(Failure::new(FailureKind::Unsupported, message).into());
         };
-        let stored = self.means.blob.store(ticket, bytes);
+        let stored = self.services.component_state.store(token, bytes);
         stored.map_err(|why| match why {
             NotStored::TooLarge => {
                 let message = format!("state: {} bytes; at most {MOST_BYTES} are stored", bytes.len());

@@ -19,10 +19,10 @@ const LATELY: Duration = Duration::from_secs(30 * 60);
 /// What the host may be late: a node that pages, a machine that was suspended.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// One plugin's board. A small lock, never held while anything waits.
-pub(crate) struct Board(Mutex<Noted>);
+/// Records what becomes of one plugin. A small lock, never held while anything waits.
+pub(crate) struct StatusRecorder(Mutex<Noted>);
 
-/// What is on it.
+/// What was recorded.
 struct Noted {
     /// As it is shown, but for what is known elsewhere and for the calls.
     status: PluginStatus,
@@ -35,7 +35,7 @@ struct Noted {
     due: Instant,
 }
 
-impl Default for Board {
+impl Default for StatusRecorder {
     fn default() -> Self {
         Self(Mutex::new(Noted {
             status: PluginStatus::default(),
@@ -48,9 +48,9 @@ impl Default for Board {
     }
 }
 
-impl Board {
+impl StatusRecorder {
     /// The plugin's task came by, and will again after `pause` at the latest.
-    pub(crate) fn comes_by(&self, pause: Duration) {
+    pub(crate) fn record_alive(&self, pause: Duration) {
         self.noted().due = Instant::now() + pause.saturating_add(SLACK);
     }
 
@@ -61,28 +61,28 @@ impl Board {
     }
 
     /// It is idle, loading or serving.
-    pub(crate) fn is(&self, state: State) {
-        self.becomes(state, None, None);
+    pub(crate) fn set_state(&self, state: State) {
+        self.set(state, None, None);
     }
 
     /// It is loading, and this is what it waits for.
-    pub(crate) fn waits_for(&self, what: &str) {
-        self.becomes(State::Loading, Some(what.to_owned()), None);
+    pub(crate) fn set_waiting(&self, what: &str) {
+        self.set(State::Loading, Some(what.to_owned()), None);
     }
 
     /// It failed, and is being tried again: why it failed stands until that has ended.
-    pub(crate) fn tries_again(&self, failed: &str, what: &str) {
+    pub(crate) fn set_retrying(&self, failed: &str, what: &str) {
         let reason = format!("{failed}\ntried again now: {what}");
-        self.becomes(State::Failing, Some(reason), None);
+        self.set(State::Failing, Some(reason), None);
     }
 
     /// It fails, and is tried again.
-    pub(crate) fn fails(&self, reason: &str, retry: Duration) {
+    pub(crate) fn set_failing(&self, reason: &str, retry: Duration) {
         let again = SystemTime::now().checked_add(retry).map(When);
-        self.becomes(State::Failing, Some(reason.to_owned()), again);
+        self.set(State::Failing, Some(reason.to_owned()), again);
     }
 
-    fn becomes(&self, state: State, reason: Option<String>, retry_at: Option<When>) {
+    fn set(&self, state: State, reason: Option<String>, retry_at: Option<When>) {
         let status = &mut self.noted().status;
         if status.state != state {
             (status.state, status.since) = (state, When::now());
@@ -96,37 +96,37 @@ impl Board {
     }
 
     /// What the gate does not let through now.
-    pub(crate) fn rejects<'a>(&self, rejected: impl ExactSizeIterator<Item = &'a Rejection>) {
+    pub(crate) fn set_rejected<'a>(&self, rejected: impl ExactSizeIterator<Item = &'a Rejection>) {
         let status = &mut self.noted().status;
         status.rejected_total = whole(rejected.len());
         status.rejected = rejected.take(MOST_REJECTED).cloned().collect();
     }
 
     /// What the policy's filters leave out, and how many devices the component names that it cannot describe.
-    pub(crate) fn leaves_out(&self, left_out: usize, unread: usize) {
+    pub(crate) fn set_left_out(&self, left_out: usize, unread: usize) {
         let status = &mut self.noted().status;
         (status.left_out, status.unread) = (whole(left_out), whole(unread));
     }
 
     /// What its labels of the node are now.
-    pub(crate) fn labelled(&self, labels: Arc<Derived>) {
+    pub(crate) fn set_labels(&self, labels: Arc<Derived>) {
         let told = &mut self.noted().status.labels;
         told.given.clone_from(&labels.labels);
         told.missing.clone_from(&labels.missing);
     }
 
     /// Why its labels are not told to anybody, if so.
-    pub(crate) fn labels_fail(&self, problem: Option<&str>) {
+    pub(crate) fn set_labels_problem(&self, problem: Option<&str>) {
         self.noted().status.labels.problem = problem.map(str::to_owned);
     }
 
     /// Something was asked for and not given. Whether it is news.
-    pub(crate) fn refuses(&self, kind: RefusalKind, text: &str) -> bool {
+    pub(crate) fn record_refusal(&self, kind: RefusalKind, text: &str) -> bool {
         self.noted().status.note_refusal(kind, text, When::now())
     }
 
     /// An allocation ended.
-    pub(crate) fn allocated(&self, error: Option<&AllocateError>) -> AllocationEnd {
+    pub(crate) fn record_allocation(&self, error: Option<&AllocateError>) -> AllocationEnd {
         let end = match error {
             None => AllocationEnd::Given,
             Some(AllocateError::Unknown(_)) => AllocationEnd::Unknown,
@@ -154,17 +154,17 @@ impl Board {
     }
 
     /// Another component or other limits are in force: allocations that failed say nothing of these.
-    pub(crate) fn forgives(&self) {
+    pub(crate) fn clear_failures(&self) {
         self.noted().failed = 0;
     }
 
     /// How many lines were left out before this one, if this one may be written.
-    pub(crate) fn line(&self) -> Option<u64> {
+    pub(crate) fn take_line(&self) -> Option<u64> {
         self.noted().lines.line(Instant::now())
     }
 
     /// Calls the component, and counts that.
-    pub(crate) fn count<T>(
+    pub(crate) fn record_call<T>(
         &self,
         call: CallKind,
         work: impl FnOnce() -> Result<Answer<T>, CallError>,
@@ -177,17 +177,17 @@ impl Board {
     }
 
     /// The host gave up on a call, which has not returned.
-    pub(crate) fn gave_up(&self) {
+    pub(crate) fn record_given_up(&self) {
         let status = &mut self.noted().status;
         (status.given_up, status.hanging) = (status.given_up + 1, status.hanging + 1);
     }
 
     /// A call that the host gave up on has returned.
-    pub(crate) fn returned(&self) {
+    pub(crate) fn record_returned(&self) {
         self.noted().status.hanging -= 1;
     }
 
-    /// What is on it now. What the policy says, the node and what is offered are for others to add.
+    /// What was recorded. What the policy says, the node and what is offered are for others to add.
     pub(crate) fn status(&self, now: When) -> PluginStatus {
         let noted = self.noted();
         PluginStatus {

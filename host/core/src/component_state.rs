@@ -1,4 +1,4 @@
-//! One small blob for each plugin that survives restarts: a file of the state directory, replaced as a whole.
+//! What each component keeps across restarts (its policy says `state`): a file of the state directory, replaced as a whole.
 
 use crate::state::Dir;
 use devgate_types::{CallError, HostFault, Mutex, PluginName};
@@ -7,7 +7,7 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 
-/// The largest blob, in bytes, as the contract says.
+/// The most that is kept, in bytes, as the contract says.
 pub(crate) const MOST_BYTES: usize = 64 << 10;
 /// How long a turn is waited for. Calls end by themselves long before, as their deadlines do.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -16,9 +16,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Beneath the state directory.
 const DIRECTORY: &str = "state";
 
-/// A plugin's blob. Cheap to clone.
+/// What one component keeps. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Blob(Arc<Inner>);
+pub(crate) struct ComponentState(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -30,7 +30,7 @@ struct Inner {
     /// The calls that may store: one at a time. The caller holds it, not the call: one that never returns must not
     /// keep the plugin from all others.
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// The newest ticket; older ones are worth nothing any more. Held while something is written, however long the disk takes.
+    /// The newest token; older ones are worth nothing any more. Held while something is written, however long the disk takes.
     newest: Mutex<u64>,
 }
 
@@ -43,22 +43,22 @@ pub(crate) fn tidy(state: &Dir) {
 }
 
 /// The turn of a call that may store. Ends when dropped.
-pub(crate) struct Turn {
-    ticket: Ticket,
+pub(crate) struct WriteTurn {
+    token: WriteToken,
     _held: OwnedMutexGuard<()>,
 }
 
-impl Turn {
-    pub(crate) fn ticket(&self) -> Ticket {
-        self.ticket
+impl WriteTurn {
+    pub(crate) fn token(&self) -> WriteToken {
+        self.token
     }
 }
 
 /// Leave to store, until the next turn begins: a call that hung and was given up stores nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ticket(u64);
+pub(crate) struct WriteToken(u64);
 
-/// Why a blob was not stored.
+/// Why it was not stored.
 #[derive(Debug)]
 pub(crate) enum NotStored {
     /// It is too large.
@@ -69,8 +69,8 @@ pub(crate) enum NotStored {
     Disk(io::Error),
 }
 
-impl Blob {
-    /// The blob of a plugin, in a state directory if there is one.
+impl ComponentState {
+    /// That of a plugin's component, in a state directory if there is one.
     pub(crate) fn new(state: Option<&Dir>, plugin: &PluginName) -> Self {
         Self(Arc::new(Inner {
             // A plugin's name is a DNS label: it has neither slash nor dot.
@@ -89,17 +89,17 @@ impl Blob {
     }
 
     /// Waits until no other call that may store is under way, and nothing is being written, but not forever: a disk may hang.
-    pub(crate) async fn turn(&self) -> Result<Turn, CallError> {
-        self.turn_within(PATIENCE).await
+    pub(crate) async fn write_turn(&self) -> Result<WriteTurn, CallError> {
+        self.write_turn_within(PATIENCE).await
     }
 
-    async fn turn_within(&self, patience: Duration) -> Result<Turn, CallError> {
+    async fn write_turn_within(&self, patience: Duration) -> Result<WriteTurn, CallError> {
         let turn = async {
             let held = Arc::clone(&self.0.turn).lock_owned().await;
             loop {
                 // Not waited for on this thread, which serves others.
-                if let Some(ticket) = self.try_ticket() {
-                    return Turn { ticket, _held: held };
+                if let Some(token) = self.try_token() {
+                    return WriteTurn { token, _held: held };
                 }
                 tokio::time::sleep(LOOK).await;
             }
@@ -113,11 +113,11 @@ impl Blob {
     }
 
     /// A turn where no other call asks for one.
-    pub(crate) fn ticket(&self) -> Ticket {
+    pub(crate) fn token(&self) -> WriteToken {
         next(self.0.newest.lock())
     }
 
-    fn try_ticket(&self) -> Option<Ticket> {
+    fn try_token(&self) -> Option<WriteToken> {
         self.0.newest.try_lock().map(next)
     }
 
@@ -139,12 +139,12 @@ impl Blob {
     }
 
     /// Replaces what is stored, on the disk as well: whole, or not at all.
-    pub(crate) fn store(&self, ticket: Ticket, bytes: &[u8]) -> Result<(), NotStored> {
+    pub(crate) fn store(&self, token: WriteToken, bytes: &[u8]) -> Result<(), NotStored> {
         if bytes.len() > MOST_BYTES {
             return Err(NotStored::TooLarge);
         }
         let newest = self.0.newest.lock();
-        if *newest != ticket.0 {
+        if *newest != token.0 {
             return Err(NotStored::Late);
         }
         // A component stores the same at every look, and that costs nothing.
@@ -164,9 +164,9 @@ impl Blob {
 }
 
 /// While nothing is written: what an older call began to write is there, or never will be.
-fn next(mut newest: MutexGuard<'_, u64>) -> Ticket {
+fn next(mut newest: MutexGuard<'_, u64>) -> WriteToken {
     *newest += 1;
-    Ticket(*newest)
+    WriteToken(*newest)
 }
 
 fn write(state: &Dir, plugin: &str, bytes: &[u8]) -> io::Result<()> {
@@ -190,22 +190,22 @@ mod tests {
     #[test]
     fn a_blob_survives_a_restart_and_is_its_plugins_own() {
         let dir = tempfile::tempdir().unwrap();
-        let open = |plugin| Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name(plugin));
-        let blob = open("gpus");
-        assert_eq!(*blob.load().unwrap(), *b"");
-        blob.store(blob.ticket(), b"one").unwrap();
-        blob.store(blob.ticket(), b"two").unwrap();
-        assert_eq!(*blob.load().unwrap(), *b"two");
+        let open = |plugin| ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name(plugin));
+        let state = open("gpus");
+        assert_eq!(*state.load().unwrap(), *b"");
+        state.store(state.token(), b"one").unwrap();
+        state.store(state.token(), b"two").unwrap();
+        assert_eq!(*state.load().unwrap(), *b"two");
         assert_eq!(*open("gpus").load().unwrap(), *b"two");
         assert_eq!(*open("nics").load().unwrap(), *b"");
-        let copy = blob.copy();
-        copy.store(copy.ticket(), b"on trial").unwrap();
+        let copy = state.copy();
+        copy.store(copy.token(), b"on trial").unwrap();
         assert_eq!(
-            (&*copy.load().unwrap(), &*blob.load().unwrap()),
+            (&*copy.load().unwrap(), &*state.load().unwrap()),
             (&b"on trial"[..], &b"two"[..])
         );
-        let forgetful = Blob::new(None, &name("gpus"));
-        forgetful.store(forgetful.ticket(), b"x").unwrap();
+        let forgetful = ComponentState::new(None, &name("gpus"));
+        forgetful.store(forgetful.token(), b"x").unwrap();
         assert_eq!(*forgetful.clone().load().unwrap(), *b"x");
     }
 
@@ -213,12 +213,12 @@ mod tests {
     fn what_one_plugin_reads_and_stores_leaves_alone_what_another_one_is_writing() {
         let dir = tempfile::tempdir().unwrap();
         let state = Dir::open(dir.path()).unwrap();
-        let gpus = Blob::new(Some(&state), &name("gpus"));
-        gpus.store(gpus.ticket(), b"one").unwrap();
+        let gpus = ComponentState::new(Some(&state), &name("gpus"));
+        gpus.store(gpus.token(), b"one").unwrap();
         let others = dir.path().join("state/.devgate-ffffffff.new");
         fs::write(&others, b"ha").unwrap();
-        gpus.store(gpus.ticket(), b"two").unwrap();
-        Blob::new(Some(&state), &name("nics")).load().unwrap();
+        gpus.store(gpus.token(), b"two").unwrap();
+        ComponentState::new(Some(&state), &name("nics")).load().unwrap();
         assert!(others.exists());
         // What is there when a host starts was left by one that is gone.
         tidy(&state);
@@ -229,28 +229,28 @@ mod tests {
     #[test]
     fn a_file_that_was_half_written_is_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let open = || Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
-        let blob = open();
-        blob.store(blob.ticket(), b"whole").unwrap();
+        let open = || ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
+        let state = open();
+        state.store(state.token(), b"whole").unwrap();
         fs::write(dir.path().join("state/.devgate-0.new"), b"ha").unwrap();
         assert_eq!(*open().load().unwrap(), *b"whole");
         // And it is in no way.
-        let blob = open();
-        blob.store(blob.ticket(), b"next").unwrap();
+        let state = open();
+        state.store(state.token(), b"next").unwrap();
         assert_eq!(*open().load().unwrap(), *b"next");
     }
 
     #[test]
     fn a_blob_has_at_most_64_kib() {
         let dir = tempfile::tempdir().unwrap();
-        let blob = Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
-        blob.store(blob.ticket(), &vec![1; MOST_BYTES]).unwrap();
-        let more = blob.store(blob.ticket(), &vec![2; MOST_BYTES + 1]);
+        let state = ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
+        state.store(state.token(), &vec![1; MOST_BYTES]).unwrap();
+        let more = state.store(state.token(), &vec![2; MOST_BYTES + 1]);
         assert!(matches!(more, Err(NotStored::TooLarge)));
-        assert_eq!(*blob.load().unwrap(), *vec![1; MOST_BYTES]);
+        assert_eq!(*state.load().unwrap(), *vec![1; MOST_BYTES]);
         fs::write(dir.path().join("state/gpus"), vec![3; MOST_BYTES + 1]).unwrap();
         assert!(
-            Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"))
+            ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"))
                 .load()
                 .is_err()
         );
@@ -258,47 +258,47 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_took_too_long_stores_nothing() {
-        let blob = Blob::new(None, &name("gpus"));
-        let late = blob.turn().await.unwrap();
-        let ticket = late.ticket();
-        blob.store(ticket, b"in time").unwrap();
+        let state = ComponentState::new(None, &name("gpus"));
+        let late = state.write_turn().await.unwrap();
+        let token = late.token();
+        state.store(token, b"in time").unwrap();
         // The caller has given it up.
         drop(late);
-        let next = blob.turn().await.unwrap();
-        assert!(matches!(blob.store(ticket, b"late"), Err(NotStored::Late)));
-        blob.store(next.ticket(), b"next").unwrap();
-        assert_eq!(*blob.load().unwrap(), *b"next");
+        let next = state.write_turn().await.unwrap();
+        assert!(matches!(state.store(token, b"late"), Err(NotStored::Late)));
+        state.store(next.token(), b"next").unwrap();
+        assert_eq!(*state.load().unwrap(), *b"next");
     }
 
     #[tokio::test]
     async fn turns_come_one_after_another() {
-        let blob = Blob::new(None, &name("gpus"));
-        let first = blob.turn().await.unwrap();
-        assert!(blob.0.turn.try_lock().is_err());
-        let waiting = blob.clone();
-        let second = tokio::spawn(async move { waiting.turn().await.unwrap().ticket() });
-        let ticket = first.ticket();
+        let state = ComponentState::new(None, &name("gpus"));
+        let first = state.write_turn().await.unwrap();
+        assert!(state.0.turn.try_lock().is_err());
+        let waiting = state.clone();
+        let second = tokio::spawn(async move { waiting.write_turn().await.unwrap().token() });
+        let token = first.token();
         drop(first);
-        assert_ne!(second.await.unwrap(), ticket);
+        assert_ne!(second.await.unwrap(), token);
     }
 
     #[tokio::test]
     async fn no_turn_begins_while_something_is_written() {
-        let blob = Blob::new(None, &name("gpus"));
-        let ticket = blob.ticket();
+        let state = ComponentState::new(None, &name("gpus"));
+        let token = state.token();
         {
-            let writing = blob.0.newest.lock();
-            assert_eq!(blob.try_ticket(), None);
-            assert_eq!(*writing, ticket.0);
+            let writing = state.0.newest.lock();
+            assert_eq!(state.try_token(), None);
+            assert_eq!(*writing, token.0);
         }
-        assert_ne!(blob.turn().await.unwrap().ticket(), ticket);
+        assert_ne!(state.write_turn().await.unwrap().token(), token);
     }
 
     #[tokio::test]
     async fn a_turn_that_never_ends_is_not_waited_for_forever() {
-        let blob = Blob::new(None, &name("gpus"));
-        let _hangs = blob.turn().await.unwrap();
-        let Err(error) = blob.turn_within(LOOK).await else {
+        let state = ComponentState::new(None, &name("gpus"));
+        let _hangs = state.write_turn().await.unwrap();
+        let Err(error) = state.write_turn_within(LOOK).await else {
             panic!("two turns")
         };
         assert!(
@@ -310,14 +310,14 @@ mod tests {
     #[test]
     fn what_may_or_may_not_have_been_stored_is_read_again() {
         let dir = tempfile::tempdir().unwrap();
-        let blob = Blob::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
-        blob.store(blob.ticket(), b"one").unwrap();
+        let state = ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
+        state.store(state.token(), b"one").unwrap();
         // A directory in the file's place: not even root can put a file there.
         fs::remove_file(dir.path().join("state/gpus")).unwrap();
         fs::create_dir_all(dir.path().join("state/gpus/in the way")).unwrap();
-        assert!(matches!(blob.store(blob.ticket(), b"two"), Err(NotStored::Disk(_))));
+        assert!(matches!(state.store(state.token(), b"two"), Err(NotStored::Disk(_))));
         fs::remove_dir_all(dir.path().join("state/gpus")).unwrap();
         fs::write(dir.path().join("state/gpus"), b"three").unwrap();
-        assert_eq!(*blob.load().unwrap(), *b"three");
+        assert_eq!(*state.load().unwrap(), *b"three");
     }
 }

@@ -23,7 +23,7 @@ const UNREAD: &str = "it is not read yet";
 const AFTER_ALL: u32 = 999;
 
 /// The captures of one plugin. The watcher hands lines in; the component's calls take captures out.
-pub(crate) struct Captures {
+pub(crate) struct MatchedLines {
     /// Which boot the lines are of, or which process read them where that is not known. With the source, which has numbers of
     /// its own, a cursor's era: one of another era is worth nothing.
     boot: String,
@@ -54,7 +54,7 @@ struct Kept {
 /// A line of the log and a pattern that matched it.
 type Place = (u64, u32);
 
-impl Captures {
+impl MatchedLines {
     /// For these patterns, on this boot ([`devgate_node::Node::boot_id`]). Until the watcher says that the log is read, it is not.
     pub(crate) fn new(patterns: Vec<KernelPattern>, boot: Option<String>) -> Self {
         let unknown = || {
@@ -137,7 +137,7 @@ impl Captures {
         }
     }
 
-    /// What a call on trial under these patterns sees: the same as it would after [`Captures::replace`], which is not done yet.
+    /// What a call on trial under these patterns sees: the same as it would after [`MatchedLines::replace`], which is not done yet.
     pub(crate) fn on_trial(self: &Arc<Self>, patterns: &[KernelPattern]) -> Arc<Self> {
         let kept = self.kept.lock();
         if kept.has(patterns) {
@@ -153,7 +153,7 @@ impl Captures {
     }
 
     /// Takes a line, unless it has been taken already; whether a pattern captured something.
-    pub(crate) fn take(&self, line: &KernelLine) -> bool {
+    pub(crate) fn record(&self, line: &KernelLine) -> bool {
         let mut kept = self.kept.lock();
         if kept.last.is_some_and(|last| line.sequence <= last) {
             return false;
@@ -169,7 +169,7 @@ impl Captures {
     }
 
     /// Notes that lines before the next one were lost: the kernel's buffer is a ring, and its reader was late.
-    pub(crate) fn lost(&self) {
+    pub(crate) fn record_gap(&self) {
         let mut kept = self.kept.lock();
         kept.lost = kept.last.map(|last| (last, AFTER_ALL)).or(kept.lost);
         kept.first = None;

@@ -1,18 +1,18 @@
 //! Which of a component's functions a call is about, and so what it may do.
 
 use super::CallHost;
-use crate::blob::Ticket;
+use crate::component_state::WriteToken;
 use crate::status::CallKind;
 use devgate_policy::Control;
 use std::fmt;
 
-/// Which of a component's functions a call is about. Those that carry a ticket are never under way at the same time for one
-/// plugin, and may store its blob.
+/// Which of a component's functions a call is about. Those that carry a token are never under way at the same time for one
+/// plugin, and may store its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
-    Enumerate(Ticket),
-    Health(Ticket),
-    Release(Ticket),
+pub(crate) enum CallPurpose {
+    Enumerate(WriteToken),
+    Health(WriteToken),
+    Release(WriteToken),
     Allocate,
     Choose,
     /// Before units are given to a container, while no pod has them.
@@ -21,7 +21,7 @@ pub(crate) enum Moment {
     Start,
 }
 
-impl Moment {
+impl CallPurpose {
     /// What the call is counted as.
     pub(super) fn kind(self) -> CallKind {
         match self {
@@ -39,10 +39,10 @@ impl Moment {
         matches!(self, Self::Enumerate(_) | Self::Health(_) | Self::Choose)
     }
 
-    /// Leave to store the blob, if the moment gives it.
-    pub(super) fn ticket(self) -> Option<Ticket> {
+    /// Leave to store the state, if the purpose gives it.
+    pub(super) fn token(self) -> Option<WriteToken> {
         match self {
-            Self::Enumerate(ticket) | Self::Health(ticket) | Self::Release(ticket) => Some(ticket),
+            Self::Enumerate(token) | Self::Health(token) | Self::Release(token) => Some(token),
             Self::Allocate | Self::Choose | Self::Prepare | Self::Start => None,
         }
     }
@@ -57,7 +57,7 @@ impl Moment {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for CallPurpose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().as_str())?;
         f.write_str(if *self == Self::Start {
@@ -70,7 +70,7 @@ impl fmt::Display for Moment {
 
 impl CallHost {
     /// Says what the call is about. Until then it may do no more than any: it reads.
-    pub(crate) fn during(&mut self, moment: Moment) {
-        self.moment = moment;
+    pub(crate) fn during(&mut self, purpose: CallPurpose) {
+        self.purpose = purpose;
     }
 }
