@@ -6,9 +6,9 @@
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, CallPurpose};
-use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
 use crate::inventory::Inventory;
+use crate::ledger::{Ledger, PluginIndex};
 use crate::look::{matched, verdicts};
 use crate::offer::Reply;
 use crate::plugin_services::PluginServices;
@@ -136,8 +136,8 @@ impl Bench {
     fn contested(&self, inventory: &Inventory) -> BTreeMap<UnitId, Arc<str>> {
         let policy = &self.grants.policy;
         let ledger = Ledger::new([policy.name.to_string()]);
-        ledger.report(Place(0), inventory.claims(policy, &Memory::forgetful()));
-        let lost = ledger.lost(Place(0)).into_iter();
+        ledger.report(PluginIndex(0), inventory.footprints(policy, &Memory::forgetful()));
+        let lost = ledger.lost(PluginIndex(0)).into_iter();
         lost.map(|(id, lost)| (id, lost.reason)).collect()
     }
 

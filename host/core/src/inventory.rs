@@ -7,7 +7,7 @@ mod values;
 
 use crate::allocations::Memory;
 use crate::call::CallHost;
-use crate::claims::Claim;
+use crate::ledger::Footprint;
 use crate::units::{Cause, GrantedNode, MOST_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
 use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
@@ -73,18 +73,18 @@ impl Inventory {
     }
 
     /// What the units need for themselves.
-    pub(crate) fn claims(&self, policy: &PluginPolicy, memory: &Memory) -> Vec<Claim> {
+    pub(crate) fn footprints(&self, policy: &PluginPolicy, memory: &Memory) -> Vec<Footprint> {
         // In the policy's order of resources: where two of one plugin want the same node, the earlier one has it.
         let mut pools: Vec<_> = self.pools.iter().collect();
         pools.sort_by_key(|(resource, _)| policy.resource_rank(resource));
         let nothing = memory.is_empty();
-        let claim = |resource, pool, unit: &Arc<UnitRecord>| Claim {
+        let footprint = |resource, pool, unit: &Arc<UnitRecord>| Footprint {
             remembered: !nothing && memory.is_as_handed_out(resource, pool, unit, policy),
-            ..unit.claim(pool, policy)
+            ..unit.footprint(pool, policy)
         };
         pools
             .into_iter()
-            .flat_map(|(resource, pool)| pool.units.iter().map(move |unit| claim(resource, pool, unit)))
+            .flat_map(|(resource, pool)| pool.units.iter().map(move |unit| footprint(resource, pool, unit)))
             .collect()
     }
 
@@ -211,7 +211,7 @@ impl UnitRecord {
     }
 
     /// What it needs, its pool's shared nodes included.
-    pub(crate) fn claim(&self, pool: &PoolRecord, policy: &PluginPolicy) -> Claim {
+    pub(crate) fn footprint(&self, pool: &PoolRecord, policy: &PluginPolicy) -> Footprint {
         let numbers = |shared: bool| {
             let own = self.nodes.iter().filter(move |n| n.grant.shared == shared);
             own.map(|n| n.node.number)
@@ -225,7 +225,7 @@ impl UnitRecord {
         let mut backing: Vec<_> = self.backing.iter().cloned().chain(owners).collect();
         backing.sort();
         backing.dedup();
-        Claim {
+        Footprint {
             id: self.id.clone(),
             exclusive: numbers(false).collect(),
             shared: numbers(true)

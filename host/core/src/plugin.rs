@@ -1,43 +1,43 @@
 //! One plugin's life: load, enumerate, find healthy, offer, look again.
 
-mod attempt;
-mod bounds;
+mod debounce;
+mod device_info;
+mod limits;
 mod load;
-mod look;
 mod order;
-mod pace;
+mod poll;
 mod publish;
+mod reload;
 mod shared;
-mod swap;
-mod telling;
-mod told;
+mod single_flight;
+mod survey_reply;
 mod watch;
 
-pub(crate) use swap::{Against, Command, try_out};
+pub(crate) use reload::{Command, ReloadProblem, try_out};
 
 use crate::backoff::Backoff;
 use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::churn::Churn;
-use crate::claims::Place;
 use crate::inventory::Inventory;
+use crate::ledger::PluginIndex;
 use crate::resource::{Core, Resource, sweep};
 use crate::status::State;
 use crate::survey::Surveyed;
 use crate::unit_table::UnitTable;
 use crate::units::{Cause, Rejection, UnitRecord};
 use crate::watcher::{Asked, Interest};
+use debounce::Debounce;
 use devgate_policy::PluginPolicy;
 use devgate_types::component::Component;
 use devgate_types::{CallError, ResourceName, UnitId};
 use order::Order;
-use pace::Pace;
+use reload::{AfterCommand, Candidate};
 pub(crate) use shared::Shared;
 pub use shared::Surroundings;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use swap::{Candidate, Turn};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 pub use watch::Watch;
@@ -95,13 +95,18 @@ struct Failing {
 
 impl Plugin {
     /// A plugin that is not loaded yet, unless `calls` has its component already.
-    pub(crate) fn new(place: Place, calls: Arc<Calls>, commands: mpsc::Receiver<Command>, shared: Shared) -> Self {
+    pub(crate) fn new(
+        index: PluginIndex,
+        calls: Arc<Calls>,
+        commands: mpsc::Receiver<Command>,
+        shared: Shared,
+    ) -> Self {
         let name = calls.grants.policy.name.clone();
-        calls.services.is_at(place);
+        calls.services.is_at(index);
         let (ledger, memory) = (shared.ledger.clone(), shared.around.memory.clone());
-        let core = Arc::new(Core::new(name, place, ledger, memory, Arc::clone(&calls)));
+        let core = Arc::new(Core::new(name, index, ledger, memory, Arc::clone(&calls)));
         shared.registry.meet(&core);
-        shared.ledger.knows(place, Arc::clone(&calls.grants));
+        shared.ledger.knows(index, Arc::clone(&calls.grants));
         let policy = &calls.grants.policy;
         shared.labels.expects(&policy.name, &policy.labels, &core.recorder);
         let mut sweeping = JoinSet::new();
@@ -135,7 +140,7 @@ impl Plugin {
             Arc::clone(&self.calls.services.matched_lines),
         );
         let interest = Interest::new(self.policy(), self.units.inventory(), wake, matched_lines);
-        self.shared.watcher.register(self.core.place, interest);
+        self.shared.watcher.register(self.core.index, interest);
     }
 
     fn policy(&self) -> &Arc<PluginPolicy> {
@@ -150,24 +155,24 @@ impl Plugin {
                 Err(turn) => turn,
             };
             match turn {
-                Turn::Anew => {}
-                Turn::Leave => return self.leave().await,
+                AfterCommand::Restart => {}
+                AfterCommand::Leave => return self.leave().await,
             }
         }
     }
 
     /// Looks and offers, until something else is in force.
-    async fn serve(&mut self, component: &Arc<dyn Component>) -> Turn {
-        let mut ledger = self.core.ledger.subscribe(self.core.place);
+    async fn serve(&mut self, component: &Arc<dyn Component>) -> AfterCommand {
+        let mut ledger = self.core.ledger.subscribe(self.core.index);
         let mut next_enumerate = Instant::now();
-        let mut pace = Pace::default();
+        let mut debounce = Debounce::default();
         loop {
             let started = Instant::now();
             self.core.recorder.record_alive(self.busy());
             let mut works = self.failing.is_none();
             if started >= next_enumerate {
                 let result = self.enumerate(component).await;
-                pace.did_units(started, Instant::now());
+                debounce.did_units(started, Instant::now());
                 works = result.is_ok();
                 let wait = match result {
                     Ok(()) => self.policy().health.enumerate_every,
@@ -175,12 +180,12 @@ impl Plugin {
                 };
                 next_enumerate = Instant::now() + wait;
             }
-            let looked = self.look(component, works).await;
-            pace.did_health(started, Instant::now());
+            let looked = self.poll(component, works).await;
+            debounce.did_health(started, Instant::now());
             match looked {
                 Err(error) => next_enumerate = Instant::now() + self.failed("health", &error),
                 // What comes or goes is listed anew as soon as it is seen.
-                Ok(true) => pace.ask(Asked::UNITS, Instant::now()),
+                Ok(true) => debounce.ask(Asked::UNITS, Instant::now()),
                 Ok(false) => {}
             }
             // A look that failed or hung says nothing of what looks cost.
@@ -201,32 +206,32 @@ impl Plugin {
                     (false, None) => self.core.recorder.set_waiting(BEFORE_IT),
                     (_, Some(_)) => {}
                 }
-                self.say_farewell();
-                self.tell_found().await;
-                let due = pace.due().map_or(next_look, |due| due.min(next_look));
+                self.drain();
+                self.send_survey().await;
+                let due = debounce.due().map_or(next_look, |due| due.min(next_look));
                 tokio::select! {
-                    Some(command) = self.commands.recv() => match self.obey(command).await {
+                    Some(command) = self.commands.recv() => match self.handle_command(command).await {
                         Some(turn) => return turn,
                         None => continue,
                     },
                     () = tokio::time::sleep_until(due.into()) => {}
                     asked = self.core.wake.asked() => {
-                        pace.ask(asked, Instant::now());
+                        debounce.ask(asked, Instant::now());
                         continue;
                     }
                     // What the others have is no news about this plugin's hardware.
                     _ = ledger.changed() => continue,
                 }
                 let now = Instant::now();
-                if pace.begin_hardware(now) {
+                if debounce.begin_hardware(now) {
                     self.core.recorder.record_alive(self.busy());
                     // What is gone is not given any more, whatever the component says of it and whenever it answers.
-                    let _ = self.look(component, false).await;
-                    pace.did_hardware(now, Instant::now());
+                    let _ = self.poll(component, false).await;
+                    debounce.did_hardware(now, Instant::now());
                     continue;
                 }
                 // What fails is tried again after its own pause, whatever happens meanwhile.
-                if pace.begin_units(now) && self.failing.is_none() {
+                if debounce.begin_units(now) && self.failing.is_none() {
                     next_enumerate = now;
                 }
                 break;
@@ -295,7 +300,7 @@ impl Plugin {
 
     /// Takes over a new inventory. What a pod holds stays as it was handed out.
     fn adopt(&mut self, mut new: Inventory) {
-        let held = self.core.ledger.held(self.core.place);
+        let held = self.core.ledger.held(self.core.index);
         let (mut changed, mut unlisted) = (HashMap::new(), HashMap::new());
         let moved = self.follow(&held, &new);
         for (resource, pool) in &self.units.inventory().pools {
@@ -330,7 +335,7 @@ impl Plugin {
         self.units.set(Cause::HardwareChanged, &changed);
         self.units.set(Cause::Unlisted, &unlisted);
         self.core.tenancy.meet(self.units.inventory());
-        self.tell_again();
+        self.write_device_info_again();
         self.core.breaker.retain(|id| self.units.contains(id));
         self.report();
     }
@@ -338,7 +343,7 @@ impl Plugin {
     /// The units that are held and are the same devices with other nodes now, where their consumer looks up what they are: it is these
     /// from now on that no other unit gets.
     fn follow(&self, held: &BTreeSet<UnitId>, new: &Inventory) -> HashMap<UnitId, Arc<UnitRecord>> {
-        let (mut moved, mut claims) = (HashMap::new(), Vec::new());
+        let (mut moved, mut footprints) = (HashMap::new(), Vec::new());
         for (resource, pool) in &self.units.inventory().pools {
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 let now = new.moved(resource, old);
@@ -346,12 +351,12 @@ impl Plugin {
                     continue;
                 };
                 let pool = new.pools.get(resource).unwrap_or(pool);
-                claims.push(now.claim(pool, self.policy()));
+                footprints.push(now.footprint(pool, self.policy()));
                 moved.insert(now.id.clone(), Arc::new(now));
             }
         }
         if !moved.is_empty() {
-            for refused in self.core.ledger.follow(self.core.place, claims) {
+            for refused in self.core.ledger.follow(self.core.index, footprints) {
                 moved.remove(&refused);
             }
             self.core.tenancy.follow(&moved);
@@ -368,8 +373,8 @@ impl Plugin {
 
     /// Says what the units need for themselves.
     fn report(&self) {
-        let claims = self.units.inventory().claims(self.policy(), &self.core.memory);
-        self.core.ledger.report(self.core.place, claims);
+        let footprints = self.units.inventory().footprints(self.policy(), &self.core.memory);
+        self.core.ledger.report(self.core.index, footprints);
     }
 
     fn log_difference(&self, new: &Inventory) {
@@ -421,7 +426,7 @@ impl Plugin {
         failing.reason = reason;
         // Plugins after this one must not wait for it for ever.
         if self.resources.is_empty() {
-            self.core.ledger.report(self.core.place, Vec::new());
+            self.core.ledger.report(self.core.index, Vec::new());
         }
         wait
     }

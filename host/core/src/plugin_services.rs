@@ -1,9 +1,9 @@
 //! What a plugin's calls reach besides what its policy grants on the node. Lasts as long as the plugin, whatever is reloaded.
 
 use crate::allocations::Memory;
-use crate::claims::{Ledger, Place};
 use crate::component_state::ComponentState;
 use crate::kernel_log::MatchedLines;
+use crate::ledger::{Ledger, PluginIndex};
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +19,7 @@ pub(crate) struct PluginServices {
     pub(crate) ledger: Ledger,
     /// What was handed out, also by plugins that are gone.
     pub(crate) memory: Memory,
-    place: OnceLock<Place>,
+    index: OnceLock<PluginIndex>,
 }
 
 impl PluginServices {
@@ -29,19 +29,19 @@ impl PluginServices {
             component_state: ComponentState::new(memory.dir(), &policy.name),
             ledger,
             memory: memory.clone(),
-            place: OnceLock::new(),
+            index: OnceLock::new(),
         }
     }
 
     /// Notes where the plugin is in the ledger, which is known when it starts.
-    pub(crate) fn is_at(&self, place: Place) {
+    pub(crate) fn is_at(&self, index: PluginIndex) {
         // The first one counts: a plugin stays where it is.
-        self.place.get_or_init(|| place);
+        self.index.get_or_init(|| index);
     }
 
     /// Where the plugin is in the ledger, once it runs.
-    pub(crate) fn place(&self) -> Option<Place> {
-        self.place.get().copied()
+    pub(crate) fn index(&self) -> Option<PluginIndex> {
+        self.index.get().copied()
     }
 
     /// The same, but what is stored is a copy's and ends with it, and what was captured is what `policy` will see once it is in
@@ -64,7 +64,7 @@ impl PluginServices {
             component_state: ComponentState::new(None, &policy.name),
             ledger: Ledger::new([policy.name.to_string()]),
             memory: Memory::forgetful(),
-            place: Place(0).into(),
+            index: PluginIndex(0).into(),
         }
     }
 }

@@ -4,7 +4,6 @@ mod reload;
 
 use crate::allocations;
 use crate::calls::{Calls, Threads};
-use crate::claims::{Ledger, Place};
 use crate::devices::{self, AllDevices, Devices};
 use crate::failures::Failures;
 use crate::grants::Grants;
@@ -12,6 +11,7 @@ use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
 use crate::keyed_lock::KeyedLock;
 use crate::labels::{self, Desk};
+use crate::ledger::{Ledger, PluginIndex};
 use crate::offer::Offers;
 use crate::plugin::{Command, Plugin, Shared, Surroundings, Watch};
 use crate::plugin_services::PluginServices;
@@ -40,10 +40,10 @@ pub struct Plugins {
     /// The policy's order of them.
     order: Vec<PluginName>,
     /// How many places there are.
-    places: usize,
+    indexes: usize,
     /// Tasks end with their place when they were told to leave.
-    tasks: JoinSet<Place>,
-    leaving: BTreeMap<Place, PluginName>,
+    tasks: JoinSet<PluginIndex>,
+    leaving: BTreeMap<PluginIndex, PluginName>,
     failures: Failures,
     /// Leave to read or compile a component for a reload.
     loads: KeyedLock<(Work, PluginName)>,
@@ -54,7 +54,7 @@ pub struct Plugins {
 
 /// A plugin that is in the policy.
 struct Running {
-    place: Place,
+    index: PluginIndex,
     calls: Arc<Calls>,
     commands: mpsc::Sender<Command>,
 }
@@ -97,7 +97,7 @@ impl Plugins {
             },
             running: BTreeMap::new(),
             order: policy.plugins.keys().cloned().collect(),
-            places: 0,
+            indexes: 0,
             tasks: JoinSet::new(),
             leaving: BTreeMap::new(),
             loads: KeyedLock::default(),
@@ -111,8 +111,8 @@ impl Plugins {
         plugins.keepers.spawn(devices::expire(Arc::clone(&plugins.devices)));
         for policy in policy.plugins.values() {
             let calls = plugins.calls(policy, None);
-            let place = plugins.next_place();
-            plugins.begin(place, calls);
+            let index = plugins.next_index();
+            plugins.begin(index, calls);
         }
         plugins
     }
@@ -138,22 +138,22 @@ impl Plugins {
         })
     }
 
-    fn next_place(&mut self) -> Place {
-        self.places += 1;
-        Place(self.places - 1)
+    fn next_index(&mut self) -> PluginIndex {
+        self.indexes += 1;
+        PluginIndex(self.indexes - 1)
     }
 
-    fn begin(&mut self, place: Place, calls: Arc<Calls>) {
+    fn begin(&mut self, index: PluginIndex, calls: Arc<Calls>) {
         let (commands, obeyed) = mpsc::channel(COMMANDS);
-        let plugin = Plugin::new(place, Arc::clone(&calls), obeyed, self.shared.clone());
+        let plugin = Plugin::new(index, Arc::clone(&calls), obeyed, self.shared.clone());
         let name = calls.grants.policy.name.clone();
         let watched = self.failures.of_task(name.clone());
         self.tasks.spawn(async move {
             plugin.run().await;
             watched.has_left();
-            place
+            index
         });
-        let running = Running { place, calls, commands };
+        let running = Running { index, calls, commands };
         self.running.insert(name, running);
     }
 
@@ -172,8 +172,8 @@ impl Plugins {
     /// Forgets the places of those that were told to leave, and have.
     fn reap(&mut self) {
         while let Some(ended) = self.tasks.try_join_next() {
-            if let Ok(place) = ended {
-                self.leaving.remove(&place);
+            if let Ok(index) = ended {
+                self.leaving.remove(&index);
             }
         }
     }

@@ -61,7 +61,7 @@ impl Reclaim {
         }
         let mut plugins = JoinSet::new();
         for core in self.registry.plugins() {
-            let is_its = |held: &&Held| held.version.is_some_and(|(place, _)| place == core.place);
+            let is_its = |held: &&Held| held.version.is_some_and(|(index, _)| index == core.index);
             let its: Vec<_> = held.iter().filter(is_its).cloned().collect();
             if !its.is_empty() {
                 plugins.spawn(async move { core.reclaim(&its).await });

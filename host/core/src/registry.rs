@@ -1,6 +1,6 @@
 //! All resources that are offered, in policy order, whichever plugin was ready first.
 
-use crate::claims::Place;
+use crate::ledger::PluginIndex;
 use crate::offer::{Offer, Offers};
 use crate::resource::{Core, Resource};
 use devgate_types::{Mutex, PluginName, ResourceName};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use tokio::sync::watch;
 
-type Known = BTreeMap<(Place, ResourceName), Arc<Resource>>;
+type Known = BTreeMap<(PluginIndex, ResourceName), Arc<Resource>>;
 
 /// Plugins, none of which is kept alive by it.
 pub(crate) type Cores = Arc<Mutex<Vec<Weak<Core>>>>;
@@ -28,22 +28,22 @@ impl Registry {
     }
 
     /// Offers a resource; where another plugin offered it until now, in its stead.
-    pub(crate) fn add(&self, place: Place, name: &ResourceName, resource: Arc<Resource>) {
+    pub(crate) fn add(&self, index: PluginIndex, name: &ResourceName, resource: Arc<Resource>) {
         let mut known = self.known.lock();
         known.retain(|(_, other), _| other != name);
-        known.insert((place, name.clone()), resource);
+        known.insert((index, name.clone()), resource);
         self.offers.send_replace(offers(&known));
     }
 
     /// Whether a plugin offers a resource.
-    pub(crate) fn has(&self, place: Place, name: &ResourceName) -> bool {
-        self.known.lock().contains_key(&(place, name.clone()))
+    pub(crate) fn has(&self, index: PluginIndex, name: &ResourceName) -> bool {
+        self.known.lock().contains_key(&(index, name.clone()))
     }
 
     /// Takes a resource back, unless another plugin offers it by now.
-    pub(crate) fn remove(&self, place: Place, name: &ResourceName) {
+    pub(crate) fn remove(&self, index: PluginIndex, name: &ResourceName) {
         let mut known = self.known.lock();
-        if known.remove(&(place, name.clone())).is_some() {
+        if known.remove(&(index, name.clone())).is_some() {
             self.offers.send_replace(offers(&known));
         }
     }

@@ -18,8 +18,8 @@ use crate::breaker::Breaker;
 use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::choose::{Overruled, Request};
-use crate::claims::{Ledger, NotHeld, Place};
 use crate::grants::Grants;
+use crate::ledger::{Ledger, NotHeld, PluginIndex};
 use crate::offer::{AllocateError, BoxFuture, Device, DeviceList, Offer, Reply};
 use crate::replica::split_replica;
 use crate::reply;
@@ -45,7 +45,7 @@ const CHOSEN_HERE: usize = 256;
 /// What a plugin's resources share.
 pub(crate) struct Core {
     name: PluginName,
-    pub(crate) place: Place,
+    pub(crate) index: PluginIndex,
     pub(crate) ledger: Ledger,
     pub(crate) memory: Memory,
     /// What pods have or may have.
@@ -65,11 +65,11 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(name: PluginName, place: Place, ledger: Ledger, memory: Memory, calls: Arc<Calls>) -> Self {
+    pub(crate) fn new(name: PluginName, index: PluginIndex, ledger: Ledger, memory: Memory, calls: Arc<Calls>) -> Self {
         Self {
             recorder: Arc::clone(&calls.grants.recorder),
             name,
-            place,
+            index,
             ledger,
             tenancy: Tenancy::new(memory.clone()),
             breaker: Breaker::default(),
@@ -235,8 +235,11 @@ impl Resource {
 
     fn hold(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Hold<'_>, AllocateError> {
         let policy = &calls.grants.policy;
-        let claims = units.iter().map(|unit| unit.claim(&snapshot.pool, policy)).collect();
-        match self.core.ledger.hold(self.core.place, claims) {
+        let footprints = units
+            .iter()
+            .map(|unit| unit.footprint(&snapshot.pool, policy))
+            .collect();
+        match self.core.ledger.hold(self.core.index, footprints) {
             Ok(ids) => Ok(Hold { core: &self.core, ids }),
             Err(NotHeld::Lost(reason)) => Err(self.refused(&reason)),
             Err(NotHeld::Changed) => Err(AllocateError::Busy(
@@ -447,7 +450,7 @@ impl Hold<'_> {
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         if !self.ids.is_empty() {
-            self.core.ledger.let_go(self.core.place, &self.ids);
+            self.core.ledger.let_go(self.core.index, &self.ids);
             self.core.wake.ask(Asked::HEALTH);
         }
     }

@@ -5,10 +5,10 @@
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, CallPurpose};
-use crate::claims::{Ledger, Place};
 use crate::grants::{Grants, Heard, Line};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
+use crate::ledger::{Ledger, PluginIndex};
 use crate::loader::{LoadFailure, Loader};
 use crate::look::{matched, verdicts};
 use crate::plugin_services::PluginServices;
@@ -142,15 +142,17 @@ pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed
     let ledger = Ledger::new(policy.plugins.keys().map(ToString::to_string));
     let plugins = policy.plugins.values().enumerate();
     let looks: Vec<_> = plugins
-        .map(|(place, policy)| {
+        .map(|(index, policy)| {
             let look = Look::at(policy, node, loader);
-            let claims = look.units.inventory().claims(policy, &Memory::forgetful());
-            ledger.report(Place(place), claims);
+            let footprints = look.units.inventory().footprints(policy, &Memory::forgetful());
+            ledger.report(PluginIndex(index), footprints);
             look
         })
         .collect();
-    let places = looks.into_iter().enumerate();
-    places.map(|(place, look)| look.judge(&ledger, Place(place))).collect()
+    let indexes = looks.into_iter().enumerate();
+    indexes
+        .map(|(index, look)| look.judge(&ledger, PluginIndex(index)))
+        .collect()
 }
 
 /// One plugin, while it is looked at.
@@ -215,17 +217,17 @@ impl Look {
     }
 
     /// What becomes of its units, once all plugins have said what they claim.
-    fn judge(mut self, ledger: &Ledger, place: Place) -> Surveyed {
+    fn judge(mut self, ledger: &Ledger, index: PluginIndex) -> Surveyed {
         if let Err(outcome) = self.look() {
             // It offers nothing, and so keeps nothing from those after it.
-            ledger.report(place, Vec::new());
+            ledger.report(index, Vec::new());
             self.outcome = outcome;
             let mut inventory = self.units.inventory().clone();
             inventory.pools.clear();
             self.units.replace(inventory);
         }
         let others = Others {
-            lost: ledger.lost(place),
+            lost: ledger.lost(index),
             ..Others::default()
         };
         // Nothing is unused where nothing is offered at all, which the outcome explains.
@@ -256,7 +258,8 @@ impl Look {
             host.during(CallPurpose::Health(token));
             let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
             let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
-            self.units.heed(&pool.units, &verdicts, &self.grants.policy, &unkept);
+            self.units
+                .apply_verdicts(&pool.units, &verdicts, &self.grants.policy, &unkept);
         }
         Ok(())
     }

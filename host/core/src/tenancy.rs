@@ -13,9 +13,9 @@
 
 use crate::allocations::Memory;
 use crate::backoff::Backoff;
-use crate::claims::Place;
 use crate::inventory::Inventory;
 use crate::keyed_lock::KeyedLock;
+use crate::ledger::PluginIndex;
 use crate::unit_table::Snapshot;
 use crate::units::{PoolRecord, UnitRecord};
 use devgate_types::{Mutex, ResourceName, UnitId};
@@ -104,7 +104,7 @@ pub(crate) struct Held {
     /// and has its own time.
     pub(crate) may_end: bool,
     /// The plugin that looks after it, if one does, and what it was when this was read.
-    pub(crate) version: Option<(Place, u64)>,
+    pub(crate) version: Option<(PluginIndex, u64)>,
 }
 
 impl Tenancy {
@@ -334,7 +334,7 @@ impl Tenancy {
     }
 
     /// What pods have or may have. With `lifecycle`, what is made of something else by now does not end: it is not known what to release.
-    pub(crate) fn held(&self, place: Place, lifecycle: bool) -> Vec<Held> {
+    pub(crate) fn held(&self, index: PluginIndex, lifecycle: bool) -> Vec<Held> {
         let tenants = self.tenants.lock();
         let held = |(id, tenant): (&UnitId, &Tenant)| Held {
             resource: tenant.resource.to_string(),
@@ -345,7 +345,7 @@ impl Tenancy {
                     .troubles
                     .get(id)
                     .is_none_or(|trouble| trouble.what == Failed::Start),
-            version: Some((place, tenant.version)),
+            version: Some((index, tenant.version)),
         };
         tenants.all.iter().filter(|(_, tenant)| tenant.pods).map(held).collect()
     }

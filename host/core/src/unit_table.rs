@@ -181,7 +181,7 @@ impl UnitTable {
     }
 
     /// What the component says of the health of some units, which counts once it has lasted.
-    pub(crate) fn heed(
+    pub(crate) fn apply_verdicts(
         &mut self,
         units: &[Arc<UnitRecord>],
         verdicts: &[Verdict],

@@ -10,7 +10,7 @@ mod wake;
 pub(crate) use interest::Interest;
 pub(crate) use wake::{Asked, Wake};
 
-use crate::claims::Place;
+use crate::ledger::PluginIndex;
 use devgate_node::{DeviceAction, LogSource, Node, NodeEvent, Told, Watch};
 use devgate_types::Mutex;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(crate) struct Watcher(Arc<Inner>);
 
 struct Inner {
     node: Node,
-    interests: Mutex<BTreeMap<Place, Arc<Interest>>>,
+    interests: Mutex<BTreeMap<PluginIndex, Arc<Interest>>>,
     watching: Mutex<Watching>,
     /// What was said last of where the kernel's log comes from.
     said: Mutex<Option<LogSource>>,
@@ -49,14 +49,14 @@ impl Watcher {
     }
 
     /// Wakes a plugin from now on for what it is interested in now.
-    pub(crate) fn register(&self, place: Place, interest: Interest) {
-        self.0.interests.lock().insert(place, Arc::new(interest));
+    pub(crate) fn register(&self, index: PluginIndex, interest: Interest) {
+        self.0.interests.lock().insert(index, Arc::new(interest));
         self.0.listen();
     }
 
     /// Wakes a plugin no more.
-    pub(crate) fn forget(&self, place: Place) {
-        self.0.interests.lock().remove(&place);
+    pub(crate) fn forget(&self, index: PluginIndex) {
+        self.0.interests.lock().remove(&index);
     }
 }
 

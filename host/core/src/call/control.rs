@@ -1,7 +1,7 @@
 //! Writing an attribute: what the policy names, of what the call is about, and of nothing that another consumer has.
 
 use super::{CallHost, CallPurpose, failure};
-use crate::claims::{Intent, NotWritten};
+use crate::ledger::{Intent, NotWritten};
 use crate::status::RefusalKind;
 use crate::units::HeldByOther;
 use devgate_node::{DevicePath, ReadError};
@@ -159,10 +159,10 @@ impl CallHost {
             return Err(Refused::Denied(why.to_owned()));
         }
         let devices = node.acts_on(device).map_err(Refused::Read)?;
-        let place = self.services.place();
-        let place = place.ok_or_else(|| Refused::Denied("the plugin does not run yet".to_owned()))?;
+        let index = self.services.index();
+        let index = index.ok_or_else(|| Refused::Denied("the plugin does not run yet".to_owned()))?;
         let writing = self.services.ledger.begin_write(Intent {
-            place,
+            index,
             ids: self.lent.ids.clone(),
             devices,
             given_up: &self.given_up,

@@ -4,7 +4,7 @@
 use super::gate::most_units;
 use super::{Inventory, MOST_DEVICES};
 use crate::call::CallHost;
-use crate::claims::{Claim, Owner, Taken};
+use crate::ledger::{Footprint, Occupancy, Owner};
 use crate::units::{Rejection, UnitRecord};
 use devgate_types::Property;
 use std::sync::Arc;
@@ -33,25 +33,26 @@ impl Inventory {
         let policy = host.policy();
         let plugin = policy.name.as_str();
         // What a plugin's units share with each other is no reason that one of them is still there.
-        let alone = |pool, unit: &Arc<UnitRecord>| Claim {
+        let alone = |pool, unit: &Arc<UnitRecord>| Footprint {
             shared: Vec::new(),
             shares: false,
-            ..unit.claim(pool, policy)
+            ..unit.footprint(pool, policy)
         };
-        let claims = |pool| move |unit: &Arc<UnitRecord>| alone(pool, unit);
-        let new: Vec<Claim> = self
+        let footprints = |pool| move |unit: &Arc<UnitRecord>| alone(pool, unit);
+        let new: Vec<Footprint> = self
             .pools
             .values()
-            .flat_map(|pool| pool.units.iter().map(claims(pool)))
+            .flat_map(|pool| pool.units.iter().map(footprints(pool)))
             .collect();
-        let mut taken = Taken::default();
-        new.iter().for_each(|claim| taken.take(Owner { plugin, claim }));
+        let mut occupancy = Occupancy::default();
+        new.iter()
+            .for_each(|footprint| occupancy.add(Owner { plugin, footprint }));
         let mut kept = Vec::new();
         for (resource, pool) in &old.pools {
             let named = |unit: &&Arc<UnitRecord>| unit.backing.iter().any(|device| self.unread.contains(device.name()));
             let left = |unit: &&Arc<UnitRecord>| {
-                let claim = &alone(pool, unit);
-                taken.conflict(Owner { plugin, claim }).is_none()
+                let footprint = &alone(pool, unit);
+                occupancy.conflict(Owner { plugin, footprint }).is_none()
             };
             let units = pool.units.iter().filter(named).filter(left);
             kept.extend(units.map(|unit| (resource, pool, Arc::clone(unit))));

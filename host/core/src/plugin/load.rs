@@ -1,7 +1,7 @@
 //! Before a plugin's first call: whether there is anything to do here, and getting the component.
 
-use super::attempt::Attempt;
-use super::swap::Turn;
+use super::reload::AfterCommand;
+use super::single_flight::SingleFlight;
 use super::{FIRST_BACKOFF, LOAD_PATIENCE, LONGEST_BACKOFF, Plugin};
 use crate::backoff::Backoff;
 use crate::calls::Calls;
@@ -27,12 +27,12 @@ const ARRIVAL: Duration = Duration::from_millis(250);
 
 impl Plugin {
     /// Waits until there is something to do on this node, then loads the component, as often as it takes.
-    pub(super) async fn load_when_needed(&mut self) -> Result<Arc<dyn Component>, Turn> {
+    pub(super) async fn load_when_needed(&mut self) -> Result<Arc<dyn Component>, AfterCommand> {
         if let Some(component) = self.calls.component() {
             return Ok(component);
         }
         let name = self.policy().name.to_string();
-        let (mut backoff, mut attempt) = (Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF), Attempt::default());
+        let (mut backoff, mut attempt) = (Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF), SingleFlight::default());
         let (mut was_idle, mut said) = (false, String::new());
         let wake = Arc::clone(&self.core.wake);
         'again: loop {
@@ -50,9 +50,9 @@ impl Plugin {
                 // Why it could not be had when it was needed says nothing of the next time, which may be days later.
                 said.clear();
                 self.core.recorder.record_alive(self.policy().health.enumerate_every);
-                self.core.ledger.report(self.core.place, Vec::new());
+                self.core.ledger.report(self.core.index, Vec::new());
                 self.publish();
-                self.say_farewell();
+                self.drain();
                 self.tell(&Outcome::Idle).await;
                 // Something may be there at last; what is not looked at that often costs a storm of events little.
                 let pause = self.policy().health.enumerate_every;
@@ -81,7 +81,7 @@ impl Plugin {
                 tokio::select! {
                     // A caller that asks for a look before the first one waits for that one, and not for one more.
                     biased;
-                    Some(command) = self.commands.recv() => match self.obey(command).await {
+                    Some(command) = self.commands.recv() => match self.handle_command(command).await {
                         Some(turn) => return Err(turn),
                         // What is under way goes on, and is waited for again.
                         None => continue 'again,
@@ -108,7 +108,7 @@ impl Plugin {
                 LoadFailure::Guest(text) => ("guest", text),
                 LoadFailure::Host(text) => ("host", text),
             };
-            self.core.ledger.report(self.core.place, Vec::new());
+            self.core.ledger.report(self.core.index, Vec::new());
             let wait = backoff.pause();
             self.core.recorder.set_failing(text, wait);
             self.core.recorder.record_alive(wait);
@@ -155,12 +155,12 @@ impl Plugin {
             } else {
                 self.core.recorder.set_retrying(failed, &what);
             }
-            self.core.ledger.report(self.core.place, Vec::new());
+            self.core.ledger.report(self.core.index, Vec::new());
         }
     }
 
     /// Does what it is told for so long, or until it is woken.
-    async fn wait_for_commands(&mut self, pause: Duration, woken: impl Future<Output = ()>) -> Option<Turn> {
+    async fn wait_for_commands(&mut self, pause: Duration, woken: impl Future<Output = ()>) -> Option<AfterCommand> {
         let end = tokio::time::Instant::now() + pause;
         tokio::pin!(woken);
         loop {
@@ -168,7 +168,7 @@ impl Plugin {
                 () = tokio::time::sleep_until(end) => return None,
                 () = &mut woken => return None,
                 Some(command) = self.commands.recv() => {
-                    if let Some(turn) = self.obey(command).await {
+                    if let Some(turn) = self.handle_command(command).await {
                         return Some(turn);
                     }
                 }

@@ -2,7 +2,7 @@
 //! What one of them takes its time for does not keep the others' devices from the node.
 
 use super::{ORDER_PATIENCE, Plugin};
-use crate::claims::{Place, Silent};
+use crate::ledger::{PluginIndex, Silent};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,21 +16,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Order {
     arranged: Option<Instant>,
     /// Whether one of them may offer nothing of it.
-    apart: HashMap<Place, bool>,
+    apart: HashMap<PluginIndex, bool>,
 }
 
 impl Plugin {
     /// Whether all before this one have spoken that may offer the same, or have had the time to.
     pub(super) fn is_its_turn(&self) -> bool {
         let ledger = &self.core.ledger;
-        let apart = |silent: &Silent| self.order.apart.get(&silent.place) == Some(&true);
-        ledger.silent_before(self.core.place).iter().all(apart) || ledger.settles_for() > ORDER_PATIENCE
+        let apart = |silent: &Silent| self.order.apart.get(&silent.index) == Some(&true);
+        ledger.silent_before(self.core.index).iter().all(apart) || ledger.settles_for() > ORDER_PATIENCE
     }
 
     /// Holds what it has against what those before it may offer, as far as that is not known yet.
     pub(super) async fn judge_order(&mut self) {
         let ledger = &self.core.ledger;
-        let silent = ledger.silent_before(self.core.place);
+        let silent = ledger.silent_before(self.core.index);
         let arranged = Some(ledger.arranged());
         if silent.is_empty() || self.order.arranged != arranged {
             self.order = Order {
@@ -39,7 +39,7 @@ impl Plugin {
             };
         }
         for other in silent {
-            let Some(grants) = other.grants.filter(|_| !self.order.apart.contains_key(&other.place)) else {
+            let Some(grants) = other.grants.filter(|_| !self.order.apart.contains_key(&other.index)) else {
                 continue;
             };
             let (pools, shares) = (self.units.inventory().pools.clone(), self.policy().shares_hardware);
@@ -52,7 +52,7 @@ impl Plugin {
             };
             let calls = Arc::clone(&self.calls);
             let apart = calls.block(PATIENCE, look).await.unwrap_or(false);
-            self.order.apart.insert(other.place, apart);
+            self.order.apart.insert(other.index, apart);
         }
     }
 }

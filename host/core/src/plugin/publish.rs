@@ -56,9 +56,9 @@ impl Plugin {
             core.shown.show(name, Arc::clone(&snapshot));
             resource.publish(snapshot, list);
             // Another plugin may have offered it in between; the policy lets only one.
-            if known.is_none() || (self.policy().grants_resource(name) && !self.shared.registry.has(core.place, name)) {
+            if known.is_none() || (self.policy().grants_resource(name) && !self.shared.registry.has(core.index, name)) {
                 self.resources.insert(name.clone(), Arc::clone(&resource));
-                self.shared.registry.add(core.place, name, resource);
+                self.shared.registry.add(core.index, name, resource);
             }
         }
         core.shown.retain(|name| self.resources.contains_key(name));
@@ -120,7 +120,7 @@ impl Plugin {
         let kept = |_: &_| units.filter(|id| core.tenancy.has(id)).cloned().collect();
         let failing = self.failing.as_ref().filter(|_| self.is_stale());
         Others {
-            lost: core.ledger.lost(core.place),
+            lost: core.ledger.lost(core.index),
             unreleased: core.tenancy.problems(),
             kept: closed.as_ref().map(kept).unwrap_or_default(),
             closed,

@@ -2,10 +2,10 @@
 
 use crate::allocations::Memory;
 use crate::calls::Threads;
-use crate::claims::Ledger;
 use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
 use crate::labels::Desk;
+use crate::ledger::Ledger;
 use crate::loader::Loader;
 use crate::registry::Registry;
 use crate::watcher::Watcher;

@@ -43,7 +43,7 @@ impl Watch {
 fn of(core: &Core, now: When) -> PluginStatus {
     let calls = core.calls();
     let policy = &calls.grants.policy;
-    let held = core.ledger.held(core.place);
+    let held = core.ledger.held(core.index);
     let component = calls.component();
     let resting = core.breaker.problems(Instant::now());
     let (file, pinned) = match &policy.component {

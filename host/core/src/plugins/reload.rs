@@ -11,12 +11,12 @@ pub use fewer::Fewer;
 
 use super::{Plugins, Running};
 use crate::calls::Calls;
-use crate::claims::Place;
 use crate::grants::Grants;
 use crate::inventory::Inventory;
+use crate::ledger::PluginIndex;
 use crate::loader::LoadFailure;
 use crate::look::matched;
-use crate::plugin::{Against, Command, try_out};
+use crate::plugin::{Command, ReloadProblem, try_out};
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::{PluginName, UnitId};
 use fewer::{Counts, Tally};
@@ -77,8 +77,8 @@ struct Trial {
 }
 
 /// What `work` comes to; an error says what was not done.
-async fn in_time<T>(name: &PluginName, not_done: &str, work: impl Future<Output = T>) -> Result<T, Against> {
-    let late = |_| Against(format!("plugin {name}: {not_done} within {PATIENCE:?}"));
+async fn in_time<T>(name: &PluginName, not_done: &str, work: impl Future<Output = T>) -> Result<T, ReloadProblem> {
+    let late = |_| ReloadProblem(format!("plugin {name}: {not_done} within {PATIENCE:?}"));
     tokio::time::timeout(PATIENCE, work).await.map_err(late)
 }
 
@@ -107,7 +107,7 @@ impl Plugins {
         for trial in &trials {
             match self.attempt(trial, forced).await {
                 Ok(after) => tally.after(&after),
-                Err(Against(problem)) => problems.push(problem),
+                Err(ReloadProblem(problem)) => problems.push(problem),
             }
         }
         // Seconds may have passed, in which pods began.
@@ -115,7 +115,7 @@ impl Plugins {
             problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
             for trial in trials.iter().filter(|trial| trial.runs) {
                 let confirmed = self.ask(&trial.name, |answer| Command::Confirm { answer }).await;
-                problems.extend(confirmed.err().map(|Against(problem)| problem));
+                problems.extend(confirmed.err().map(|ReloadProblem(problem)| problem));
             }
         }
         if !problems.is_empty() {
@@ -129,7 +129,7 @@ impl Plugins {
         let touched = trials.iter().map(|trial| &trial.name).chain(&reloaded.gone);
         let plugins = self.shared.registry.plugins();
         for (name, running) in touched.filter_map(|name| self.running.get_key_value(name)) {
-            if let Some(core) = plugins.iter().find(|core| core.place == running.place) {
+            if let Some(core) = plugins.iter().find(|core| core.index == running.index) {
                 tally.before(name, &core.shown.counts());
             }
         }
@@ -151,7 +151,7 @@ impl Plugins {
                 Ok(true) if running.is_none() => reloaded.new.push(name.clone()),
                 Ok(true) => reloaded.changed.push(name.clone()),
                 Ok(false) => continue,
-                Err(Against(problem)) => {
+                Err(ReloadProblem(problem)) => {
                     problems.push(problem);
                     continue;
                 }
@@ -175,7 +175,7 @@ impl Plugins {
 
     /// Whether a plugin's entry or component is another. A component that cannot be had speaks against the reload: what runs would
     /// not survive a restart, and that nothing changed would hide it until then.
-    async fn is_another(&self, running: &Running, new: &PluginPolicy) -> Result<bool, Against> {
+    async fn is_another(&self, running: &Running, new: &PluginPolicy) -> Result<bool, ReloadProblem> {
         if !running.calls.grants.policy.is_like(new) {
             return Ok(true);
         }
@@ -197,7 +197,7 @@ impl Plugins {
 
     fn still_held(&self, name: &PluginName) -> Option<String> {
         let running = self.running.get(name)?;
-        let held = self.shared.ledger.held(running.place);
+        let held = self.shared.ledger.held(running.index);
         let first = held.first()?;
         let more = match held.len() - 1 {
             0 => String::new(),
@@ -209,7 +209,7 @@ impl Plugins {
     }
 
     /// Loads a component and tries it beside what is in force. How many devices it has.
-    async fn attempt(&self, trial: &Trial, forced: bool) -> Result<Counts, Against> {
+    async fn attempt(&self, trial: &Trial, forced: bool) -> Result<Counts, ReloadProblem> {
         let name = &trial.name;
         let what = "was not loaded and tried";
         in_time(name, what, self.load(&trial.calls)).await??;
@@ -225,8 +225,8 @@ impl Plugins {
     /// Whether a plugin that comes back while pods hold what it gave offers that as it did: no other plugin would look after it, and
     /// under another resource's name the kubelet would give it away again. After a restart of the host it is known from the
     /// memory, and unhealthy.
-    fn takes_up(&self, name: &PluginName, inventory: &Inventory) -> Result<(), Against> {
-        let Some(place) = self.leaving_as(name) else {
+    fn takes_up(&self, name: &PluginName, inventory: &Inventory) -> Result<(), ReloadProblem> {
+        let Some(index) = self.leaving_as(name) else {
             return Ok(());
         };
         let memory = &self.shared.around.memory;
@@ -237,10 +237,10 @@ impl Plugins {
                 unit.is_some_and(|unit| memory.has(resource, unit))
             })
         };
-        let held = self.shared.ledger.held(place);
+        let held = self.shared.ledger.held(index);
         match held.iter().find(|id| !is_as_before(id)) {
             None => Ok(()),
-            Some(id) => Err(Against(format!(
+            Some(id) => Err(ReloadProblem(format!(
                 "plugin {name}: is back, and device {id}, which a pod may hold since it was taken out, would not be offered as it was; wait until its pods are gone, or restart devgate"
             ))),
         }
@@ -250,9 +250,9 @@ impl Plugins {
     async fn ask<T>(
         &self,
         name: &PluginName,
-        command: impl FnOnce(oneshot::Sender<Result<T, Against>>) -> Command,
-    ) -> Result<T, Against> {
-        let ended = || Against(format!("plugin {name}: its task has ended"));
+        command: impl FnOnce(oneshot::Sender<Result<T, ReloadProblem>>) -> Command,
+    ) -> Result<T, ReloadProblem> {
+        let ended = || ReloadProblem(format!("plugin {name}: its task has ended"));
         let running = self.running.get(name).ok_or_else(ended)?;
         let (answer, answered) = oneshot::channel();
         let command = command(answer);
@@ -264,7 +264,7 @@ impl Plugins {
     }
 
     /// Loads a component, unless there is nothing for it to do here.
-    async fn load(&self, calls: &Arc<Calls>) -> Result<(), Against> {
+    async fn load(&self, calls: &Arc<Calls>) -> Result<(), ReloadProblem> {
         let (loader, calls) = (Arc::clone(&self.shared.around.loader), Arc::clone(calls));
         let name = calls.grants.policy.name.clone();
         let work = move || {
@@ -283,9 +283,9 @@ impl Plugins {
         what: Work,
         plugin: &PluginName,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Against> {
+    ) -> Result<T, ReloadProblem> {
         let Some(leave) = self.loads.try_lock(&[(what, plugin.clone())]) else {
-            return Err(Against(format!(
+            return Err(ReloadProblem(format!(
                 "plugin {plugin}: host fault: an earlier reload still gets, reads or compiles a component of this plugin"
             )));
         };
@@ -294,29 +294,29 @@ impl Plugins {
             work()
         };
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|panic| Against(format!("plugin {plugin}: host fault: loading panicked: {panic}")))
+        done.map_err(|panic| ReloadProblem(format!("plugin {plugin}: host fault: loading panicked: {panic}")))
     }
 
-    fn leaving_as(&self, name: &PluginName) -> Option<Place> {
+    fn leaving_as(&self, name: &PluginName) -> Option<PluginIndex> {
         let mut leaving = self.leaving.iter();
-        leaving.find(|(_, left)| *left == name).map(|(place, _)| *place)
+        leaving.find(|(_, left)| *left == name).map(|(index, _)| *index)
     }
 
     async fn apply(&mut self, policy: &Policy, trials: Vec<Trial>, reloaded: &Reloaded) {
         for name in &reloaded.gone {
             if let Some(running) = self.running.remove(name) {
-                self.leaving.insert(running.place, name.clone());
+                self.leaving.insert(running.index, name.clone());
                 drop(running.commands.send(Command::Leave).await);
             }
         }
-        let mut order: Vec<(Place, String)> = Vec::new();
+        let mut order: Vec<(PluginIndex, String)> = Vec::new();
         for name in policy.plugins.keys() {
-            let running = self.running.get(name).map(|running| running.place);
+            let running = self.running.get(name).map(|running| running.index);
             // One that is back while pods still hold what it gave goes on where it was.
-            let place = running
+            let index = running
                 .or_else(|| self.leaving_as(name))
-                .unwrap_or_else(|| self.next_place());
-            order.push((place, name.to_string()));
+                .unwrap_or_else(|| self.next_index());
+            order.push((index, name.to_string()));
         }
         self.shared.ledger.arrange(&order);
         self.order = policy.plugins.keys().cloned().collect();
@@ -326,9 +326,9 @@ impl Plugins {
                 drop(running.commands.send(Command::Switch).await);
                 continue;
             }
-            let place = order.iter().find(|(_, name)| *name == trial.name.as_str());
-            if let Some((place, _)) = place {
-                self.begin(*place, trial.calls);
+            let index = order.iter().find(|(_, name)| *name == trial.name.as_str());
+            if let Some((index, _)) = index {
+                self.begin(*index, trial.calls);
             }
         }
         self.shared.registry.arrange(&self.order);

@@ -7,8 +7,8 @@
 use super::attempt::{Attempt, Part};
 use super::telling::Telling;
 use crate::allocations::{AllocationId, Consumer, Mode, State, StoredReply};
-use crate::claims::Place;
 use crate::keyed_lock::Held;
+use crate::ledger::PluginIndex;
 use crate::offer::{AllocateError, Reply};
 use devgate_types::UnitId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,10 +217,10 @@ fn refuse_twice(attempts: &[Attempt<'_>]) -> Result<(), AllocateError> {
 
 /// The turns of all units, plugin by plugin in one order: no two allocations wait for each other.
 async fn turns(parts: &[Part<'_>], ids: &[Vec<UnitId>]) -> Vec<Held<UnitId>> {
-    let mut by_plugin = BTreeMap::<Place, (&super::Core, BTreeSet<UnitId>)>::new();
+    let mut by_plugin = BTreeMap::<PluginIndex, (&super::Core, BTreeSet<UnitId>)>::new();
     for (part, ids) in parts.iter().zip(ids).filter(|(part, _)| part.mode == Mode::Hold) {
         let core = &part.resource.core;
-        let of = by_plugin.entry(core.place).or_insert_with(|| (core, BTreeSet::new()));
+        let of = by_plugin.entry(core.index).or_insert_with(|| (core, BTreeSet::new()));
         of.1.extend(ids.iter().cloned());
     }
     let mut turns = Vec::with_capacity(by_plugin.len());

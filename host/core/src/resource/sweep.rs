@@ -61,7 +61,7 @@ pub(crate) async fn sweep(core: Arc<Core>, feed: HoldersFeed) {
 impl Core {
     /// What consumers have of it that never say when they are done with that.
     pub(crate) fn held(&self) -> Vec<Held> {
-        self.tenancy.held(self.place, self.calls().has_lifecycle())
+        self.tenancy.held(self.index, self.calls().has_lifecycle())
     }
 
     /// Takes note of units that pods are seen to have and that were not known to be handed out.
@@ -99,7 +99,10 @@ impl Core {
         let policy = &calls.grants.policy;
         for unit in units {
             // Where another unit has its hardware, that is said with the device.
-            drop(self.ledger.hold(self.place, vec![unit.claim(&snapshot.pool, policy)]));
+            drop(
+                self.ledger
+                    .hold(self.index, vec![unit.footprint(&snapshot.pool, policy)]),
+            );
         }
         let giving = Giving::whole(
             resource,

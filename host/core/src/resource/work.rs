@@ -132,7 +132,7 @@ impl Core {
     pub(crate) fn free(&self, resource: &ResourceName, ids: &[UnitId]) {
         self.tenancy.clean(ids);
         // Before the memory, which tells that there is something to settle anew.
-        self.ledger.free(self.place, ids);
+        self.ledger.free(self.index, ids);
         self.memory.forget(resource, ids);
         self.wake.ask(Asked::HEALTH);
     }

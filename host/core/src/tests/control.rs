@@ -2,8 +2,8 @@
 
 use crate::allocations::Memory;
 use crate::call::{CallHost, CallPurpose};
-use crate::claims::{Claim, Intent, Ledger, NotHeld, NotWritten, Place, Writing};
 use crate::grants::Grants;
+use crate::ledger::{Footprint, Intent, Ledger, NotHeld, NotWritten, PluginIndex, Writing};
 use crate::plugin_services::PluginServices;
 use crate::status::RefusalKind;
 use crate::testing::*;
@@ -128,13 +128,13 @@ impl World {
 
     /// A unit of another plugin that is made of this and that a container has.
     fn give(&self, name: &str) -> Result<Vec<UnitId>, NotHeld> {
-        let claim = self.claim(name);
-        self.ledger.report(Place(1), vec![claim.clone()]);
-        self.ledger.hold(Place(1), vec![claim])
+        let footprint = self.footprint(name);
+        self.ledger.report(PluginIndex(1), vec![footprint.clone()]);
+        self.ledger.hold(PluginIndex(1), vec![footprint])
     }
 
-    fn claim(&self, name: &str) -> Claim {
-        Claim {
+    fn footprint(&self, name: &str) -> Footprint {
+        Footprint {
             id: id("theirs"),
             exclusive: vec![],
             shared: vec![],
@@ -255,7 +255,7 @@ fn nothing_is_written_that_acts_on_what_another_pod_has() {
             assert_eq!(kind, FailureKind::Busy);
             assert!(!message.contains("theirs"), "{message}");
         }
-        world.ledger.let_go(Place(1), &[id("theirs")]);
+        world.ledger.let_go(PluginIndex(1), &[id("theirs")]);
         assert_eq!(world.release(ours, "reset", "1"), Ok(()), "{theirs} is free again");
     }
 }
@@ -263,9 +263,9 @@ fn nothing_is_written_that_acts_on_what_another_pod_has() {
 #[test]
 fn what_was_handed_out_before_the_host_started_counts_as_held() {
     let world = World::new();
-    let mut claim = world.claim("0000:01:00.1");
-    claim.remembered = true;
-    world.ledger.report(Place(1), vec![claim]);
+    let mut footprint = world.footprint("0000:01:00.1");
+    footprint.remembered = true;
+    world.ledger.report(PluginIndex(1), vec![footprint]);
     assert_eq!(kind(world.release("0000:01:00.0", "reset", "1")).0, FailureKind::Busy);
 }
 
@@ -273,10 +273,10 @@ fn what_was_handed_out_before_the_host_started_counts_as_held() {
 #[test]
 fn a_unit_is_written_to_while_it_is_held() {
     let world = World::new();
-    let mut claim = world.claim("0000:01:00.0");
-    claim.id = id("0000:01:00.0");
-    world.ledger.report(Place(0), vec![claim.clone()]);
-    world.ledger.hold(Place(0), vec![claim]).unwrap();
+    let mut footprint = world.footprint("0000:01:00.0");
+    footprint.id = id("0000:01:00.0");
+    world.ledger.report(PluginIndex(0), vec![footprint.clone()]);
+    world.ledger.hold(PluginIndex(0), vec![footprint]).unwrap();
     assert_eq!(world.release("0000:01:00.0", "reset", "1"), Ok(()));
 }
 
@@ -288,7 +288,7 @@ fn begin(
 ) -> Result<Writing, NotWritten> {
     let gpu = world.device("0000:01:00.0");
     world.ledger.begin_write(Intent {
-        place: Place(0),
+        index: PluginIndex(0),
         ids: ids.clone(),
         devices: world.node.acts_on(&gpu).unwrap(),
         given_up,
@@ -303,16 +303,19 @@ fn while_something_is_written_nobody_gets_what_it_acts_on() {
     let writing = begin(&world, &ids, &CancellationToken::new(), &Memory::forgetful()).unwrap();
     assert_eq!(world.give("0000:01:00.1"), Err(NotHeld::Changed));
     assert_eq!(world.give("0000:00:02.0"), Ok(vec![id("theirs")]));
-    world.ledger.let_go(Place(1), &[id("theirs")]);
+    world.ledger.let_go(PluginIndex(1), &[id("theirs")]);
     // Not even the unit that it is about: the write hangs, or the call has not ended.
-    let mut own = world.claim("0000:01:00.0");
+    let mut own = world.footprint("0000:01:00.0");
     own.id = id("ours");
-    world.ledger.report(Place(0), vec![own.clone()]);
-    assert_eq!(world.ledger.hold(Place(0), vec![own.clone()]), Err(NotHeld::Changed));
+    world.ledger.report(PluginIndex(0), vec![own.clone()]);
+    assert_eq!(
+        world.ledger.hold(PluginIndex(0), vec![own.clone()]),
+        Err(NotHeld::Changed)
+    );
     drop(writing);
-    assert_eq!(world.ledger.hold(Place(0), vec![own]), Ok(vec![id("ours")]));
-    world.ledger.let_go(Place(0), &[id("ours")]);
-    world.ledger.report(Place(0), vec![]);
+    assert_eq!(world.ledger.hold(PluginIndex(0), vec![own]), Ok(vec![id("ours")]));
+    world.ledger.let_go(PluginIndex(0), &[id("ours")]);
+    world.ledger.report(PluginIndex(0), vec![]);
     assert_eq!(world.give("0000:01:00.1"), Ok(vec![id("theirs")]));
 }
 

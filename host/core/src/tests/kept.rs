@@ -16,7 +16,7 @@ const POLICY: &str =
 fn world(memory: &Memory) -> (Arc<Grants>, Arc<PluginServices>) {
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(node().into(), policy));
-    let ledger = crate::claims::Ledger::new(["p".to_owned()]);
+    let ledger = crate::ledger::Ledger::new(["p".to_owned()]);
     let services = PluginServices::new(&grants.policy, &grants.node, memory, ledger);
     (grants, Arc::new(services))
 }

@@ -1,7 +1,7 @@
 //! For arbitrary output of a component, nothing outside its grants and nothing of another id is ever in a reply.
 
-use crate::claims::{Ledger, Place};
 use crate::inventory::Inventory;
+use crate::ledger::{Ledger, PluginIndex};
 use crate::reply::{self, Asked};
 use crate::testing::{call_host, property};
 use crate::units::UnitRecord;
@@ -130,8 +130,11 @@ impl Given {
             });
         let (inventory, _) = Inventory::gate(host.policy(), &host, pools, &|_| None);
         let ledger = Ledger::new(["gpus".to_owned()]);
-        ledger.report(Place(0), inventory.claims(host.policy(), &crate::Memory::forgetful()));
-        let lost = ledger.lost(Place(0));
+        ledger.report(
+            PluginIndex(0),
+            inventory.footprints(host.policy(), &crate::Memory::forgetful()),
+        );
+        let lost = ledger.lost(PluginIndex(0));
         let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (resource, pool) in &inventory.pools {
             let units: Vec<&Arc<UnitRecord>> = pool.units.iter().filter(|unit| !lost.contains_key(&unit.id)).collect();

@@ -36,14 +36,14 @@ fn table(ids: &[&str]) -> UnitTable {
     table
 }
 
-fn heed(table: &mut UnitTable, name: &str, verdict: Verdict) {
+fn apply_verdicts(table: &mut UnitTable, name: &str, verdict: Verdict) {
     let units: Vec<_> = table
         .inventory()
         .units()
         .filter(|unit| unit.id == id(name))
         .cloned()
         .collect();
-    table.heed(
+    table.apply_verdicts(
         &units,
         &[verdict],
         &testing::plugin_policy(testing::POLICY),
@@ -60,7 +60,7 @@ fn a_unit_keeps_all_its_causes_and_shows_the_first() {
     let mut table = table(&["a", "b"]);
     let none = Others::default();
     assert_eq!(words(&table.causes(&id("a"), &none)), ["unhealthy"], "no verdict yet");
-    heed(&mut table, "a", Verdict::Unhealthy("too hot".into()));
+    apply_verdicts(&mut table, "a", Verdict::Unhealthy("too hot".into()));
     assert!(table.set(Cause::HardwareGone, &HashMap::from([(id("a"), "gone".into())])));
     assert!(
         !table.set(Cause::HardwareGone, &HashMap::from([(id("a"), "gone".into())])),
@@ -85,7 +85,7 @@ fn a_unit_keeps_all_its_causes_and_shows_the_first() {
     assert_eq!(causes.reason().map(AsRef::as_ref), Some("gone"));
     assert!(table.set(Cause::HardwareGone, &HashMap::new()));
     assert_eq!(words(&table.causes(&id("a"), &none)), ["unhealthy"]);
-    heed(&mut table, "a", Verdict::Healthy);
+    apply_verdicts(&mut table, "a", Verdict::Healthy);
     assert!(table.causes(&id("a"), &none).is_empty());
     assert_eq!(words(&table.causes(&id("b"), &none)), ["unhealthy"], "of its own");
 }
@@ -93,8 +93,8 @@ fn a_unit_keeps_all_its_causes_and_shows_the_first() {
 #[test]
 fn what_nobody_has_is_closed_and_what_pods_have_is_not() {
     let mut table = table(&["a", "b"]);
-    heed(&mut table, "a", Verdict::Healthy);
-    heed(&mut table, "b", Verdict::Healthy);
+    apply_verdicts(&mut table, "a", Verdict::Healthy);
+    apply_verdicts(&mut table, "b", Verdict::Healthy);
     let others = Others {
         closed: Some("not known".into()),
         kept: BTreeSet::from([id("a")]),
@@ -110,12 +110,12 @@ fn a_change_is_told_once_and_another_reason_is_no_change() {
     let none = Others::default();
     let (changes, news) = table.judge(&none);
     assert_eq!((changes.len(), news), (1, true), "not found healthy yet");
-    heed(&mut table, "a", Verdict::Unhealthy("too hot".into()));
+    apply_verdicts(&mut table, "a", Verdict::Unhealthy("too hot".into()));
     let (changes, news) = table.judge(&none);
     assert_eq!((changes.len(), news), (0, true), "another reason");
     let (changes, news) = table.judge(&none);
     assert_eq!((changes.len(), news), (0, false));
-    heed(&mut table, "a", Verdict::Healthy);
+    apply_verdicts(&mut table, "a", Verdict::Healthy);
     let (changes, _) = table.judge(&none);
     assert!(
         changes
@@ -132,8 +132,8 @@ fn a_change_is_told_once_and_another_reason_is_no_change() {
 #[test]
 fn what_was_found_out_stays_with_what_is_still_there() {
     let mut table = table(&["a", "b"]);
-    heed(&mut table, "a", Verdict::Healthy);
-    heed(&mut table, "b", Verdict::Healthy);
+    apply_verdicts(&mut table, "a", Verdict::Healthy);
+    apply_verdicts(&mut table, "b", Verdict::Healthy);
     table.replace(inventory(&["b", "c"]));
     assert!(table.has_verdict(&id("b")) && !table.has_verdict(&id("c")) && !table.contains(&id("a")));
     table.replace(inventory(&["a", "b"]));
@@ -143,8 +143,8 @@ fn what_was_found_out_stays_with_what_is_still_there() {
 #[test]
 fn an_id_that_another_has_hides_and_a_conflict_does_not() {
     let mut table = table(&["a", "b"]);
-    heed(&mut table, "a", Verdict::Healthy);
-    heed(&mut table, "b", Verdict::Healthy);
+    apply_verdicts(&mut table, "a", Verdict::Healthy);
+    apply_verdicts(&mut table, "b", Verdict::Healthy);
     let lost = |id_taken| Lost {
         reason: "another has it".into(),
         id_taken,

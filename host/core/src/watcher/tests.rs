@@ -27,7 +27,7 @@ impl Woken {
         }
         let watcher = Watcher::new(node.clone().into());
         watcher.register(
-            Place(0),
+            PluginIndex(0),
             Interest::new(&policy, &inventory, Arc::clone(&wake), matched_lines(&policy)),
         );
         Self {
@@ -155,7 +155,7 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
         "    kernel-log: ['^ACME: Fault .PCI:([0-9a-f:]+).: ([0-9]+),']\n",
     ));
     let watcher = Watcher::new(node.clone().into());
-    let register = |place: usize| {
+    let register = |index: usize| {
         let (wake, matched_lines): (Arc<Wake>, _) = (Arc::default(), matched_lines(&policy));
         let interest = Interest::new(
             &policy,
@@ -163,7 +163,7 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
             Arc::clone(&wake),
             Arc::clone(&matched_lines),
         );
-        watcher.register(Place(place), interest);
+        watcher.register(PluginIndex(index), interest);
         (wake, matched_lines)
     };
     let (wake, first) = register(0);

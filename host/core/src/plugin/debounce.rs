@@ -13,20 +13,20 @@ const SHARE: u32 = 10;
 
 /// What is asked for and not done yet.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
-    hardware: Turn,
-    health: Turn,
-    units: Turn,
+pub(super) struct Debounce {
+    hardware: Slot,
+    health: Slot,
+    units: Slot,
 }
 
 #[derive(Debug, Default)]
-struct Turn {
+struct Slot {
     /// When it was done last, with what it cost, at the earliest again.
     not_before: Option<Instant>,
     due: Option<Instant>,
 }
 
-impl Pace {
+impl Debounce {
     /// Notes what is asked for.
     pub(super) fn ask(&mut self, asked: Asked, now: Instant) {
         for (what, turn) in [
@@ -65,8 +65,8 @@ impl Pace {
     /// Notes that units' health has been asked for, which looks at the hardware as well. What the component took for it is
     /// not what a look costs: a slow one must not make the host see later what is gone.
     pub(super) fn did_health(&mut self, began: Instant, now: Instant) {
-        self.hardware = Turn::default();
-        self.health = Turn::default();
+        self.hardware = Slot::default();
+        self.health = Slot::default();
         self.health.did(HEALTH, began, now);
         self.did_hardware(now, now);
     }
@@ -78,7 +78,7 @@ impl Pace {
     }
 }
 
-impl Turn {
+impl Slot {
     fn begin(&mut self, now: Instant) -> bool {
         let due = self.due.is_some_and(|due| due <= now);
         if due {
@@ -104,20 +104,20 @@ mod tests {
     #[test]
     fn the_first_is_at_once_and_a_storm_is_bounded() {
         let start = Instant::now();
-        let mut pace = Pace::default();
-        assert_eq!(pace.due(), None);
+        let mut debounce = Debounce::default();
+        assert_eq!(debounce.due(), None);
         let (mut looks, mut lists) = (Vec::new(), Vec::new());
         // An event every millisecond for two seconds; a look takes no time, an enumeration 20 ms.
         for n in 0..2_000 {
             let now = start + ms(n);
-            pace.ask(Asked::HARDWARE | Asked::UNITS, now);
-            if pace.begin_hardware(now) {
+            debounce.ask(Asked::HARDWARE | Asked::UNITS, now);
+            if debounce.begin_hardware(now) {
                 looks.push(n);
-                pace.did_hardware(now, now);
+                debounce.did_hardware(now, now);
             }
-            if pace.begin_units(now) {
+            if debounce.begin_units(now) {
                 lists.push(n);
-                pace.did_units(now, now + ms(20));
+                debounce.did_units(now, now + ms(20));
             }
         }
         assert_eq!(looks[..3], [0, 50, 100]);
@@ -127,35 +127,35 @@ mod tests {
     #[test]
     fn what_costs_more_is_done_less_often() {
         let start = Instant::now();
-        let mut pace = Pace::default();
-        pace.did_units(start, start + ms(200));
-        pace.ask(Asked::UNITS, start + ms(300));
-        assert_eq!(pace.due(), Some(start + ms(2_200)));
-        assert!(!pace.begin_units(start + ms(2_199)));
-        assert!(pace.begin_units(start + ms(2_200)));
-        assert!(!pace.begin_units(start + ms(9_000)), "it was asked for once");
+        let mut debounce = Debounce::default();
+        debounce.did_units(start, start + ms(200));
+        debounce.ask(Asked::UNITS, start + ms(300));
+        assert_eq!(debounce.due(), Some(start + ms(2_200)));
+        assert!(!debounce.begin_units(start + ms(2_199)));
+        assert!(debounce.begin_units(start + ms(2_200)));
+        assert!(!debounce.begin_units(start + ms(9_000)), "it was asked for once");
     }
 
     #[test]
     fn a_look_that_asks_for_health_is_one_at_the_hardware() {
         let start = Instant::now();
-        let mut pace = Pace::default();
-        pace.ask(Asked::HARDWARE | Asked::HEALTH, start);
-        pace.did_health(start, start);
-        assert_eq!(pace.due(), None);
-        pace.ask(Asked::HEALTH, start);
-        assert_eq!(pace.due(), Some(start + ms(100)));
+        let mut debounce = Debounce::default();
+        debounce.ask(Asked::HARDWARE | Asked::HEALTH, start);
+        debounce.did_health(start, start);
+        assert_eq!(debounce.due(), None);
+        debounce.ask(Asked::HEALTH, start);
+        assert_eq!(debounce.due(), Some(start + ms(100)));
     }
 
     #[test]
     fn a_component_that_takes_long_does_not_put_off_looks_at_the_hardware() {
         let start = Instant::now();
-        let mut pace = Pace::default();
-        pace.did_health(start, start + ms(2_000));
-        pace.ask(Asked::HARDWARE, start + ms(2_001));
-        assert_eq!(pace.due(), Some(start + ms(2_050)));
-        pace.did_health(start, start + ms(2_000));
-        pace.ask(Asked::HEALTH, start + ms(2_001));
-        assert_eq!(pace.due(), Some(start + ms(22_000)), "asking it again is");
+        let mut debounce = Debounce::default();
+        debounce.did_health(start, start + ms(2_000));
+        debounce.ask(Asked::HARDWARE, start + ms(2_001));
+        assert_eq!(debounce.due(), Some(start + ms(2_050)));
+        debounce.did_health(start, start + ms(2_000));
+        debounce.ask(Asked::HEALTH, start + ms(2_001));
+        assert_eq!(debounce.due(), Some(start + ms(22_000)), "asking it again is");
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 impl Plugin {
     /// Looks at what every unit is made of, and asks the component for its verdicts if `ask`. One hop to a thread that may
     /// wait, whatever there is to do. Returns whether hardware came or went.
-    pub(super) async fn look(&mut self, component: &Arc<dyn Component>, ask: bool) -> Result<bool, CallError> {
+    pub(super) async fn poll(&mut self, component: &Arc<dyn Component>, ask: bool) -> Result<bool, CallError> {
         let pools = self
             .units
             .inventory()
@@ -39,15 +39,16 @@ impl Plugin {
         let news = self.units.set(Cause::HardwareGone, &problems);
         if let Some(verdicts) = verdicts {
             for ((_, pool), verdicts) in pools.iter().zip(verdicts?) {
-                self.heed(&pool.units, &verdicts);
+                self.apply_verdicts(&pool.units, &verdicts);
             }
             self.recovered();
         }
         Ok(news)
     }
 
-    pub(super) fn heed(&mut self, units: &[Arc<UnitRecord>], verdicts: &[Verdict]) {
+    pub(super) fn apply_verdicts(&mut self, units: &[Arc<UnitRecord>], verdicts: &[Verdict]) {
         let policy = Arc::clone(self.policy());
-        self.units.heed(units, verdicts, &policy, &self.shared.health_store);
+        self.units
+            .apply_verdicts(units, verdicts, &policy, &self.shared.health_store);
     }
 }

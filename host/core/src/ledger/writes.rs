@@ -1,6 +1,6 @@
 //! Writing to hardware that others may be touched by: never while one of them is held, and none is handed out meanwhile.
 
-use super::{Ledger, Place};
+use super::{Ledger, PluginIndex};
 use crate::units::HeldByOther;
 use devgate_node::DevicePath;
 use devgate_types::{Mutex, UnitId};
@@ -14,7 +14,7 @@ pub(super) struct Writes(Arc<Mutex<Vec<Arc<Area>>>>);
 
 /// What a write may act on, and the units that it is about.
 struct Area {
-    place: Place,
+    index: PluginIndex,
     ids: BTreeSet<UnitId>,
     devices: Vec<DevicePath>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Writing {
 /// A write that is to begin.
 pub(crate) struct Intent<'a> {
     /// Whose.
-    pub(crate) place: Place,
+    pub(crate) index: PluginIndex,
     /// The units that it is about.
     pub(crate) ids: BTreeSet<UnitId>,
     /// What it may act on.
@@ -49,8 +49,8 @@ pub(crate) enum NotWritten {
 }
 
 impl Area {
-    fn is_about(&self, place: Place, id: &UnitId) -> bool {
-        self.place == place && self.ids.contains(id)
+    fn is_about(&self, index: PluginIndex, id: &UnitId) -> bool {
+        self.index == index && self.ids.contains(id)
     }
 
     /// The first of these devices that the write may act on: one of the area, beneath one, or above one.
@@ -75,13 +75,13 @@ impl Ledger {
     /// that is handed out.
     pub(crate) fn begin_write(&self, intent: Intent<'_>) -> Result<Writing, NotWritten> {
         let Intent {
-            place,
+            index,
             ids,
             devices,
             given_up,
             reached,
         } = intent;
-        let area = Arc::new(Area { place, ids, devices });
+        let area = Arc::new(Area { index, ids, devices });
         // Held while the write is noted: what is handed out before counts, what would be after sees the note. Who gives up
         // waiting and hands the unit out does so before, and is seen here, or after.
         let plugins = self.lock();
@@ -90,13 +90,13 @@ impl Ledger {
         }
         for (n, entry) in plugins.iter().enumerate() {
             // What was handed out before the host started may still be in a pod.
-            let remembered = entry.claims.iter().filter(|claim| claim.remembered);
+            let remembered = entry.footprints.iter().filter(|footprint| footprint.remembered);
             let held = entry.held.values().chain(remembered);
-            for claim in held.filter(|claim| !area.is_about(Place(n), &claim.id)) {
-                if let Some(device) = area.reaches(&claim.backing) {
+            for footprint in held.filter(|footprint| !area.is_about(PluginIndex(n), &footprint.id)) {
+                if let Some(device) = area.reaches(&footprint.backing) {
                     return Err(NotWritten::Held(HeldByOther {
                         of: format!("plugin {}", entry.name),
-                        id: claim.id.to_string(),
+                        id: footprint.id.to_string(),
                         device: device.name().to_owned(),
                     }));
                 }

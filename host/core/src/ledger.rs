@@ -2,10 +2,10 @@
 //!
 //! The outcome depends on the policy's order and on what pods hold, never on who was first to say something.
 
-mod taken;
+mod occupancy;
 mod writes;
 
-pub(crate) use taken::{Owner, Taken};
+pub(crate) use occupancy::{Occupancy, Owner};
 #[cfg(test)]
 pub(crate) use writes::Writing;
 pub(crate) use writes::{Intent, NotWritten};
@@ -22,11 +22,11 @@ use writes::Writes;
 
 /// A plugin's place among all that there were since the host started. Its rank in the policy's order may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Place(pub(crate) usize);
+pub(crate) struct PluginIndex(pub(crate) usize);
 
 /// What one unit needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct Footprint {
     pub(crate) id: UnitId,
     /// The nodes that it has for itself.
     pub(crate) exclusive: Vec<NodeNumber>,
@@ -47,7 +47,7 @@ pub(crate) struct Claim {
     pub(crate) remembered: bool,
 }
 
-impl Claim {
+impl Footprint {
     /// The piece of hardware that both have, or the higher of two of which one lies beneath the other.
     fn piece_with<'c>(&'c self, other: &'c Self) -> Option<&'c DevicePath> {
         let common = |own: &'c DevicePath, theirs: &'c DevicePath| {
@@ -85,7 +85,7 @@ pub(crate) enum NotHeld {
     Changed,
 }
 
-/// All claims of all plugins. Cheap to clone; one per host.
+/// The footprints of all units of all plugins. Cheap to clone; one per host.
 #[derive(Clone)]
 pub(crate) struct Ledger {
     plugins: Arc<Mutex<Vec<Entry>>>,
@@ -97,7 +97,7 @@ pub(crate) struct Ledger {
 
 /// A plugin that has not said what it has.
 pub(crate) struct Silent {
-    pub(crate) place: Place,
+    pub(crate) index: PluginIndex,
     /// What it may offer, where that is known.
     pub(crate) grants: Option<Arc<Grants>>,
 }
@@ -112,12 +112,12 @@ struct Entry {
     /// Whether the plugin has said what it has, or that it has nothing.
     reported: bool,
     grants: Option<Arc<Grants>>,
-    claims: Vec<Claim>,
-    /// Where in `claims` an id is.
+    footprints: Vec<Footprint>,
+    /// Where in `footprints` an id is.
     by_id: HashMap<UnitId, usize>,
     /// What was handed out, as it was then.
-    held: BTreeMap<UnitId, Claim>,
-    /// Of those, what was handed out after all claims were last gone through: no other unit was displaced by it yet.
+    held: BTreeMap<UnitId, Footprint>,
+    /// Of those, what was handed out after all footprints were last gone through: no other unit was displaced by it yet.
     fresh: HashSet<UnitId>,
     /// The ids that cannot be given because of another unit.
     lost: HashMap<UnitId, Lost>,
@@ -146,24 +146,24 @@ impl Ledger {
 
     /// For a plugin to be told when an outcome of it may have changed. Only those are whom it concerns: to look again costs a plugin with
     /// thousands of devices dear.
-    pub(crate) fn subscribe(&self, place: Place) -> watch::Receiver<()> {
-        let told = self.lock().get(place.0).map(|entry| entry.told.clone());
+    pub(crate) fn subscribe(&self, index: PluginIndex) -> watch::Receiver<()> {
+        let told = self.lock().get(index.0).map(|entry| entry.told.clone());
         told.unwrap_or_default().subscribe()
     }
 
     /// Puts the plugins into another order, new ones among them. One that is left out claims nothing any more; what it holds
     /// stays held.
-    pub(crate) fn arrange(&self, order: &[(Place, String)]) {
+    pub(crate) fn arrange(&self, order: &[(PluginIndex, String)]) {
         *self.arranged.lock() = Instant::now();
         let mut plugins = self.lock();
         for entry in plugins.iter_mut() {
             entry.rank = usize::MAX;
         }
-        for (rank, (place, name)) in order.iter().enumerate() {
-            if plugins.len() <= place.0 {
-                plugins.resize_with(place.0 + 1, Entry::default);
+        for (rank, (index, name)) in order.iter().enumerate() {
+            if plugins.len() <= index.0 {
+                plugins.resize_with(index.0 + 1, Entry::default);
             }
-            if let Some(entry) = plugins.get_mut(place.0) {
+            if let Some(entry) = plugins.get_mut(index.0) {
                 // One that left and is back has not said anything yet.
                 entry.reported &= !entry.left;
                 entry.grants = entry.grants.take().filter(|_| !entry.left);
@@ -172,37 +172,40 @@ impl Ledger {
         }
         for entry in plugins.iter_mut().filter(|entry| entry.rank == usize::MAX) {
             (entry.reported, entry.left) = (true, true);
-            entry.claims.clear();
+            entry.footprints.clear();
             entry.by_id.clear();
         }
         settle(&mut plugins);
-        tell(&plugins, |_| true);
+        notify(&plugins, |_| true);
     }
 
     /// Replaces what a plugin claims. What it holds stays as it was handed out.
-    pub(crate) fn report(&self, place: Place, mut claims: Vec<Claim>) {
+    pub(crate) fn report(&self, index: PluginIndex, mut footprints: Vec<Footprint>) {
         let mut plugins = self.lock();
-        let Some(entry) = plugins.get_mut(place.0) else { return };
+        let Some(entry) = plugins.get_mut(index.0) else { return };
         let left = entry.rank == usize::MAX;
         // What is held was handed out, and comes first anyway: that is no news for which everything is gone through.
-        for claim in claims.iter_mut().filter(|claim| entry.held.contains_key(&claim.id)) {
-            let before = entry.by_id.get(&claim.id).and_then(|n| entry.claims.get(*n));
-            claim.remembered = before.is_some_and(|before| before.remembered);
+        for footprint in footprints
+            .iter_mut()
+            .filter(|footprint| entry.held.contains_key(&footprint.id))
+        {
+            let before = entry.by_id.get(&footprint.id).and_then(|n| entry.footprints.get(*n));
+            footprint.remembered = before.is_some_and(|before| before.remembered);
         }
-        if left || (entry.reported && entry.claims == claims) {
+        if left || (entry.reported && entry.footprints == footprints) {
             return;
         }
         entry.reported = true;
-        entry.by_id = claims
+        entry.by_id = footprints
             .iter()
             .enumerate()
-            .map(|(n, claim)| (claim.id.clone(), n))
+            .map(|(n, footprint)| (footprint.id.clone(), n))
             .collect();
-        entry.claims = claims;
-        share_more(&mut plugins, place);
+        entry.footprints = footprints;
+        share_more(&mut plugins, index);
         settle(&mut plugins);
         // Who reports goes on from there.
-        tell(&plugins, |other| other != place);
+        notify(&plugins, |other| other != index);
     }
 
     /// How long this order has been in force: no plugin waits for ever for those before it.
@@ -211,8 +214,8 @@ impl Ledger {
     }
 
     /// Whether a plugin is not in the order any more.
-    pub(crate) fn has_left(&self, place: Place) -> bool {
-        self.lock().get(place.0).is_none_or(|entry| entry.rank == usize::MAX)
+    pub(crate) fn has_left(&self, index: PluginIndex) -> bool {
+        self.lock().get(index.0).is_none_or(|entry| entry.rank == usize::MAX)
     }
 
     /// When this order was made.
@@ -221,47 +224,47 @@ impl Ledger {
     }
 
     /// What a plugin may offer, until it says what it has.
-    pub(crate) fn knows(&self, place: Place, grants: Arc<Grants>) {
-        if let Some(entry) = self.lock().get_mut(place.0) {
+    pub(crate) fn knows(&self, index: PluginIndex, grants: Arc<Grants>) {
+        if let Some(entry) = self.lock().get_mut(index.0) {
             entry.grants = Some(grants);
         }
     }
 
     /// The plugins before this one that have not reported, so that what this one has may not be said for good yet.
-    pub(crate) fn silent_before(&self, place: Place) -> Vec<Silent> {
+    pub(crate) fn silent_before(&self, index: PluginIndex) -> Vec<Silent> {
         let plugins = self.lock();
-        let rank = plugins.get(place.0).map_or(0, |entry| entry.rank);
+        let rank = plugins.get(index.0).map_or(0, |entry| entry.rank);
         let silent = plugins
             .iter()
             .enumerate()
             .filter(|(_, entry)| entry.rank < rank && !entry.reported);
         let silent = silent.map(|(n, entry)| Silent {
-            place: Place(n),
+            index: PluginIndex(n),
             grants: entry.grants.clone(),
         });
         silent.collect()
     }
 
     /// The ids of a plugin that cannot be given because of another unit, and why.
-    pub(crate) fn lost(&self, place: Place) -> HashMap<UnitId, Lost> {
+    pub(crate) fn lost(&self, index: PluginIndex) -> HashMap<UnitId, Lost> {
         self.lock()
-            .get(place.0)
+            .get(index.0)
             .map(|entry| entry.lost.clone())
             .unwrap_or_default()
     }
 
     /// Marks units as handed out: from now on no other unit gets their hardware, whatever the order says and whatever is
     /// reported. Returns the ids that were not marked before, for [`Ledger::let_go`] if the allocation fails after all.
-    pub(crate) fn hold(&self, place: Place, units: Vec<Claim>) -> Result<Vec<UnitId>, NotHeld> {
+    pub(crate) fn hold(&self, index: PluginIndex, units: Vec<Footprint>) -> Result<Vec<UnitId>, NotHeld> {
         let mut plugins = self.lock();
-        let Some(entry) = plugins.get_mut(place.0) else {
+        let Some(entry) = plugins.get_mut(index.0) else {
             return Err(NotHeld::Changed);
         };
         for unit in &units {
             if let Some(lost) = entry.lost.get(&unit.id) {
                 return Err(NotHeld::Lost(Arc::clone(&lost.reason)));
             }
-            let reported = entry.by_id.get(&unit.id).and_then(|n| entry.claims.get(*n));
+            let reported = entry.by_id.get(&unit.id).and_then(|n| entry.footprints.get(*n));
             if !entry
                 .held
                 .get(&unit.id)
@@ -287,33 +290,37 @@ impl Ledger {
 
     /// Units that were handed out have other nodes by now, and their consumers find them: these are held instead. Returns the ids of
     /// which that cannot be, as something else is held that cannot be beside it; they stay held as they were.
-    pub(crate) fn follow(&self, place: Place, moved: Vec<Claim>) -> Vec<UnitId> {
+    pub(crate) fn follow(&self, index: PluginIndex, moved: Vec<Footprint>) -> Vec<UnitId> {
         let mut plugins = self.lock();
-        let (mut taken, mut follows, mut refused) = (Taken::default(), Vec::new(), Vec::new());
-        let moves = |at: usize, id: &UnitId| Place(at) == place && moved.iter().any(|claim| claim.id == *id);
+        let (mut occupancy, mut follows, mut refused) = (Occupancy::default(), Vec::new(), Vec::new());
+        let moves =
+            |at: usize, id: &UnitId| PluginIndex(at) == index && moved.iter().any(|footprint| footprint.id == *id);
         for (at, entry) in plugins.iter().enumerate() {
-            for claim in entry.held.values().filter(|claim| !moves(at, &claim.id)) {
+            for footprint in entry.held.values().filter(|footprint| !moves(at, &footprint.id)) {
                 let plugin = &entry.name;
-                taken.take(Owner { plugin, claim });
+                occupancy.add(Owner { plugin, footprint });
             }
         }
-        let plugin = plugins.get(place.0).map(|entry| entry.name.clone()).unwrap_or_default();
-        for claim in &moved {
-            let owner = Owner { plugin: &plugin, claim };
-            match taken.conflict(owner) {
-                Some(_) => refused.push(claim.id.clone()),
+        let plugin = plugins.get(index.0).map(|entry| entry.name.clone()).unwrap_or_default();
+        for footprint in &moved {
+            let owner = Owner {
+                plugin: &plugin,
+                footprint,
+            };
+            match occupancy.conflict(owner) {
+                Some(_) => refused.push(footprint.id.clone()),
                 None => {
-                    taken.take(owner);
-                    follows.push(claim.clone());
+                    occupancy.add(owner);
+                    follows.push(footprint.clone());
                 }
             }
         }
-        drop(taken);
-        if let Some(entry) = plugins.get_mut(place.0) {
-            for claim in follows {
+        drop(occupancy);
+        if let Some(entry) = plugins.get_mut(index.0) {
+            for footprint in follows {
                 // One of before the host started is held as what it is listed as.
-                if let Some(held) = entry.held.get_mut(&claim.id) {
-                    *held = claim;
+                if let Some(held) = entry.held.get_mut(&footprint.id) {
+                    *held = footprint;
                 }
             }
         }
@@ -321,28 +328,28 @@ impl Ledger {
     }
 
     /// The ids of a plugin that were handed out, those from before the host started among them.
-    pub(crate) fn held(&self, place: Place) -> BTreeSet<UnitId> {
+    pub(crate) fn held(&self, index: PluginIndex) -> BTreeSet<UnitId> {
         let plugins = self.lock();
-        let Some(entry) = plugins.get(place.0) else {
+        let Some(entry) = plugins.get(index.0) else {
             return BTreeSet::new();
         };
         let remembered = entry
-            .claims
+            .footprints
             .iter()
-            .filter(|claim| claim.remembered && !entry.lost.contains_key(&claim.id));
-        let held = entry.held.keys().chain(remembered.map(|claim| &claim.id));
+            .filter(|footprint| footprint.remembered && !entry.lost.contains_key(&footprint.id));
+        let held = entry.held.keys().chain(remembered.map(|footprint| &footprint.id));
         held.cloned().collect()
     }
 
     /// No consumer has these any more, whenever they were handed out.
-    pub(crate) fn free(&self, place: Place, ids: &[UnitId]) {
+    pub(crate) fn free(&self, index: PluginIndex, ids: &[UnitId]) {
         let mut plugins = self.lock();
-        let Some(entry) = plugins.get_mut(place.0) else { return };
+        let Some(entry) = plugins.get_mut(index.0) else { return };
         let mut counted = false;
         for id in ids {
-            let claim = entry.by_id.get(id).and_then(|n| entry.claims.get_mut(*n));
-            if let Some(claim) = claim {
-                counted |= std::mem::take(&mut claim.remembered);
+            let footprint = entry.by_id.get(id).and_then(|n| entry.footprints.get_mut(*n));
+            if let Some(footprint) = footprint {
+                counted |= std::mem::take(&mut footprint.remembered);
             }
         }
         // In any case its plugin may give them again, whatever else kept it from that.
@@ -351,15 +358,15 @@ impl Ledger {
         } else {
             Vec::new()
         };
-        tell(&plugins, |other| other == place || displaced.contains(&other));
+        notify(&plugins, |other| other == index || displaced.contains(&other));
     }
 
     /// Takes back what [`Ledger::hold`] returned.
-    pub(crate) fn let_go(&self, place: Place, ids: &[UnitId]) {
+    pub(crate) fn let_go(&self, index: PluginIndex, ids: &[UnitId]) {
         let mut plugins = self.lock();
-        if plugins.get_mut(place.0).is_some_and(|entry| entry.lets_go(ids)) {
+        if plugins.get_mut(index.0).is_some_and(|entry| entry.lets_go(ids)) {
             let displaced = settle(&mut plugins);
-            tell(&plugins, |other| other == place || displaced.contains(&other));
+            notify(&plugins, |other| other == index || displaced.contains(&other));
         }
     }
 
@@ -381,25 +388,25 @@ impl Entry {
 }
 
 /// Tells plugins that what they may give may not be what it was.
-fn tell(plugins: &[Entry], whom: impl Fn(Place) -> bool) {
-    let whom = plugins.iter().enumerate().filter(|(n, _)| whom(Place(*n)));
+fn notify(plugins: &[Entry], whom: impl Fn(PluginIndex) -> bool) {
+    let whom = plugins.iter().enumerate().filter(|(n, _)| whom(PluginIndex(*n)));
     whom.for_each(|(_, entry)| entry.told.send_replace(()));
 }
 
 /// A pool may list a shared node only later (a driver makes it at its first use): what is held shares it from then on, unless
 /// a unit has it for itself.
-fn share_more(plugins: &mut [Entry], place: Place) {
+fn share_more(plugins: &mut [Entry], index: PluginIndex) {
     let own: HashSet<NodeNumber> = plugins
         .iter()
         .flat_map(|entry| entry.held.values())
         .flat_map(|held| held.exclusive.iter().copied())
         .collect();
-    let Some(entry) = plugins.get_mut(place.0) else { return };
-    for claim in &entry.claims {
-        let Some(held) = entry.held.get_mut(&claim.id).filter(|held| claim.is_as(held)) else {
+    let Some(entry) = plugins.get_mut(index.0) else { return };
+    for footprint in &entry.footprints {
+        let Some(held) = entry.held.get_mut(&footprint.id).filter(|held| footprint.is_as(held)) else {
             continue;
         };
-        for number in &claim.shared {
+        for number in &footprint.shared {
             if !held.shared.contains(number) && !own.contains(number) {
                 held.shared.push(*number);
             }
@@ -407,21 +414,26 @@ fn share_more(plugins: &mut [Entry], place: Place) {
     }
 }
 
-/// Goes through all claims, those that are handed out first, then those that once were, then in policy order, and gives
+/// Goes through all footprints, those that are handed out first, then those that once were, then in policy order, and gives
 /// each what is left. Returns the places of those for whom the outcome is another now.
-fn settle(plugins: &mut [Entry]) -> Vec<Place> {
+fn settle(plugins: &mut [Entry]) -> Vec<PluginIndex> {
     let mut lost: Vec<HashMap<UnitId, Lost>> = vec![HashMap::new(); plugins.len()];
-    let mut taken = Taken::with_room_for(plugins.iter().map(|entry| entry.held.len() + entry.claims.len()).sum());
+    let mut occupancy = Occupancy::with_room_for(
+        plugins
+            .iter()
+            .map(|entry| entry.held.len() + entry.footprints.len())
+            .sum(),
+    );
     for entry in plugins.iter() {
-        for claim in entry.held.values() {
-            taken.take(Owner {
+        for footprint in entry.held.values() {
+            occupancy.add(Owner {
                 plugin: &entry.name,
-                claim,
+                footprint,
             });
         }
     }
-    let waiting = |entry: &Entry, claim: &Claim, remembered: bool| {
-        !entry.held.contains_key(&claim.id) && claim.remembered == remembered
+    let waiting = |entry: &Entry, footprint: &Footprint, remembered: bool| {
+        !entry.held.contains_key(&footprint.id) && footprint.remembered == remembered
     };
     let mut order: Vec<_> = plugins.iter().enumerate().collect();
     order.sort_by_key(|(_, entry)| entry.rank);
@@ -430,18 +442,22 @@ fn settle(plugins: &mut [Entry]) -> Vec<Place> {
         .flat_map(|remembered| order.iter().map(move |(n, entry)| (*n, *entry, remembered)));
     for (n, entry, remembered) in turns {
         let Some(lost) = lost.get_mut(n) else { continue };
-        for claim in entry.claims.iter().filter(|claim| waiting(entry, claim, remembered)) {
+        for footprint in entry
+            .footprints
+            .iter()
+            .filter(|footprint| waiting(entry, footprint, remembered))
+        {
             let owner = Owner {
                 plugin: &entry.name,
-                claim,
+                footprint,
             };
-            match taken.conflict(owner) {
+            match occupancy.conflict(owner) {
                 Some(reason) => {
                     // Its id is its own all the same, as it is listed with the reason.
-                    taken.ids.entry(&claim.id).or_insert(owner);
-                    lost.insert(claim.id.clone(), reason);
+                    occupancy.ids.entry(&footprint.id).or_insert(owner);
+                    lost.insert(footprint.id.clone(), reason);
                 }
-                None => taken.take(owner),
+                None => occupancy.add(owner),
             }
         }
     }
@@ -449,7 +465,7 @@ fn settle(plugins: &mut [Entry]) -> Vec<Place> {
     for (n, (entry, lost)) in plugins.iter_mut().zip(lost).enumerate() {
         if entry.lost != lost {
             entry.lost = lost;
-            other.push(Place(n));
+            other.push(PluginIndex(n));
         }
         entry.fresh.clear();
     }

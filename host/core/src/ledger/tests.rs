@@ -19,9 +19,9 @@ fn id(id: &str) -> UnitId {
     UnitId::try_new(id).unwrap()
 }
 
-fn claim(id: &str, minors: &[u32], shares: bool) -> Claim {
+fn footprint(id: &str, minors: &[u32], shares: bool) -> Footprint {
     let exclusive = minors.iter().map(|minor| number(*minor)).collect();
-    Claim {
+    Footprint {
         id: self::id(id),
         exclusive,
         shared: vec![],
@@ -44,9 +44,9 @@ fn is_told(news: &mut watch::Receiver<()>) -> bool {
     pin!(news.changed()).poll(&mut context).is_ready()
 }
 
-fn lost(ledger: &Ledger, place: usize) -> Vec<String> {
+fn lost(ledger: &Ledger, index: usize) -> Vec<String> {
     let lost = ledger
-        .lost(Place(place))
+        .lost(PluginIndex(index))
         .into_iter()
         .map(|(id, why)| format!("{id}: {}", why.reason));
     lost.collect::<BTreeSet<_>>().into_iter().collect()
@@ -55,48 +55,48 @@ fn lost(ledger: &Ledger, place: usize) -> Vec<String> {
 #[test]
 fn what_a_pod_holds_may_share_more_later_but_nothing_of_somebody_elses() {
     let ledger = ledger();
-    let mut unit = claim("a", &[1], false);
-    ledger.report(Place(0), vec![unit.clone()]);
-    ledger.hold(Place(0), vec![unit.clone()]).unwrap();
+    let mut unit = footprint("a", &[1], false);
+    ledger.report(PluginIndex(0), vec![unit.clone()]);
+    ledger.hold(PluginIndex(0), vec![unit.clone()]).unwrap();
     unit.shared = vec![number(9)];
     assert_eq!(
-        ledger.hold(Place(0), vec![unit.clone()]),
+        ledger.hold(PluginIndex(0), vec![unit.clone()]),
         Err(NotHeld::Changed),
         "not reported yet"
     );
-    ledger.report(Place(0), vec![unit.clone()]);
-    assert_eq!(ledger.hold(Place(0), vec![unit.clone()]), Ok(vec![]));
-    ledger.report(Place(1), vec![claim("b", &[9], false)]);
+    ledger.report(PluginIndex(0), vec![unit.clone()]);
+    assert_eq!(ledger.hold(PluginIndex(0), vec![unit.clone()]), Ok(vec![]));
+    ledger.report(PluginIndex(1), vec![footprint("b", &[9], false)]);
     assert_eq!(lost(&ledger, 1), ["b: node c 10:9 is shared with a of plugin first"]);
     // Without it again, and with another node of its own: the first is the same unit, the second is not.
     unit.shared = vec![];
-    assert_eq!(ledger.hold(Place(0), vec![unit.clone()]), Ok(vec![]));
+    assert_eq!(ledger.hold(PluginIndex(0), vec![unit.clone()]), Ok(vec![]));
     unit.exclusive.push(number(2));
-    ledger.report(Place(0), vec![unit.clone()]);
-    assert_eq!(ledger.hold(Place(0), vec![unit]), Err(NotHeld::Changed));
+    ledger.report(PluginIndex(0), vec![unit.clone()]);
+    assert_eq!(ledger.hold(PluginIndex(0), vec![unit]), Err(NotHeld::Changed));
     // What another one holds for himself is not shared.
     let ledger = Ledger::new(["first".to_owned(), "second".to_owned()]);
-    let (mut a, b) = (claim("a", &[1], false), claim("b", &[9], false));
-    ledger.report(Place(0), vec![a.clone()]);
-    ledger.report(Place(1), vec![b.clone()]);
-    ledger.hold(Place(0), vec![a.clone()]).unwrap();
-    ledger.hold(Place(1), vec![b]).unwrap();
+    let (mut a, b) = (footprint("a", &[1], false), footprint("b", &[9], false));
+    ledger.report(PluginIndex(0), vec![a.clone()]);
+    ledger.report(PluginIndex(1), vec![b.clone()]);
+    ledger.hold(PluginIndex(0), vec![a.clone()]).unwrap();
+    ledger.hold(PluginIndex(1), vec![b]).unwrap();
     a.shared = vec![number(9)];
-    ledger.report(Place(0), vec![a.clone()]);
-    assert_eq!(ledger.hold(Place(0), vec![a]), Err(NotHeld::Changed));
+    ledger.report(PluginIndex(0), vec![a.clone()]);
+    assert_eq!(ledger.hold(PluginIndex(0), vec![a]), Err(NotHeld::Changed));
 }
 
 /// A part of a device with these nodes: those below 3 are common, 5 is so too, and all others tell parts from each
 /// other.
-fn part(id: &str, minors: &[u32]) -> Claim {
+fn part(id: &str, minors: &[u32]) -> Footprint {
     let role = |minor: &u32| Role {
         own: *minor > 2,
         common: *minor < 3 || *minor == 5,
     };
-    Claim {
+    Footprint {
         part: Part::new(minors.iter().map(|minor| (number(*minor), role(minor)))),
         backing: testing::node().devices("pci").unwrap().into_iter().take(1).collect(),
-        ..claim(id, minors, false)
+        ..footprint(id, minors, false)
     }
 }
 
@@ -105,7 +105,7 @@ fn parts_have_their_device_and_its_node_in_common_and_never_beside_the_whole() {
     let ledger = ledger();
     let whole = part("whole", &[0]);
     ledger.report(
-        Place(0),
+        PluginIndex(0),
         vec![
             part("a", &[0, 3, 4]),
             part("b", &[0, 5, 6]),
@@ -116,12 +116,12 @@ fn parts_have_their_device_and_its_node_in_common_and_never_beside_the_whole() {
     let already = "whole: node c 10:0 is already given to a of plugin first";
     assert_eq!(lost(&ledger, 0), [already]);
     // The other way round, the whole is there first; it stays where it was as long as a pod has it.
-    ledger.report(Place(0), vec![whole.clone()]);
-    ledger.hold(Place(0), vec![whole.clone()]).unwrap();
-    ledger.report(Place(0), vec![part("a", &[0, 3, 4]), part("b", &[0, 5, 6])]);
+    ledger.report(PluginIndex(0), vec![whole.clone()]);
+    ledger.hold(PluginIndex(0), vec![whole.clone()]).unwrap();
+    ledger.report(PluginIndex(0), vec![part("a", &[0, 3, 4]), part("b", &[0, 5, 6])]);
     let given = "node c 10:0 is already given to whole of plugin first";
     assert_eq!(lost(&ledger, 0), [format!("a: {given}"), format!("b: {given}")]);
-    ledger.free(Place(0), &[id("whole")]);
+    ledger.free(PluginIndex(0), &[id("whole")]);
     assert_eq!(lost(&ledger, 0), [""; 0]);
 }
 
@@ -129,14 +129,14 @@ fn parts_have_their_device_and_its_node_in_common_and_never_beside_the_whole() {
 fn a_part_is_given_once_and_its_device_to_no_other_plugin() {
     let ledger = ledger();
     ledger.report(
-        Place(0),
+        PluginIndex(0),
         vec![part("a", &[0, 3, 4]), part("same", &[0, 3, 4]), part("less", &[4])],
     );
     ledger.report(
-        Place(1),
+        PluginIndex(1),
         vec![
             part("other", &[0, 8]),
-            Claim {
+            Footprint {
                 exclusive: vec![number(9)],
                 ..part("alone", &[])
             },
@@ -161,15 +161,15 @@ fn a_part_is_given_once_and_its_device_to_no_other_plugin() {
 #[test]
 fn what_is_shared_is_no_parts_own_and_parts_are_not_without_end() {
     let ledger = ledger();
-    let sharing = Claim {
+    let sharing = Footprint {
         shared: vec![number(9)],
         ..part("a", &[0, 3])
     };
-    ledger.report(Place(0), vec![sharing, part("b", &[0, 4, 9])]);
+    ledger.report(PluginIndex(0), vec![sharing, part("b", &[0, 4, 9])]);
     assert_eq!(lost(&ledger, 0), ["b: node c 10:9 is shared with a of plugin first"]);
     let most = u32::try_from(MOST_PARTS).unwrap();
     let many = (10..=most + 10).map(|n| part(&n.to_string(), &[0, n]));
-    ledger.report(Place(0), many.collect());
+    ledger.report(PluginIndex(0), many.collect());
     let last = format!("{}: node c 10:0 is already given to 10 of plugin first", most + 10);
     assert_eq!(lost(&ledger, 0), [last]);
 }
@@ -181,16 +181,16 @@ fn a_whole_with_more_nodes_than_the_device_is_no_part() {
         own: false,
         common: true,
     };
-    let unsaid = Claim {
+    let unsaid = Footprint {
         part: Part::new([(number(0), common), (number(9), Role::default())]),
         ..part("whole", &[0, 9])
     };
     for whole in [part("whole", &[0, 1]), unsaid] {
         for whole_first in [true, false] {
             let ledger = ledger();
-            let mut claims = vec![part("part", &[0, 3])];
-            claims.insert(usize::from(!whole_first), whole.clone());
-            ledger.report(Place(0), claims);
+            let mut footprints = vec![part("part", &[0, 3])];
+            footprints.insert(usize::from(!whole_first), whole.clone());
+            ledger.report(PluginIndex(0), footprints);
             let lost = lost(&ledger, 0);
             assert_eq!(lost.len(), 1, "{lost:?}");
         }
@@ -200,7 +200,7 @@ fn a_whole_with_more_nodes_than_the_device_is_no_part() {
 #[test]
 fn parts_have_nothing_in_common_that_is_not_common() {
     let ledger = ledger();
-    ledger.report(Place(0), vec![part("a", &[0, 3, 4]), part("b", &[4, 6])]);
+    ledger.report(PluginIndex(0), vec![part("a", &[0, 3, 4]), part("b", &[4, 6])]);
     assert_eq!(
         lost(&ledger, 0),
         ["b: node c 10:4 is already given to a of plugin first"]
@@ -210,7 +210,7 @@ fn parts_have_nothing_in_common_that_is_not_common() {
 #[test]
 fn what_a_part_has_for_itself_no_other_part_shares() {
     let exclusive = part("exclusive", &[0, 3]);
-    let sharing = Claim {
+    let sharing = Footprint {
         shared: vec![number(0)],
         ..part("sharing", &[4])
     };
@@ -227,9 +227,9 @@ fn what_a_part_has_for_itself_no_other_part_shares() {
         ),
     ] {
         let ledger = ledger();
-        ledger.report(Place(0), vec![held.clone()]);
-        ledger.hold(Place(0), vec![held.clone()]).unwrap();
-        ledger.report(Place(0), vec![other.clone()]);
+        ledger.report(PluginIndex(0), vec![held.clone()]);
+        ledger.hold(PluginIndex(0), vec![held.clone()]).unwrap();
+        ledger.report(PluginIndex(0), vec![other.clone()]);
         assert_eq!(lost(&ledger, 0), [why]);
     }
 }
@@ -242,7 +242,7 @@ fn of_many_parts_with_many_nodes_as_many_are_given_as_may_be() {
     let part = |n: u32| {
         let common = (0..nodes - 1).map(|minor| (number(minor), false));
         let all: Vec<_> = common.chain([(number(1000 + n), true)]).collect();
-        Claim {
+        Footprint {
             part: Part::new(all.iter().map(|(node, own)| {
                 (
                     *node,
@@ -253,26 +253,26 @@ fn of_many_parts_with_many_nodes_as_many_are_given_as_may_be() {
                 )
             })),
             exclusive: all.iter().map(|(node, _)| *node).collect(),
-            ..claim(&n.to_string(), &[], false)
+            ..footprint(&n.to_string(), &[], false)
         }
     };
-    ledger.report(Place(0), (0..20 * most).map(part).collect());
+    ledger.report(PluginIndex(0), (0..20 * most).map(part).collect());
     assert_eq!(lost(&ledger, 0).len(), 19 * MOST_PARTS);
 }
 
 #[test]
 fn what_was_handed_out_before_comes_before_the_order_if_it_is_the_same() {
     let ledger = ledger();
-    let mut second = claim("b", &[1], false);
+    let mut second = footprint("b", &[1], false);
     second.remembered = true;
-    ledger.report(Place(0), vec![claim("a", &[1], false)]);
-    ledger.report(Place(1), vec![second.clone()]);
+    ledger.report(PluginIndex(0), vec![footprint("a", &[1], false)]);
+    ledger.report(PluginIndex(1), vec![second.clone()]);
     assert_eq!(
         lost(&ledger, 0),
         ["a: node c 10:1 is already given to b of plugin second"]
     );
     second.remembered = false;
-    ledger.report(Place(1), vec![second]);
+    ledger.report(PluginIndex(1), vec![second]);
     assert_eq!(
         lost(&ledger, 1),
         ["b: node c 10:1 is already given to a of plugin first"]
@@ -283,12 +283,12 @@ fn what_was_handed_out_before_comes_before_the_order_if_it_is_the_same() {
 fn the_later_plugin_loses_that_one_unit_whoever_spoke_first() {
     for order in [[0, 1], [1, 0]] {
         let ledger = ledger();
-        for place in order {
-            let claims = match place {
-                0 => vec![claim("a", &[1], false)],
-                _ => vec![claim("b", &[1, 2], false), claim("c", &[3], false)],
+        for index in order {
+            let footprints = match index {
+                0 => vec![footprint("a", &[1], false)],
+                _ => vec![footprint("b", &[1, 2], false), footprint("c", &[3], false)],
             };
-            ledger.report(Place(place), claims);
+            ledger.report(PluginIndex(index), footprints);
         }
         assert_eq!(lost(&ledger, 0), [""; 0]);
         assert_eq!(
@@ -301,7 +301,10 @@ fn the_later_plugin_loses_that_one_unit_whoever_spoke_first() {
 #[test]
 fn within_a_plugin_the_later_unit_loses() {
     let ledger = ledger();
-    ledger.report(Place(0), vec![claim("a", &[1], false), claim("b", &[1], false)]);
+    ledger.report(
+        PluginIndex(0),
+        vec![footprint("a", &[1], false), footprint("b", &[1], false)],
+    );
     assert_eq!(
         lost(&ledger, 0),
         ["b: node c 10:1 is already given to a of plugin first"]
@@ -311,36 +314,36 @@ fn within_a_plugin_the_later_unit_loses() {
 #[test]
 fn what_a_pod_holds_is_not_taken_away() {
     let ledger = ledger();
-    let (a, b) = (claim("a", &[1], false), claim("b", &[1], false));
-    ledger.report(Place(1), vec![b.clone()]);
-    assert_eq!(ledger.hold(Place(1), vec![b.clone()]), Ok(vec![id("b")]));
-    ledger.report(Place(0), vec![a.clone()]);
+    let (a, b) = (footprint("a", &[1], false), footprint("b", &[1], false));
+    ledger.report(PluginIndex(1), vec![b.clone()]);
+    assert_eq!(ledger.hold(PluginIndex(1), vec![b.clone()]), Ok(vec![id("b")]));
+    ledger.report(PluginIndex(0), vec![a.clone()]);
     let reason = "node c 10:1 is already given to b of plugin second";
     assert_eq!(lost(&ledger, 0), [format!("a: {reason}")]);
     assert_eq!(
-        ledger.hold(Place(0), vec![a.clone()]),
+        ledger.hold(PluginIndex(0), vec![a.clone()]),
         Err(NotHeld::Lost(reason.into()))
     );
     assert_eq!(
-        ledger.hold(Place(1), vec![b.clone()]),
+        ledger.hold(PluginIndex(1), vec![b.clone()]),
         Ok(vec![]),
         "given again to the same unit"
     );
     // Whatever its plugin says of it meanwhile.
-    ledger.report(Place(1), vec![claim("b", &[7], false)]);
+    ledger.report(PluginIndex(1), vec![footprint("b", &[7], false)]);
     assert_eq!(lost(&ledger, 0), [format!("a: {reason}")]);
-    ledger.report(Place(1), vec![]);
+    ledger.report(PluginIndex(1), vec![]);
     assert_eq!(lost(&ledger, 0), [format!("a: {reason}")]);
 }
 
 #[test]
 fn an_allocation_that_failed_gives_the_hardware_back() {
     let ledger = ledger();
-    let b = claim("b", &[1], false);
-    ledger.report(Place(1), vec![b.clone()]);
-    let held = ledger.hold(Place(1), vec![b]).unwrap();
-    ledger.report(Place(0), vec![claim("a", &[1], false)]);
-    ledger.let_go(Place(1), &held);
+    let b = footprint("b", &[1], false);
+    ledger.report(PluginIndex(1), vec![b.clone()]);
+    let held = ledger.hold(PluginIndex(1), vec![b]).unwrap();
+    ledger.report(PluginIndex(0), vec![footprint("a", &[1], false)]);
+    ledger.let_go(PluginIndex(1), &held);
     assert_eq!(lost(&ledger, 0), [""; 0]);
     assert_eq!(
         lost(&ledger, 1),
@@ -351,24 +354,24 @@ fn an_allocation_that_failed_gives_the_hardware_back() {
 #[test]
 fn an_allocation_that_failed_wakes_only_whom_it_displaced() {
     let ledger = Ledger::new(["first".into(), "second".into(), "third".into()]);
-    let unit = |id: &str, minor| vec![claim(id, &[minor], false)];
-    ledger.report(Place(1), unit("b", 1));
-    ledger.report(Place(2), unit("c", 3));
-    let mut news = [0, 1, 2].map(|place| ledger.subscribe(Place(place)));
+    let unit = |id: &str, minor| vec![footprint(id, &[minor], false)];
+    ledger.report(PluginIndex(1), unit("b", 1));
+    ledger.report(PluginIndex(2), unit("c", 3));
+    let mut news = [0, 1, 2].map(|index| ledger.subscribe(PluginIndex(index)));
     let mut woken = || news.each_mut().map(is_told);
     for _ in 0..2 {
-        let held = ledger.hold(Place(1), unit("b", 1)).unwrap();
-        ledger.let_go(Place(1), &held);
+        let held = ledger.hold(PluginIndex(1), unit("b", 1)).unwrap();
+        ledger.let_go(PluginIndex(1), &held);
         assert_eq!(woken(), [false; 3], "no unit was displaced");
     }
-    let held = ledger.hold(Place(1), unit("b", 1)).unwrap();
-    ledger.report(Place(0), unit("a", 1));
+    let held = ledger.hold(PluginIndex(1), unit("b", 1)).unwrap();
+    ledger.report(PluginIndex(0), unit("a", 1));
     assert_eq!((woken(), woken()), ([false, true, true], [false; 3]));
-    ledger.let_go(Place(1), &held);
+    ledger.let_go(PluginIndex(1), &held);
     assert_eq!(woken(), [true, true, false]);
     // Let go and held again in between: what was settled once stays settled.
-    let held = ledger.hold(Place(0), unit("a", 1)).unwrap();
-    ledger.let_go(Place(0), &held);
+    let held = ledger.hold(PluginIndex(0), unit("a", 1)).unwrap();
+    ledger.let_go(PluginIndex(0), &held);
     assert_eq!(woken(), [false; 3]);
     assert_eq!(
         lost(&ledger, 1),
@@ -379,41 +382,41 @@ fn an_allocation_that_failed_wakes_only_whom_it_displaced() {
 #[test]
 fn what_was_handed_out_before_the_host_started_and_is_freed_wakes_whom_it_displaced() {
     let ledger = ledger();
-    let (a, mut b) = (claim("a", &[1], false), claim("b", &[1], false));
+    let (a, mut b) = (footprint("a", &[1], false), footprint("b", &[1], false));
     b.remembered = true;
-    ledger.report(Place(0), vec![a]);
-    ledger.report(Place(1), vec![b.clone()]);
+    ledger.report(PluginIndex(0), vec![a]);
+    ledger.report(PluginIndex(1), vec![b.clone()]);
     // Handed out again since: that is not what displaced the other.
-    ledger.hold(Place(1), vec![b]).unwrap();
-    let mut news = [0, 1].map(|place| ledger.subscribe(Place(place)));
+    ledger.hold(PluginIndex(1), vec![b]).unwrap();
+    let mut news = [0, 1].map(|index| ledger.subscribe(PluginIndex(index)));
     let mut woken = || news.each_mut().map(is_told);
-    ledger.free(Place(1), &[id("b")]);
+    ledger.free(PluginIndex(1), &[id("b")]);
     assert_eq!((woken(), lost(&ledger, 0)), ([true; 2], vec![]));
-    ledger.free(Place(1), &[id("b")]);
+    ledger.free(PluginIndex(1), &[id("b")]);
     assert_eq!(woken(), [false, true], "no consumer had it");
 }
 
 #[test]
 fn what_changed_since_the_allocation_began_is_not_held() {
     let ledger = ledger();
-    ledger.report(Place(0), vec![claim("a", &[2], false)]);
+    ledger.report(PluginIndex(0), vec![footprint("a", &[2], false)]);
     assert_eq!(
-        ledger.hold(Place(0), vec![claim("a", &[1], false)]),
+        ledger.hold(PluginIndex(0), vec![footprint("a", &[1], false)]),
         Err(NotHeld::Changed)
     );
     assert_eq!(
-        ledger.hold(Place(0), vec![claim("b", &[1], false)]),
+        ledger.hold(PluginIndex(0), vec![footprint("b", &[1], false)]),
         Err(NotHeld::Changed)
     );
-    assert!(ledger.held(Place(0)).is_empty());
+    assert!(ledger.held(PluginIndex(0)).is_empty());
 }
 
 #[test]
 fn an_id_belongs_to_one_plugin_even_if_it_cannot_be_given() {
     let ledger = Ledger::new(["zero".into(), "first".into(), "second".into()]);
-    ledger.report(Place(0), vec![claim("z", &[1], false)]);
-    ledger.report(Place(1), vec![claim("a", &[1], false)]);
-    ledger.report(Place(2), vec![claim("a", &[2], false)]);
+    ledger.report(PluginIndex(0), vec![footprint("z", &[1], false)]);
+    ledger.report(PluginIndex(1), vec![footprint("a", &[1], false)]);
+    ledger.report(PluginIndex(2), vec![footprint("a", &[2], false)]);
     assert_eq!(
         lost(&ledger, 1),
         ["a: node c 10:1 is already given to z of plugin zero"]
@@ -422,31 +425,31 @@ fn an_id_belongs_to_one_plugin_even_if_it_cannot_be_given() {
         lost(&ledger, 2),
         ["a: id a is already one of plugin first; ids are unique on a node"]
     );
-    assert!(ledger.lost(Place(2))[&id("a")].id_taken && !ledger.lost(Place(1))[&id("a")].id_taken);
+    assert!(ledger.lost(PluginIndex(2))[&id("a")].id_taken && !ledger.lost(PluginIndex(1))[&id("a")].id_taken);
 }
 
 #[test]
 fn sharing_takes_two() {
     for (first, second, loses) in [(true, true, false), (true, false, true), (false, true, true)] {
         let ledger = ledger();
-        ledger.report(Place(0), vec![claim("a", &[1], first)]);
-        ledger.report(Place(1), vec![claim("b", &[1], second)]);
+        ledger.report(PluginIndex(0), vec![footprint("a", &[1], first)]);
+        ledger.report(PluginIndex(1), vec![footprint("b", &[1], second)]);
         assert_eq!(!lost(&ledger, 1).is_empty(), loses, "{first} {second}");
     }
 }
 
 #[test]
 fn a_node_is_shared_by_all_or_by_nobody() {
-    let shared = |id: &str| Claim {
+    let shared = |id: &str| Footprint {
         shared: vec![number(1)],
-        ..claim(id, &[], false)
+        ..footprint(id, &[], false)
     };
     let ledger = ledger();
-    ledger.report(Place(0), vec![shared("a"), shared("b")]);
-    ledger.report(Place(1), vec![claim("c", &[1], false), shared("d")]);
+    ledger.report(PluginIndex(0), vec![shared("a"), shared("b")]);
+    ledger.report(PluginIndex(1), vec![footprint("c", &[1], false), shared("d")]);
     assert_eq!(lost(&ledger, 0), [""; 0]);
     assert_eq!(lost(&ledger, 1), ["c: node c 10:1 is shared with a of plugin first"]);
-    ledger.report(Place(0), vec![claim("c0", &[1], false)]);
+    ledger.report(PluginIndex(0), vec![footprint("c0", &[1], false)]);
     assert_eq!(
         lost(&ledger, 1),
         [
@@ -463,13 +466,13 @@ fn a_device_and_a_part_of_it_are_not_two() {
     let card = node.device("drm", "card0").unwrap();
     let render = node.device("drm", "renderD128").unwrap();
     let other = node.device("pci", "0000:00:02.0").unwrap();
-    let of = |id: &str, device: &DevicePath| Claim {
+    let of = |id: &str, device: &DevicePath| Footprint {
         backing: vec![device.clone()],
-        ..claim(id, &[], false)
+        ..footprint(id, &[], false)
     };
-    let outcome = |claims: Vec<Claim>| {
+    let outcome = |footprints: Vec<Footprint>| {
         let ledger = ledger();
-        ledger.report(Place(0), claims);
+        ledger.report(PluginIndex(0), footprints);
         lost(&ledger, 0)
     };
     assert_eq!(
@@ -489,9 +492,9 @@ fn a_device_and_a_part_of_it_are_not_two() {
 #[test]
 fn a_later_plugin_waits_until_the_earlier_ones_have_spoken() {
     let ledger = ledger();
-    let settled = |place| ledger.silent_before(Place(place)).is_empty();
+    let settled = |index| ledger.silent_before(PluginIndex(index)).is_empty();
     assert!(settled(0) && !settled(1));
-    ledger.report(Place(0), vec![]);
+    ledger.report(PluginIndex(0), vec![]);
     assert!(settled(1));
 }
 
@@ -505,30 +508,30 @@ proptest! {
         ),
     ) {
         let ledger = Ledger::new(["p0".into(), "p1".into(), "p2".into()]);
-        let mut reported: [BTreeMap<String, Claim>; 3] = Default::default();
-        let mut held: [BTreeMap<UnitId, Claim>; 3] = Default::default();
+        let mut reported: [BTreeMap<String, Footprint>; 3] = Default::default();
+        let mut held: [BTreeMap<UnitId, Footprint>; 3] = Default::default();
         for (plugin, name, exclusive, shared, shares, what) in &steps {
             let shared = shared.iter().filter(|minor| !exclusive.contains(minor)).map(|minor| number(*minor)).collect();
-            let unit = Claim { shared, ..claim(&format!("{name}{plugin}"), exclusive, *shares) };
+            let unit = Footprint { shared, ..footprint(&format!("{name}{plugin}"), exclusive, *shares) };
             match what {
                 0 | 1 => {
                     reported[*plugin].insert(name.clone(), unit);
-                    ledger.report(Place(*plugin), reported[*plugin].values().cloned().collect());
+                    ledger.report(PluginIndex(*plugin), reported[*plugin].values().cloned().collect());
                 }
-                2 => if let Some(unit) = reported[*plugin].get(name) && ledger.hold(Place(*plugin), vec![unit.clone()]).is_ok() {
+                2 => if let Some(unit) = reported[*plugin].get(name) && ledger.hold(PluginIndex(*plugin), vec![unit.clone()]).is_ok() {
                     held[*plugin].insert(unit.id.clone(), unit.clone());
                 },
                 _ => {
                     held[*plugin].remove(&unit.id);
-                    ledger.let_go(Place(*plugin), &[unit.id]);
+                    ledger.let_go(PluginIndex(*plugin), &[unit.id]);
                 }
             }
         }
         let mut users: HashMap<NodeNumber, Vec<(bool, bool)>> = HashMap::new();
-        for place in 0..3 {
-            let lost = ledger.lost(Place(place));
-            let given = reported[place].values().filter(|unit| !lost.contains_key(&unit.id) && !held[place].contains_key(&unit.id));
-            for unit in given.chain(held[place].values()) {
+        for index in 0..3 {
+            let lost = ledger.lost(PluginIndex(index));
+            let given = reported[index].values().filter(|unit| !lost.contains_key(&unit.id) && !held[index].contains_key(&unit.id));
+            for unit in given.chain(held[index].values()) {
                 for node in unit.exclusive.iter().collect::<HashSet<_>>() {
                     users.entry(*node).or_default().push((true, unit.shares));
                 }
@@ -575,33 +578,33 @@ proptest! {
         let tree = small_tree();
         let places = |of: &[usize]| of.iter().map(|n| tree[*n].clone()).collect::<Vec<_>>();
         let ledger = Ledger::new(["p0".into(), "p1".into(), "p2".into()]);
-        let mut reported: [BTreeMap<String, Claim>; 3] = Default::default();
-        let mut held: [BTreeMap<UnitId, Claim>; 3] = Default::default();
+        let mut reported: [BTreeMap<String, Footprint>; 3] = Default::default();
+        let mut held: [BTreeMap<UnitId, Footprint>; 3] = Default::default();
         for (plugin, name, backing, pieces, shares, what) in &steps {
-            let unit = Claim {
+            let unit = Footprint {
                 backing: places(backing),
                 pieces: places(pieces),
-                ..claim(&format!("{name}{plugin}"), &[], *shares)
+                ..footprint(&format!("{name}{plugin}"), &[], *shares)
             };
             match what {
                 0 | 1 => {
                     reported[*plugin].insert(name.clone(), unit);
-                    ledger.report(Place(*plugin), reported[*plugin].values().cloned().collect());
+                    ledger.report(PluginIndex(*plugin), reported[*plugin].values().cloned().collect());
                 }
-                2 => if let Some(unit) = reported[*plugin].get(name) && ledger.hold(Place(*plugin), vec![unit.clone()]).is_ok() {
+                2 => if let Some(unit) = reported[*plugin].get(name) && ledger.hold(PluginIndex(*plugin), vec![unit.clone()]).is_ok() {
                     held[*plugin].insert(unit.id.clone(), unit.clone());
                 },
                 _ => {
                     held[*plugin].remove(&unit.id);
-                    ledger.let_go(Place(*plugin), &[unit.id]);
+                    ledger.let_go(PluginIndex(*plugin), &[unit.id]);
                 }
             }
         }
         let mut given = Vec::new();
-        for place in 0..3 {
-            let lost = ledger.lost(Place(place));
-            let free = reported[place].values().filter(|unit| !lost.contains_key(&unit.id) && !held[place].contains_key(&unit.id));
-            given.extend(free.chain(held[place].values()));
+        for index in 0..3 {
+            let lost = ledger.lost(PluginIndex(index));
+            let free = reported[index].values().filter(|unit| !lost.contains_key(&unit.id) && !held[index].contains_key(&unit.id));
+            given.extend(free.chain(held[index].values()));
         }
         let touches = |a: &DevicePath, b: &DevicePath| a == b || a.is_beneath(b) || b.is_beneath(a);
         for (n, a) in given.iter().enumerate() {
@@ -617,27 +620,30 @@ proptest! {
 fn another_order_gives_to_others_and_what_left_keeps_only_what_it_holds() {
     let ledger = ledger();
     let (a, b, c) = (
-        claim("a", &[1], false),
-        claim("b", &[1], false),
-        claim("c", &[2], false),
+        footprint("a", &[1], false),
+        footprint("b", &[1], false),
+        footprint("c", &[2], false),
     );
-    ledger.report(Place(0), vec![a.clone(), c.clone()]);
-    ledger.report(Place(1), vec![b]);
-    let named = |place: usize, name: &str| (Place(place), name.to_owned());
+    ledger.report(PluginIndex(0), vec![a.clone(), c.clone()]);
+    ledger.report(PluginIndex(1), vec![b]);
+    let named = |index: usize, name: &str| (PluginIndex(index), name.to_owned());
     ledger.arrange(&[named(1, "second"), named(0, "first")]);
     assert_eq!(
         lost(&ledger, 0),
         ["a: node c 10:1 is already given to b of plugin second"]
     );
     ledger.arrange(&[named(0, "first"), named(1, "second")]);
-    ledger.hold(Place(0), vec![c]).unwrap();
+    ledger.hold(PluginIndex(0), vec![c]).unwrap();
     ledger.arrange(&[named(1, "second"), named(3, "third")]);
-    ledger.report(Place(3), vec![claim("d", &[2], false), claim("e", &[5], false)]);
+    ledger.report(
+        PluginIndex(3),
+        vec![footprint("d", &[2], false), footprint("e", &[5], false)],
+    );
     assert_eq!(lost(&ledger, 1), [""; 0], "what was not held is free");
     assert_eq!(
         lost(&ledger, 3),
         ["d: node c 10:2 is already given to c of plugin first"]
     );
-    ledger.report(Place(0), vec![a]);
-    assert_eq!(lost(&ledger, 1), [""; 0], "who left claims nothing");
+    ledger.report(PluginIndex(0), vec![a]);
+    assert_eq!(lost(&ledger, 1), [""; 0], "who left footprints nothing");
 }

@@ -20,14 +20,14 @@ use tokio::sync::oneshot;
 
 /// How long a resource that goes away is offered with an empty list first, so that the kubelet counts none of it: a stream that
 /// only ends leaves the last count for minutes. Far more than the half second between two lists.
-const FAREWELL: Duration = Duration::from_secs(2);
+const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// What speaks against another policy, or another component, of one plugin; complete text.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Against(pub(crate) String);
+pub(crate) struct ReloadProblem(pub(crate) String);
 
-impl From<LoadFailure> for Against {
+impl From<LoadFailure> for ReloadProblem {
     fn from(failure: LoadFailure) -> Self {
         Self(failure.to_string())
     }
@@ -40,17 +40,17 @@ pub(crate) enum Command {
     Try {
         calls: Arc<Calls>,
         forced: bool,
-        answer: oneshot::Sender<Result<BTreeMap<ResourceName, usize>, Against>>,
+        answer: oneshot::Sender<Result<BTreeMap<ResourceName, usize>, ReloadProblem>>,
     },
     /// Say again whether a switch would take anything from a pod: trying takes seconds, in which devices are handed out.
     Confirm {
-        answer: oneshot::Sender<Result<(), Against>>,
+        answer: oneshot::Sender<Result<(), ReloadProblem>>,
     },
     /// Switch to what was tried last.
     Switch,
     /// Forget it.
     Keep,
-    /// Begin anew with what is in force: look for something to do, load, enumerate and ask for health, whatever the pace. Answers
+    /// Begin anew with what is in force: look for something to do, load, enumerate and ask for health, without waiting. Answers
     /// with what came of it.
     Look { answer: oneshot::Sender<Surveyed> },
     /// Offer nothing any more, and end once no pod holds anything.
@@ -58,9 +58,9 @@ pub(crate) enum Command {
 }
 
 /// What becomes of the plugin after a command.
-pub(super) enum Turn {
+pub(super) enum AfterCommand {
     /// Something else is in force, or a caller waits for a look: begin anew.
-    Anew,
+    Restart,
     /// It is not in the policy any more.
     Leave,
 }
@@ -90,7 +90,7 @@ impl Candidate {
 
 impl Plugin {
     /// Does what it is told; the answer is what comes next, if anything changes.
-    pub(super) async fn obey(&mut self, command: Command) -> Option<Turn> {
+    pub(super) async fn handle_command(&mut self, command: Command) -> Option<AfterCommand> {
         match command {
             Command::Try { calls, forced, answer } => {
                 self.candidate = None;
@@ -118,7 +118,7 @@ impl Plugin {
             Command::Switch => {
                 let candidate = self.candidate.take()?;
                 self.switch(candidate);
-                Some(Turn::Anew)
+                Some(AfterCommand::Restart)
             }
             Command::Keep => {
                 self.candidate = None;
@@ -126,22 +126,22 @@ impl Plugin {
             }
             Command::Look { answer } => {
                 self.asked.push(answer);
-                Some(Turn::Anew)
+                Some(AfterCommand::Restart)
             }
-            Command::Leave => Some(Turn::Leave),
+            Command::Leave => Some(AfterCommand::Leave),
         }
     }
 
     /// What pods would lose by a switch, if it is not forced.
-    fn against(&self, candidate: &Candidate) -> Result<(), Against> {
+    fn against(&self, candidate: &Candidate) -> Result<(), ReloadProblem> {
         match self.lost_by(candidate) {
             Some(why) if !candidate.forced => Err(why),
             _ => Ok(()),
         }
     }
 
-    fn lost_by(&self, candidate: &Candidate) -> Option<Against> {
-        let held = self.core.ledger.held(self.core.place);
+    fn lost_by(&self, candidate: &Candidate) -> Option<ReloadProblem> {
+        let held = self.core.ledger.held(self.core.index);
         let (before, after) = (self.policy().replicas, candidate.calls.grants.policy.replicas);
         // One replica has the unit's own id, several have numbers behind it.
         let renumbered = before != after && (before == 1 || after < before);
@@ -164,7 +164,7 @@ impl Plugin {
             more => format!(", and {more} more"),
         };
         let name = self.core.name();
-        Some(Against(format!(
+        Some(ReloadProblem(format!(
             "plugin {name}: device {id}, which a pod may hold, {what}{more}; wait until its pods are gone, or force it"
         )))
     }
@@ -175,7 +175,7 @@ impl Plugin {
         self.calls = Arc::clone(&candidate.calls);
         self.core
             .ledger
-            .knows(self.core.place, Arc::clone(&candidate.calls.grants));
+            .knows(self.core.index, Arc::clone(&candidate.calls.grants));
         self.core.replace_calls(candidate.calls);
         self.order = Order::default();
         let policy = self.policy();
@@ -194,7 +194,7 @@ impl Plugin {
                     .get(&unit.id)
                     .is_some_and(|offered| offered.is_same_hardware(unit));
                 if same && !self.units.has_verdict(&unit.id) {
-                    self.heed(std::slice::from_ref(unit), &[verdict]);
+                    self.apply_verdicts(std::slice::from_ref(unit), &[verdict]);
                 }
             }
         }
@@ -206,7 +206,7 @@ impl Plugin {
 
     /// Takes back the resources that the policy does not name any more and of which no consumer holds anything, once the kubelet has
     /// had the time to see them empty.
-    pub(super) fn say_farewell(&mut self) {
+    pub(super) fn drain(&mut self) {
         let policy = Arc::clone(self.policy());
         let gone = self.resources.keys().filter(|name| {
             let empty = self
@@ -221,40 +221,40 @@ impl Plugin {
         self.farewell.retain(|name, _| gone.contains(name));
         for name in gone {
             let since = *self.farewell.entry(name.clone()).or_insert_with(Instant::now);
-            if since.elapsed() >= FAREWELL {
+            if since.elapsed() >= DRAIN_TIME {
                 self.farewell.remove(&name);
                 self.resources.remove(&name);
                 self.units.remove_pool(&name);
-                self.shared.registry.remove(self.core.place, &name);
+                self.shared.registry.remove(self.core.index, &name);
             }
         }
     }
 
     /// Whether pods have or may have something of it.
-    fn has_tenants(&self) -> bool {
-        !self.core.ledger.held(self.core.place).is_empty() || !self.core.tenancy.is_empty()
+    fn has_held_units(&self) -> bool {
+        !self.core.ledger.held(self.core.index).is_empty() || !self.core.tenancy.is_empty()
     }
 
     /// Offers nothing any more, keeps what pods hold from others, and ends when nothing is held.
     pub(super) async fn leave(mut self) {
         let name = self.core.name().to_owned();
-        let mut ledger = self.core.ledger.subscribe(self.core.place);
-        self.shared.watcher.forget(self.core.place);
+        let mut ledger = self.core.ledger.subscribe(self.core.index);
+        self.shared.watcher.forget(self.core.index);
         self.core.leaves.store(true, Ordering::Relaxed);
         self.shared.labels.forgets(&self.policy().name);
         for resource in self.resources.values() {
             resource.withdraw();
         }
-        tokio::time::sleep(FAREWELL).await;
-        if self.core.ledger.has_left(self.core.place) {
+        tokio::time::sleep(DRAIN_TIME).await;
+        if self.core.ledger.has_left(self.core.index) {
             for resource in std::mem::take(&mut self.resources).into_keys() {
-                self.shared.registry.remove(self.core.place, &resource);
+                self.shared.registry.remove(self.core.index, &resource);
             }
         }
         // One that is back in the policy looks after its own place again.
-        while self.core.ledger.has_left(self.core.place) && self.has_tenants() {
+        while self.core.ledger.has_left(self.core.index) && self.has_held_units() {
             // What was handed out before the host started is in no ledger.
-            let changed = tokio::time::timeout(FAREWELL, ledger.changed()).await;
+            let changed = tokio::time::timeout(DRAIN_TIME, ledger.changed()).await;
             if changed.is_ok_and(|changed| changed.is_err()) {
                 break;
             }
@@ -270,9 +270,9 @@ impl Plugin {
 ///
 /// # Errors
 /// What failed.
-pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, Against> {
+pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, ReloadProblem> {
     let name = calls.grants.policy.name.clone();
-    let failed = |call: &str, error: CallError| Against(format!("plugin {name}: {call} {error}"));
+    let failed = |call: &str, error: CallError| ReloadProblem(format!("plugin {name}: {call} {error}"));
     matched_now(&calls).await.map_err(|error| failed("enumerate", error))?;
     let mut candidate = Candidate {
         calls: Arc::clone(&calls),

@@ -5,15 +5,15 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// One attempt at a time: compiling a component again because the last time has not ended yet would only slow both.
-pub(super) struct Attempt<T>(Option<JoinHandle<T>>);
+pub(super) struct SingleFlight<T>(Option<JoinHandle<T>>);
 
-impl<T> Default for Attempt<T> {
+impl<T> Default for SingleFlight<T> {
     fn default() -> Self {
         Self(None)
     }
 }
 
-impl<T: Send + 'static> Attempt<T> {
+impl<T: Send + 'static> SingleFlight<T> {
     /// What `work` returns, on a thread of its own; or, where an earlier attempt goes on, what that one returns.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_attempt_that_hangs_is_waited_for_and_not_repeated() {
-        let mut attempt = Attempt::default();
+        let mut attempt = SingleFlight::default();
         let (release, held) = mpsc::channel::<()>();
         let first = move || held.recv().map_or(0, |()| 1);
         let error = attempt.wait(Duration::from_millis(10), first).await.unwrap_err();
@@ -56,7 +56,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_attempt_that_panics_is_over() {
-        let mut attempt = Attempt::default();
+        let mut attempt = SingleFlight::default();
         let error = attempt.wait(LONG, || panic!("no")).await.unwrap_err();
         assert!(error.to_string().starts_with("host fault: panicked: "), "{error}");
         attempt.wait(LONG, || ()).await.unwrap();

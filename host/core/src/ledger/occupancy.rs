@@ -1,6 +1,6 @@
 //! Who has what of the host's hardware, and who may have the same besides.
 
-use super::Claim;
+use super::Footprint;
 use crate::units::Lost;
 use crate::units::MOST_PARTS;
 use devgate_node::DevicePath;
@@ -11,7 +11,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Who has what, while it is being settled.
 #[derive(Default)]
-pub(crate) struct Taken<'a> {
+pub(crate) struct Occupancy<'a> {
     pub(super) ids: HashMap<&'a UnitId, Owner<'a>>,
     nodes: QuickMap<NodeNumber, Node<'a>>,
     /// Of each place in the tree what the devices there are to their units: what they are made of, and their pieces. The kernel names
@@ -67,13 +67,13 @@ struct Owners<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Owner<'a> {
     pub(crate) plugin: &'a str,
-    pub(crate) claim: &'a Claim,
+    pub(crate) footprint: &'a Footprint,
 }
 
 impl Owner<'_> {
     /// Whether both may have the same.
     fn gets_along_with(self, other: Owner<'_>) -> bool {
-        let parts = match (&self.claim.part, &other.claim.part) {
+        let parts = match (&self.footprint.part, &other.footprint.part) {
             (Some(one), Some(two)) => self.plugin == other.plugin && one.is_beside(two),
             _ => false,
         };
@@ -81,14 +81,14 @@ impl Owner<'_> {
     }
 
     fn shares_with(self, other: Owner<'_>) -> bool {
-        self.claim.shares && other.claim.shares
+        self.footprint.shares && other.footprint.shares
     }
 }
 
 /// One that wants to have something, and the parts that it was found to get along with.
 struct Newcomer<'n> {
     owner: Owner<'n>,
-    judged: RefCell<HashSet<*const Claim>>,
+    judged: RefCell<HashSet<*const Footprint>>,
 }
 
 impl<'n> Newcomer<'n> {
@@ -99,7 +99,7 @@ impl<'n> Newcomer<'n> {
 
     /// Whether it gets along with a part. Two parts may have many nodes in common, and are compared once.
     fn gets_along_with(&self, part: Owner<'_>) -> bool {
-        let key = std::ptr::from_ref(part.claim);
+        let key = std::ptr::from_ref(part.footprint);
         if self.judged.borrow().contains(&key) {
             return true;
         }
@@ -129,7 +129,7 @@ impl<'a> Owners<'a> {
     }
 
     fn add(&mut self, owner: Owner<'a>) {
-        if owner.claim.part.is_some() {
+        if owner.footprint.part.is_some() {
             self.parts.push(owner);
         } else {
             self.share(owner);
@@ -140,31 +140,31 @@ impl<'a> Owners<'a> {
     fn share(&mut self, owner: Owner<'a>) {
         if self
             .strictest
-            .is_none_or(|known| known.claim.shares && !owner.claim.shares)
+            .is_none_or(|known| known.footprint.shares && !owner.footprint.shares)
         {
             self.strictest = Some(owner);
         }
     }
 }
 
-impl<'a> Taken<'a> {
+impl<'a> Occupancy<'a> {
     /// Nothing is taken yet, of so many units.
     pub(crate) fn with_room_for(units: usize) -> Self {
-        let mut taken = Self::default();
-        taken.ids.reserve(units);
-        taken.nodes.reserve(units);
+        let mut all = Self::default();
+        all.ids.reserve(units);
+        all.nodes.reserve(units);
         // Each of its own, on its way.
-        taken.places.reserve(2 * units);
-        taken
+        all.places.reserve(2 * units);
+        all
     }
 
     /// Why a unit cannot be given beside those that are, if so.
     pub(crate) fn conflict(&self, new: Owner<'_>) -> Option<Lost> {
-        let id_owner = self.ids.get(&new.claim.id);
+        let id_owner = self.ids.get(&new.footprint.id);
         let same_id = |owner: &Owner<'_>| {
             format!(
                 "id {} is already one of plugin {}; ids are unique on a node",
-                new.claim.id, owner.plugin
+                new.footprint.id, owner.plugin
             )
         };
         let newcomer = Newcomer::new(new);
@@ -179,11 +179,11 @@ impl<'a> Taken<'a> {
     }
 
     fn node_conflict(&self, new: &Newcomer<'_>) -> Option<String> {
-        let claim = new.owner.claim;
+        let footprint = new.owner.footprint;
         let given = |number: &NodeNumber, owner: Owner<'_>| {
             format!(
                 "node {number} is already given to {} of plugin {}",
-                owner.claim.id, owner.plugin
+                owner.footprint.id, owner.plugin
             )
         };
         let exclusive = |number: &NodeNumber| Some(given(number, self.nodes.get(number)?.exclusive.against(new)?));
@@ -195,31 +195,34 @@ impl<'a> Taken<'a> {
             let owner = self.nodes.get(number)?.shared.against_sharing(new.owner)?;
             Some(format!(
                 "node {number} is shared with {} of plugin {}",
-                owner.claim.id, owner.plugin
+                owner.footprint.id, owner.plugin
             ))
         };
-        let reason = claim.exclusive.iter().find_map(exclusive);
+        let reason = footprint.exclusive.iter().find_map(exclusive);
         reason
-            .or_else(|| claim.shared.iter().find_map(sharing))
-            .or_else(|| claim.exclusive.iter().find_map(shared))
+            .or_else(|| footprint.shared.iter().find_map(sharing))
+            .or_else(|| footprint.exclusive.iter().find_map(shared))
     }
 
     /// One device is made of the other where one lies beneath the other: a disk and its partition, a GPU and its node. Two nodes of one
     /// piece of hardware, neither of which lies beneath the other, are one as well.
     fn place_conflict(&self, new: &Newcomer<'_>) -> Option<String> {
         let mut piece = None;
-        for (device, is) in places(new.owner.claim) {
+        for (device, is) in places(new.owner.footprint) {
             let [backing, reached] = self.against(device.location(), is, new);
-            if let Some(Owner { plugin, claim }) = backing {
-                let (id, name) = (&claim.id, device.name());
+            if let Some(Owner { plugin, footprint }) = backing {
+                let (id, name) = (&footprint.id, device.name());
                 return Some(format!(
                     "device {name} already backs {id} of plugin {plugin}, or a part of it does"
                 ));
             }
             piece = piece.or(reached.map(|owner| (device, owner)));
         }
-        let (device, Owner { plugin, claim }) = piece?;
-        let (id, name) = (&claim.id, claim.piece_with(new.owner.claim).unwrap_or(device).name());
+        let (device, Owner { plugin, footprint }) = piece?;
+        let (id, name) = (
+            &footprint.id,
+            footprint.piece_with(new.owner.footprint).unwrap_or(device).name(),
+        );
         Some(format!(
             "it is of one piece of hardware ({name}) with {id} of plugin {plugin}, and a pod has the whole; one unit may have both, or \
              the policy says what is apart (partitions, shares-hardware)"
@@ -243,9 +246,9 @@ impl<'a> Taken<'a> {
 
     /// One value that stands for two units is one device to a program that goes by it. Parts of a device have values of their own.
     fn value_conflict(&self, new: Owner<'_>) -> Option<String> {
-        new.claim.values.iter().find_map(|value| {
+        new.footprint.values.iter().find_map(|value| {
             let owner = self.values.get(value.as_str())?.against_sharing(new)?;
-            let (id, plugin) = (&owner.claim.id, owner.plugin);
+            let (id, plugin) = (&owner.footprint.id, owner.plugin);
             let shown = escape(value, 160);
             Some(format!(
                 "{shown} already stands for {id} of plugin {plugin}: by it this one's pod would get that one's device"
@@ -254,15 +257,15 @@ impl<'a> Taken<'a> {
     }
 
     /// Gives a unit what it claims.
-    pub(crate) fn take(&mut self, owner: Owner<'a>) {
-        self.ids.insert(&owner.claim.id, owner);
-        for number in &owner.claim.exclusive {
+    pub(crate) fn add(&mut self, owner: Owner<'a>) {
+        self.ids.insert(&owner.footprint.id, owner);
+        for number in &owner.footprint.exclusive {
             self.nodes.entry(*number).or_default().exclusive.add(owner);
         }
-        for number in &owner.claim.shared {
+        for number in &owner.footprint.shared {
             self.nodes.entry(*number).or_default().shared.share(owner);
         }
-        for (device, is) in places(owner.claim) {
+        for (device, is) in places(owner.footprint) {
             let mut add = |place, of: for<'t> fn(&'t mut At<'a>) -> &'t mut Owners<'a>| {
                 let at = self.places.entry(place).or_default().iter_mut().zip(is);
                 at.filter(|(_, is)| *is).for_each(|(at, _)| of(at).add(owner));
@@ -270,16 +273,19 @@ impl<'a> Taken<'a> {
             add(device.location(), |at| &mut at.itself);
             places_above(device.location()).for_each(|above| add(above, |at| &mut at.beneath));
         }
-        for value in &owner.claim.values {
+        for value in &owner.footprint.values {
             self.values.entry(value).or_default().share(owner);
         }
     }
 }
 
 /// The places of a unit, each once, and whether that is what it is made of, and a piece that is its alone.
-fn places(claim: &Claim) -> impl Iterator<Item = (&DevicePath, [bool; 2])> {
-    let backing = claim.backing.iter().map(|at| (at, [true, claim.pieces.contains(at)]));
-    let others = claim.pieces.iter().filter(|at| !claim.backing.contains(at));
+fn places(footprint: &Footprint) -> impl Iterator<Item = (&DevicePath, [bool; 2])> {
+    let backing = footprint
+        .backing
+        .iter()
+        .map(|at| (at, [true, footprint.pieces.contains(at)]));
+    let others = footprint.pieces.iter().filter(|at| !footprint.backing.contains(at));
     backing.chain(others.map(|at| (at, [false, true])))
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 impl Plugin {
     /// Writes the files anew that were written before the host started and are gone: the kubelet does not ask again for what
     /// it has given away, and a pod's network is made anew after a restart of the node. In the background.
-    pub(super) fn tell_again(&self) {
+    pub(super) fn write_device_info_again(&self) {
         let files = self.core.memory.files().filter(|files| !files.has_seen_all());
         let Some(files) = files.filter(|_| self.policy().containers.device_info) else {
             return;

@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Plugin {
     /// Tells the callers that wait what this round has found.
-    pub(super) async fn tell_found(&mut self) {
+    pub(super) async fn send_survey(&mut self) {
         let outcome = match &self.failing {
             Some(failing) => Outcome::Failed(failing.reason.to_string()),
             None => Outcome::Answered,
