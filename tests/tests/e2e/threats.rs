@@ -50,11 +50,7 @@ fn assert_readable(host: &Host) {
 #[test]
 fn every_test_that_the_page_names_exists() -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut tests = BTreeSet::new();
-    for dir in ["dev", "host", "tests", "guests"] {
-        collect(&root.join(dir), &mut tests)?;
-    }
-    assert!(tests.len() > 200, "{}", tests.len());
+    let tests = all_tests()?;
     let page = std::fs::read_to_string(root.join("docs/threats.md"))?;
     let rows: Vec<Vec<&str>> = page
         .lines()
@@ -99,6 +95,17 @@ fn every_test_that_the_page_of_cdi_names_exists() -> anyhow::Result<()> {
         .collect();
     assert!(wrong.is_empty() && named.len() > 20, "no such tests: {wrong:?}");
     Ok(())
+}
+
+/// The names of all tests of devgate.
+pub(crate) fn all_tests() -> anyhow::Result<BTreeSet<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut tests = BTreeSet::new();
+    for dir in ["dev", "host", "tests", "guests"] {
+        collect(&root.join(dir), &mut tests)?;
+    }
+    assert!(tests.len() > 200, "{}", tests.len());
+    Ok(tests)
 }
 
 /// The names of all functions that follow a test attribute.
