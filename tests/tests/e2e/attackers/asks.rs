@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// The longest that a pod of the good plugin may wait, on a machine that does other things too.
 const SERVED_WITHIN: Duration = Duration::from_secs(10);
 
+/// The fewest pods of it that are served, however short a trial is.
+const LEAST: usize = 20;
+
 /// What one pod was told, and after how long.
 #[derive(Debug, Clone)]
 pub(super) struct Told {
@@ -95,7 +98,7 @@ impl Service {
     /// Asks for a device of the good plugin again and again until it is over.
     pub(super) async fn go_on(&self, host: &Host) -> anyhow::Result<()> {
         let mut client = client(host, &GOOD.resource()).await?;
-        while !self.is_over.load(Ordering::Relaxed) {
+        while !self.is_over.load(Ordering::Relaxed) || self.served().0 < LEAST {
             let begun = Instant::now();
             allocate(&mut client, &["bench0-0"]).await?;
             let took = begun.elapsed();
