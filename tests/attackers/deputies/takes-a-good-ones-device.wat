@@ -4,7 +4,7 @@
 ;; asks: Allocate of @name
 ;; reads: @good
 ;; wins: gives node /dev/@good
-;; off: none, because the ledger cannot be switched off; another plugin's policy that says `shares-hardware` is another trust
+;; off: unchecked
 (enumerate
     (call $device_by_name @s("bench0") @s("@good") (global.get $ret))
     (local.set $h (i32.load offset=4 (global.get $ret)))

@@ -3,7 +3,7 @@
 ;; policy: state: true
 ;; reads: at most
 ;; wins: says @name has won
-;; off: none, because the size is a constant of the host; `a_blob_has_at_most_64_kib` has what is kept beside what is not
+;; off: none, because the size is a constant, held in the runner and in the host
 (enumerate
     (call $store (i32.const 0) (i32.const 65537) (global.get $ret))
     (call $told (global.get $ret))

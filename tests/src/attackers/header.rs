@@ -70,6 +70,8 @@ pub enum Win {
 pub enum Off {
     /// With these keys in the policy it wins.
     Policy(Vec<String>),
+    /// Where its answers are not checked, and all that it asks for is given, it wins.
+    Unchecked,
     /// As with another attacker that the same mechanism stops.
     As(String),
     /// By a test of this name.
@@ -164,6 +166,9 @@ impl Ask {
 impl Win {
     fn read(text: &str) -> anyhow::Result<Self> {
         let (verb, what) = text.split_once(' ').unwrap_or((text, ""));
+        // What acts on a terminal is written as in WebAssembly's text.
+        let (what, _) = super::expand::literal(&(what.to_owned() + "\""))
+            .map(|(bytes, rest)| (String::from_utf8_lossy(&bytes).into_owned(), rest.len()))?;
         let number = || what.split(' ').next().unwrap_or_default().replace('_', "");
         Ok(match verb {
             "says" => Self::Says(what.to_owned()),
@@ -188,6 +193,9 @@ impl Off {
         if let Some(why) = first.strip_prefix("none, because ") {
             return Ok(Self::Never(why.to_owned()));
         }
+        if first == "unchecked" {
+            return Ok(Self::Unchecked);
+        }
         if let Some(name) = first.strip_prefix("as ") {
             return Ok(Self::As(name.to_owned()));
         }
@@ -196,7 +204,7 @@ impl Off {
         }
         anyhow::ensure!(
             first.contains(':'),
-            "off \"{first}\": a key of the policy, as ATTACKER, test NAME, or none, because …"
+            "off \"{first}\": a key of the policy, unchecked, as ATTACKER, test NAME, or none, because …"
         );
         Ok(Self::Policy(lines))
     }

@@ -2,9 +2,11 @@
 
 mod asks;
 mod host;
+mod open_node;
 mod seen;
 mod table;
 mod trial;
+mod unchecked;
 
 use trial::class;
 

@@ -26,6 +26,28 @@ pub(super) fn own_lines(host: &Host, attacker: &Attacker, before: usize) -> Vec<
         .collect()
 }
 
+/// Whether it would have won where nothing is checked, by what was seen there.
+pub(super) fn would_win(win: &Win, seen: &[String]) -> bool {
+    let has = |wanted: &str| seen.iter().any(|said| said == wanted);
+    match win {
+        Win::Says(text) => seen.iter().any(|said| said.contains(text)),
+        Win::Reaches(n) => reached(seen).is_some_and(|reached| reached >= *n),
+        Win::Offers(id) => has(&format!("offers {id}")),
+        Win::Registers(name) => has(&format!("registers {name}")),
+        Win::Gives(what) => has(what),
+        Win::Logs(bytes) => seen.iter().map(String::len).sum::<usize>() >= *bytes,
+        Win::Takes(_) | Win::Has(_) | Win::Writes(_) => false,
+    }
+}
+
+/// How far it came, in its own words.
+fn reached(texts: &[String]) -> Option<u64> {
+    let reached = texts
+        .iter()
+        .filter_map(|said| said.strip_prefix("reached ")?.parse().ok());
+    reached.max()
+}
+
 /// All that there is to read.
 pub(super) struct Seen<'a> {
     pub(super) host: &'a Host,
@@ -83,12 +105,7 @@ impl Seen<'_> {
         let slack = if mechanism == Mechanism::On { SLACK } else { 0.0 };
         match win {
             Win::Says(text) => texts.iter().any(|said| said.contains(text)),
-            Win::Reaches(n) => {
-                let reached = texts
-                    .iter()
-                    .filter_map(|said| said.strip_prefix("reached ")?.parse::<u64>().ok());
-                reached.max().is_some_and(|reached| reached >= *n)
-            }
+            Win::Reaches(n) => reached(texts).is_some_and(|reached| reached >= *n),
             Win::Takes(seconds) => {
                 let longest = self.told.iter().map(|told| told.took).max().unwrap_or_default();
                 longest.as_secs_f64() >= seconds + slack

@@ -2,7 +2,8 @@
 
 use super::asks::{Service, Told, pods};
 use super::host::{PATIENCE, attacked, held, quiet, recovered};
-use super::seen::{Mechanism, Seen, watch_memory};
+use super::seen::{Mechanism, Seen, watch_memory, would_win};
+use super::unchecked;
 use crate::reload::pid;
 use anyhow::{Context, bail, ensure};
 use devgate_tests::Host;
@@ -76,6 +77,7 @@ async fn stopped(attackers: &[Attacker]) -> anyhow::Result<()> {
 
 /// The trial with those mechanisms off that can be: each attacker wins.
 async fn won(attackers: &[Attacker]) -> anyhow::Result<()> {
+    win_unchecked(attackers)?;
     let (mut entries, mut able) = (String::new(), Vec::new());
     for attacker in attackers {
         if let Off::Policy(keys) = &attacker.header.off {
@@ -90,6 +92,27 @@ async fn won(attackers: &[Attacker]) -> anyhow::Result<()> {
     let lines = attacked(&mut host, &entries, &able).await?;
     let trial = Arc::new(Trial::new(host, Mechanism::Off, lines)?);
     let wrong = trial.all(&able).await?;
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    Ok(())
+}
+
+/// The trial of those that only a check stops: each wins where there is none.
+fn win_unchecked(attackers: &[Attacker]) -> anyhow::Result<()> {
+    let able = attackers
+        .iter()
+        .filter(|attacker| attacker.header.off == Off::Unchecked);
+    let mut wrong = Vec::new();
+    for attacker in able {
+        let seen = tokio::task::block_in_place(|| unchecked::seen(attacker))?;
+        if !attacker.header.wins.iter().all(|win| would_win(win, &seen)) {
+            let seen = seen.iter().take(20).map(|said| format!("\n    {said:.200}"));
+            let seen: String = seen.collect();
+            wrong.push(format!(
+                "{} does not win where nothing is checked: {seen}",
+                attacker.name
+            ));
+        }
+    }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     Ok(())
 }
