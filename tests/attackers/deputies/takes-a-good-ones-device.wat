@@ -2,7 +2,7 @@
 ;; stopped by: ledger
 ;; policy: hardware: [{subsystem: bench0, name: @good, use: offer, nodes: [{access: rw}]}]
 ;; asks: Allocate of @name
-;; reads: @good
+;; reads: device @good already backs @good of plugin bench0
 ;; wins: gives node /dev/@good
 ;; off: unchecked
 (enumerate

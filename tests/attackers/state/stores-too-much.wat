@@ -1,7 +1,7 @@
 ;; tries: to keep more than 64 KiB
 ;; stopped by: size of a state
 ;; policy: state: true
-;; reads: at most
+;; reads: the blob has 65537 bytes; at most 65536 are allowed
 ;; wins: says @name has won
 ;; off: none, because the size is a constant, held in the runner and in the host
 (enumerate

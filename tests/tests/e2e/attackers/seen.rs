@@ -72,7 +72,22 @@ impl Seen<'_> {
         if self.texts().iter().any(|said| said.contains(text)) {
             return Ok(true);
         }
-        Ok(ask(self.host, &["status"])?.contains(text))
+        Ok(self.status()?.contains(text))
+    }
+
+    /// What the status says of it: its own part, and other lines with its name.
+    fn status(&self) -> anyhow::Result<String> {
+        let (mut own, mut is_own) = (String::new(), false);
+        for line in ask(self.host, &["status"])?.lines() {
+            if !line.starts_with(' ') {
+                is_own = line.split(' ').next() == Some(&self.attacker.name);
+            }
+            if is_own || line.contains(&self.attacker.name) {
+                own += line;
+                own += "\n";
+            }
+        }
+        Ok(own)
     }
 
     /// Everything that is read of it, for a message.
@@ -81,7 +96,7 @@ impl Seen<'_> {
         texts.dedup();
         let skipped = texts.len().saturating_sub(20);
         texts.drain(..skipped);
-        let status = ask(self.host, &["status"]).unwrap_or_default();
+        let status = self.status().unwrap_or_default();
         format!("\n    {}\nstatus:\n{status}", texts.join("\n    "))
     }
 

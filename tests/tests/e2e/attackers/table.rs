@@ -34,6 +34,29 @@ fn table(attackers: &[Attacker]) -> String {
             reads.collect::<Vec<_>>().join(", ").replace('|', "\\|"),
         );
     }
+    text + &mechanisms(attackers)
+}
+
+/// How many each mechanism stops, and what shows that it is the mechanism.
+fn mechanisms(attackers: &[Attacker]) -> String {
+    let mut by_name = BTreeMap::<_, (usize, Vec<String>)>::new();
+    for attacker in attackers {
+        let (count, shown) = by_name.entry(&attacker.header.stopped_by).or_default();
+        *count += 1;
+        let name = &attacker.name;
+        shown.extend(match &attacker.header.off {
+            Off::Policy(keys) => Some(format!("{name} with `{}`", keys.join(", "))),
+            Off::Unchecked => Some(format!("{name} unchecked")),
+            Off::Test(test) => Some(format!("the test `{test}`")),
+            Off::Never(why) => Some(format!("nothing, because {why}")),
+            Off::As(_) => None,
+        });
+    }
+    let mut text = "\n## Mechanisms\n\n| mechanism | attackers | is off in |\n| --- | --- | --- |\n".to_owned();
+    for (name, (count, mut shown)) in by_name {
+        shown.dedup();
+        text += &format!("| {name} | {count} | {} |\n", shown.join("; ").replace('|', "\\|"));
+    }
     text
 }
 

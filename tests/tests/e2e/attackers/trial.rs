@@ -155,11 +155,19 @@ impl Trial {
         for attacker in others {
             running.spawn(Arc::clone(self).one(attacker));
         }
-        let mut wrong: Vec<_> = running.join_all().await.into_iter().flatten().collect();
+        let mut outcomes = running.join_all().await;
         for attacker in alone {
-            wrong.extend(Arc::clone(self).one(attacker).await);
+            outcomes.push(Arc::clone(self).one(attacker).await);
         }
         memory.abort();
+        let mut wrong = Vec::new();
+        for (attacker, outcome) in outcomes {
+            // Once more, now that all others have been tried: a win may come late.
+            let outcome = outcome.and_then(|told| self.has_not_won(&attacker, &told));
+            if let Err(error) = outcome {
+                wrong.push(format!("{}/{}: {error:#}", attacker.class, attacker.name));
+            }
+        }
         wrong.sort();
         Ok(wrong)
     }
@@ -168,15 +176,13 @@ impl Trial {
         watch_memory(&self.host, &self.most).await
     }
 
-    /// What is wrong with one, if anything.
-    async fn one(self: Arc<Self>, attacker: Attacker) -> Option<String> {
+    /// One of them, and what pods were told.
+    async fn one(self: Arc<Self>, attacker: Attacker) -> (Attacker, anyhow::Result<Vec<Told>>) {
         let outcome = self.tried(&attacker).await;
-        outcome
-            .err()
-            .map(|error| format!("{}/{}: {error:#}", attacker.class, attacker.name))
+        (attacker, outcome)
     }
 
-    async fn tried(&self, attacker: &Attacker) -> anyhow::Result<()> {
+    async fn tried(&self, attacker: &Attacker) -> anyhow::Result<Vec<Told>> {
         let mut told = Vec::new();
         let mut part = 0;
         for ask in &attacker.header.asks {
@@ -200,10 +206,15 @@ impl Trial {
         if part > 0 {
             self.becomes(attacker, 0)?;
         }
+        self.has_not_won(attacker, &told)?;
+        Ok(told)
+    }
+
+    fn has_not_won(&self, attacker: &Attacker, told: &[Told]) -> anyhow::Result<()> {
         if self.mechanism == Mechanism::On
-            && let Some(won) = self.seen(attacker, &told).won(Mechanism::On)
+            && let Some(won) = self.seen(attacker, told).won(Mechanism::On)
         {
-            bail!("it WON: {won}; this is read: {}", self.seen(attacker, &told).all());
+            bail!("it WON: {won}; this is read: {}", self.seen(attacker, told).all());
         }
         Ok(())
     }
