@@ -10,6 +10,7 @@
 )]
 
 mod admins;
+mod attackers;
 mod bad_components;
 mod bad_policies;
 mod by_name;

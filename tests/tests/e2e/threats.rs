@@ -77,11 +77,7 @@ fn shown(list: &str) -> Vec<(&str, Vec<&str>)> {
 #[test]
 fn every_line_of_the_page_has_tests_that_exist() -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut tests = BTreeSet::new();
-    for dir in ["dev", "host", "tests", "guests"] {
-        collect(&root.join(dir), &mut tests)?;
-    }
-    assert!(tests.len() > 200, "{}", tests.len());
+    let tests = all_tests()?;
     let page = std::fs::read_to_string(root.join("docs/threats.md"))?;
     let list = std::fs::read_to_string(root.join("tests/threats.txt"))?;
     let (asked, shown) = (asked(&page), shown(&list));
@@ -134,6 +130,17 @@ fn every_test_that_the_rules_of_cdi_name_exists() -> anyhow::Result<()> {
         .collect();
     assert!(wrong.is_empty() && named.len() > 20, "no such tests: {wrong:?}");
     Ok(())
+}
+
+/// The names of all tests of devgate.
+pub(crate) fn all_tests() -> anyhow::Result<BTreeSet<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut tests = BTreeSet::new();
+    for dir in ["dev", "host", "tests", "guests"] {
+        collect(&root.join(dir), &mut tests)?;
+    }
+    assert!(tests.len() > 200, "{}", tests.len());
+    Ok(tests)
 }
 
 /// The names of all functions that follow a test attribute.
