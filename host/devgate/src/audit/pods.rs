@@ -337,7 +337,9 @@ mod tests {
             pods.tell(plugins(), look);
             let lines: Vec<_> = lines.try_iter().collect();
             let line = |line: &Message| {
-                let Message::Line(line, ..) = line else { panic!("a line") };
+                let Message::Line(line, ..) = line else {
+                    panic!("a line")
+                };
                 let json: serde_json::Value = serde_json::from_str(line).unwrap();
                 format!("{} {} {}", json["event"], json["pod"], json["left_out"]).replace('"', "")
             };
