@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(header.off, Off::Policy(vec!["limits: {cpu: 1s}".into()]));
         for (line, wrong) in [
             (";; tries: to loop\n", ""),
-            (";; asks: change\n", ";; asks: chnge\n"),
+            (";; asks: change\n", ";; asks: exchange\n"),
             (";; wins: takes 1 s\n", ";; wins: much\n"),
             (";; off: limits: {cpu: 1s}\n", ";; off: never\n"),
             (";; reads", ";; red"),
