@@ -1,7 +1,7 @@
 ;; tries: to hand out the memory of the node, by `..` behind a path that it may ask for
 ;; stopped by: grant of nodes
 ;; policy: host-nodes: {exclusive: ["/dev/edges*", "/dev/edges/**"]}
-;; reads: XXX
+;; reads: no entry of the policy's host-nodes matches it
 ;; wins: says @name has won
 ;; off: unchecked
 (enumerate

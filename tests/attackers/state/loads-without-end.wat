@@ -2,7 +2,7 @@
 ;; stopped by: limits.read
 ;; policy: state: true
 ;; policy: limits: {read: 512KiB, deadline: 20s}
-;; reads: XXX
+;; reads: enumerate exceeded its 512KiB read from the node (limits.read)
 ;; wins: reaches 20
 ;; off: limits: {read: 6MiB, transfer: 6MiB, cpu: 2s, deadline: 20s}
 (enumerate
