@@ -1,6 +1,6 @@
 //! Hostile components, one in each file of `tests/attackers`: how such a file is read, and how a component is made of it.
 //!
-//! `docs/attackers.md` says what a file is, and how one is run.
+//! `tests/attackers/format.txt` says what a file is, and how one is run.
 
 mod assembler;
 mod component;

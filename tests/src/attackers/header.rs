@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 pub struct Header {
     /// What it tries, in words.
     pub tries: String,
-    /// The mechanism that stops it, by its name in `docs/attackers.md`.
+    /// The mechanism that stops it, by its name in `tests/attackers/format.txt`.
     pub stopped_by: String,
     /// What the policy says of it besides its file and its resource: keys of a plugin.
     pub policy: Vec<String>,

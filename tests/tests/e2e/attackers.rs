@@ -1,4 +1,4 @@
-//! Hostile components against the real programs: `docs/attackers.md` says what each file of `tests/attackers` holds and how one is run.
+//! Hostile components against the real programs: `tests/attackers/format.txt` says what each file of `tests/attackers` holds and how one is run.
 
 mod asks;
 mod host;

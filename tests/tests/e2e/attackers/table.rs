@@ -12,8 +12,7 @@ const FEWEST: usize = 8;
 /// The fewest of all classes.
 const ALL: usize = 150;
 
-const HEAD: &str = "# Attackers\n\nMade from the first lines of the files beside it. What they are is in \
-    [docs/attackers.md](../../docs/attackers.md).\n";
+const HEAD: &str = "# Attackers\n\nMade from the first lines of the files beside it. What they are is in tests/attackers/format.txt.\n";
 
 fn table(attackers: &[Attacker]) -> String {
     let mut text = HEAD.to_owned();
@@ -64,7 +63,7 @@ fn mechanisms(attackers: &[Attacker]) -> String {
 
 #[test]
 fn the_table_is_what_the_attackers_say() -> anyhow::Result<()> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("attackers/README.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("attackers/table.txt");
     let text = table(&all()?);
     if std::env::var_os(WRITE).is_some() {
         return Ok(std::fs::write(file, text)?);
@@ -72,7 +71,7 @@ fn the_table_is_what_the_attackers_say() -> anyhow::Result<()> {
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     anyhow::ensure!(
         written == text,
-        "tests/attackers/README.md is not what the attackers say: run this test with {WRITE}=1"
+        "tests/attackers/table.txt is not what the attackers say: run this test with {WRITE}=1"
     );
     Ok(())
 }
