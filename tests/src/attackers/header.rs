@@ -139,7 +139,7 @@ fn words(text: &str) -> Vec<String> {
 
 impl Ask {
     fn read(text: &str) -> anyhow::Result<Self> {
-        let (ask, times) = match text.split_once(", ") {
+        let (ask, times) = match text.rsplit_once(", ") {
             Some((ask, times)) if times.ends_with(" times") => (ask, times.trim_end_matches(" times").parse()?),
             _ => (text, 1),
         };
