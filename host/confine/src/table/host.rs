@@ -115,6 +115,7 @@ pub(super) const LINES: &[Line] = &[
     line("execve", libc::SYS_execve, &[], CHILDREN),
     line("wait4", libc::SYS_wait4, &[], CHILDREN),
     line("waitid", libc::SYS_waitid, &[], CHILDREN),
+    line("setpgid", libc::SYS_setpgid, &[], CHILDREN),
     line("kill", libc::SYS_kill, &[], CHILDREN),
     line("tkill", libc::SYS_tkill, &[], CHILDREN),
     line("tgkill", libc::SYS_tgkill, &[], CHILDREN),
