@@ -2,7 +2,7 @@
 //!
 //! `try_calls PARENT UNTIL call NUMBER ARGUMENT...` makes one raw system call; `try_calls PARENT UNTIL WORK` does a piece of ordinary
 //! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before) or `pulling`; or
-//! `host:DIRECTORY`, as a host that may write and execute there.
+//! `host:DIRECTORY`, as a host that may write and execute there, and make sockets in `DIRECTORY.sockets`.
 //! `try_calls PARENT answered-ERRNO become PROGRAM ARGUMENT...` becomes another program, with a filter that answers so for Landlock.
 
 #![allow(
@@ -103,6 +103,7 @@ fn as_host(directory: PathBuf, work: Work) {
     drop_capabilities().unwrap_or_else(fenced);
     let files = HostFiles {
         directories: vec![directory.clone()],
+        sockets: vec![directory.with_extension("sockets")],
         files: vec!["/dev/null".into()],
         programs: vec![directory, "/lib".into(), "/lib64".into(), "/usr/lib".into()],
     };

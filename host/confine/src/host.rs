@@ -15,6 +15,9 @@ use std::path::PathBuf;
 pub struct HostFiles {
     /// Directories in which it makes, writes and removes files.
     pub directories: Vec<PathBuf>,
+    /// Directories in which it makes sockets and removes them, and writes no file. One that is made anew beside the first has them too, but
+    /// what is made there is not removed.
+    pub sockets: Vec<PathBuf>,
     /// Files, and directories of files, that it writes to and neither makes nor removes.
     pub files: Vec<PathBuf>,
     /// Programs, and directories of programs, that it starts.
@@ -75,9 +78,16 @@ pub fn fence_host(files: &HostFiles) -> Result<Landlock, Error> {
             .handle_access(change | AccessFs::Execute)
             .and_then(|ruleset| ruleset.scope(Scope::Signal))
             .and_then(Ruleset::create)?;
+        let beside = files.sockets.iter().filter_map(|directory| directory.parent());
+        let beside: Vec<_> = beside
+            .filter(|above| above.parent().is_some())
+            .map(Into::into)
+            .collect();
         let rules = |paths: &[PathBuf], access: BitFlags<AccessFs>| path_beneath_rules(paths.to_vec(), access);
         ruleset
             .add_rules(rules(&files.directories, make))?
+            .add_rules(rules(&files.sockets, AccessFs::MakeSock | AccessFs::RemoveFile))?
+            .add_rules(rules(&beside, AccessFs::MakeSock.into()))?
             .add_rules(rules(&files.files, write))?
             .add_rules(rules(&files.programs, AccessFs::Execute.into()))
     })

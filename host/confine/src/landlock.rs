@@ -1,6 +1,6 @@
 //! Landlock: what the kernel has of it, and having it enforced.
 
-use crate::{Error, Network, Right, drop_files};
+use crate::{Error, Right};
 use landlock::{
     ABI, CreateRulesetError, LandlockStatus, RestrictSelfError, Ruleset, RulesetCreated, RulesetError, RulesetStatus,
 };
@@ -22,18 +22,6 @@ pub enum Landlock {
     },
     /// The kernel was built or booted without it.
     Missing,
-}
-
-impl Landlock {
-    /// Asks the kernel what it has, by a thread that is confined and ends.
-    ///
-    /// # Errors
-    ///
-    /// As [`drop_files`].
-    pub fn probe() -> Result<Self, Error> {
-        let confined = std::thread::spawn(|| drop_files(Network::Refused));
-        confined.join().unwrap_or(Err(Error::NotEnforced))
-    }
 }
 
 /// Has the kernel refuse the calling thread, and those that it starts later, what the ruleset handles and does not allow.

@@ -89,6 +89,19 @@ const fn refused(name: &'static str, number: i64, arguments: &'static [Argument]
     }
 }
 
+/// Namespaces of its own, and what comes of tracing, which neither a thread nor a child is started with.
+const NAMESPACES: u32 = bits(
+    libc::CLONE_NEWNS
+        | libc::CLONE_NEWCGROUP
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNET
+        | libc::CLONE_PTRACE
+        | libc::CLONE_UNTRACED,
+);
+
 /// A constant of the C library as the kernel sees it.
 const fn bits(of: c_int) -> u32 {
     of.cast_unsigned()

@@ -167,6 +167,25 @@ fn nothing_else_is_written_executed_or_signalled() {
 }
 
 #[test]
+fn sockets_are_made_where_they_are_and_in_a_directory_made_anew() {
+    let own = Own::new("sockets");
+    if !own.run(&["open"]).said.contains("abi: ") {
+        return println!("skipped: this kernel has no Landlock");
+    }
+    let (sockets, anew) = (Own(own.0.with_extension("sockets")), Own(own.0.with_extension("anew")));
+    // The second has no rule of its own, as what is made anew has none.
+    for dir in [&sockets.0, &anew.0] {
+        fs::create_dir(dir).unwrap();
+    }
+    for dir in [&sockets.0, &anew.0] {
+        let end = own.run(&["bind", text(&dir.join("a.sock"))]);
+        assert!(end.said.contains("Ok(())"), "{end:?}");
+        let end = own.run(&["write", text(&dir.join("file"))]);
+        assert!(end.said.contains("PermissionDenied"), "{end:?}");
+    }
+}
+
+#[test]
 fn no_capability_is_left_and_none_is_gained() {
     let own = Own::new("status");
     let had = run("begin", &["status"]).said;

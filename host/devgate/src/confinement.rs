@@ -70,7 +70,7 @@ pub(crate) fn begin(args: &RunArgs, policy: &Policy) -> anyhow::Result<Fence> {
 
 /// What the host writes and starts, whatever policy is put in force later.
 fn files(args: &RunArgs, policy: &Policy) -> HostFiles {
-    let parent = |path: &Path| path.parent().map(Path::to_path_buf);
+    let parent = |path: &Path| Some(std::path::absolute(path).ok()?.parent()?.to_path_buf());
     // A rule is about a directory that is there: one that is made later would be fenced off. So each is made as it would be made then.
     let mut made = vec![(args.state_dir.clone(), 0o700), (args.cdi_dir.clone(), 0o755)];
     let uses = |is_used: fn(&PluginPolicy) -> bool| policy.plugins.values().any(is_used);
@@ -84,9 +84,6 @@ fn files(args: &RunArgs, policy: &Policy) -> HostFiles {
     }
     made.extend(args.registry.cache_dir.clone().map(|dir| (dir, 0o700)));
     made.extend(parent(&args.watch.status_socket).map(|dir| (dir, 0o755)));
-    if !args.no_kubelet {
-        made.push((args.kubelet.kubelet_dir.clone(), 0o750));
-    }
     let mut directories = Vec::new();
     for (directory, mode) in made {
         match DirBuilder::new().recursive(true).mode(mode).create(&directory) {
@@ -96,6 +93,12 @@ fn files(args: &RunArgs, policy: &Policy) -> HostFiles {
         }
     }
     directories.extend(args.log.audit_log.as_deref().and_then(parent));
+    // A kubelet that is set up anew makes its directory anew, beside a host that runs.
+    let kubelet = (!args.no_kubelet).then(|| std::path::absolute(&args.kubelet.kubelet_dir).ok());
+    let sockets: Vec<PathBuf> = kubelet.flatten().into_iter().collect();
+    for directory in &sockets {
+        let _ = DirBuilder::new().recursive(true).mode(0o750).create(directory);
+    }
     let own = std::env::current_exe().ok();
     let mut programs: Vec<PathBuf> = own.as_deref().and_then(parent).into_iter().collect();
     // Of a program that is not linked statically, what loads it.
@@ -104,8 +107,48 @@ fn files(args: &RunArgs, policy: &Policy) -> HostFiles {
     }
     HostFiles {
         directories,
+        sockets,
         // A component's writes to attributes of devices, what children say of their memory, and what they have in place of a stream.
         files: vec![args.node_root.join("sys"), "/proc".into(), "/dev/null".into()],
         programs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    #[test]
+    fn a_path_of_the_directory_that_it_is_started_in_is_one_that_it_writes_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name).display().to_string();
+        let text = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  x:\n    component: {file: x.wasm}\n    resources: [test.dev/x]\n";
+        std::fs::write(at("policy.yaml"), text).unwrap();
+        let mut line: Vec<String> = ["devgate", "run", "--no-kubelet", "--audit-log", "audit.log"]
+            .map(Into::into)
+            .into();
+        for option in ["policy", "state-dir", "cdi-dir", "nfd-dir", "device-info-dir"] {
+            line.extend([
+                format!("--{option}"),
+                at(&format!("{option}.yaml").replace("dir.yaml", "dir")),
+            ]);
+        }
+        line.extend(["--status-socket".to_owned(), "status.sock".to_owned()]);
+        let Command::Run(args) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("run")
+        };
+        let policy = crate::policy::read(&args.policy).unwrap();
+        let files = files(&args, &policy);
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(
+            files.directories.iter().filter(|dir| **dir == here).count(),
+            2,
+            "{files:?}"
+        );
+        assert!(files.sockets.is_empty() && dir.path().join("state-dir").is_dir());
+        // What no plugin uses is not made, and not written to.
+        assert!(!dir.path().join("nfd-dir").exists() && !dir.path().join("device-info-dir").exists());
     }
 }

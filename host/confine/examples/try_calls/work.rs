@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_long};
 use std::fs::File;
 use std::io::{Read, Write, stdin};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 use std::{env, fs, net, process, thread};
@@ -33,6 +33,10 @@ pub(super) fn prepare(what: &str, rest: &[String]) -> Work {
         }
         "open" => Box::new(|| println!("{:?}", fs::read("/etc/passwd").map(drop))),
         "write" => prepare_write(rest),
+        "bind" => {
+            let path = rest.first().expect("a path").clone();
+            Box::new(move || println!("{:?}", UnixListener::bind(&path).map(drop)))
+        }
         "execute" => prepare_execute(rest),
         "connect" => prepare_connect(),
         "status" => Box::new(|| {

@@ -2,7 +2,7 @@
 //! and descriptors, mounts, namespaces, identities, modules, clocks, nodes of devices, keys, probes and queues of calls.
 
 use super::Argument::{OneOf, Without};
-use super::{Line, bits, line, refused};
+use super::{Line, NAMESPACES, bits, line, refused};
 
 const FILES: &str = "reads the node, the policy and components, and keeps what it knows";
 const WAITING: &str = "waits for the kubelet, its children and the node";
@@ -12,16 +12,6 @@ const CONFINES: &str = "its children confine themselves";
 const THREADS: &str = "threads start";
 const KNOWS: &str = "asks what it is and where it runs";
 
-const NAMESPACES: u32 = bits(
-    libc::CLONE_NEWNS
-        | libc::CLONE_NEWCGROUP
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUSER
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWNET
-        | libc::CLONE_PTRACE,
-);
 const FAMILIES: &[u32] = &[
     bits(libc::AF_UNIX),
     bits(libc::AF_INET),
