@@ -2,6 +2,7 @@
 //! recorded nodes of any size.
 #![forbid(unsafe_code)]
 
+pub mod attackers;
 pub mod chaos;
 mod devices;
 mod host;

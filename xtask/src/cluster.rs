@@ -56,7 +56,7 @@ pub(crate) fn kubernetes() -> Result<PathBuf> {
     match std::env::var_os("KUBERNETES") {
         Some(folder) if !folder.is_empty() => Ok(folder.into()),
         _ => bail!(
-            "KUBERNETES names no folder with kubelet, kube-apiserver, kube-controller-manager, kube-scheduler and etcd (docs/cluster.md)"
+            "KUBERNETES names no folder with kubelet, kube-apiserver, kube-controller-manager, kube-scheduler and etcd (CONTRIBUTING.md)"
         ),
     }
 }

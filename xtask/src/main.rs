@@ -56,22 +56,22 @@ enum Command {
     Components(components::Options),
     /// Builds the static binaries: programs that run on any node and in an empty image
     ///
-    /// With musl, by rustup; the same commit and compiler make the same bytes, wherever they are built (docs/image.md). Looks for
+    /// With musl, by rustup; the same commit and compiler make the same bytes, wherever they are built (CONTRIBUTING.md). Looks for
     /// compilers and runtimes in those that may not have one. Prints size and SHA-256.
     Static(static_binary::Options),
     /// Makes the image: static binaries and nothing else, as an OCI archive that podman, docker and skopeo read
     ///
-    /// By buildah, without a daemon. The same binaries make the same bytes (docs/image.md). Prints size and SHA-256.
+    /// By buildah, without a daemon. The same binaries make the same bytes (CONTRIBUTING.md). Prints size and SHA-256.
     Image(image::Options),
     /// Makes the Debian package: devgate as a service, with the components and policies that come with it
     ///
-    /// By cargo-deb, installed into target/tools if it is not there. The same binaries make the same bytes (docs/bare-metal.md).
+    /// By cargo-deb, installed into target/tools if it is not there. The same binaries make the same bytes (docs/install.md).
     /// Prints size and SHA-256.
     Package(package::Options),
     /// Makes a release: programs, images, package, chart, manifests, components, bills of materials and digests, in one folder
     ///
     /// Of the last commit, and the same bytes for it each time: `--twice` makes it again from a clone elsewhere and compares
-    /// (docs/release.md). Signing and publishing are left to the maintainer.
+    /// (CONTRIBUTING.md). Signing and publishing are left to the maintainer.
     Release(release::Options),
     /// Runs everything that CI runs, in order, with the time of each stage
     ///
@@ -84,7 +84,7 @@ enum Command {
     /// Brings up a real Kubernetes of one node, installs devgate in it as an admin does, and plays scenarios
     ///
     /// In namespaces of its own, as root; everything is taken down at the end. Kubernetes' programs come from the folder that
-    /// `KUBERNETES` names; docs/cluster.md says how to get them. Prints a table of seconds.
+    /// `KUBERNETES` names; CONTRIBUTING.md says how to get them. Prints a table of seconds.
     Cluster(cluster::Options),
     /// Builds devgate and its components, and runs `devgatectl demo`
     ///
@@ -96,7 +96,7 @@ enum Command {
     Bench(Passed),
     /// Builds and runs the chaos test for hours: `cargo xtask soak --seed 7 --for 2h`
     ///
-    /// Prints a line for each calm and a summary at the end; docs/chaos.md says what is done and held. `cargo xtask test` runs
+    /// Prints a line for each calm and a summary at the end; CONTRIBUTING.md says what is done and held. `cargo xtask test` runs
     /// a minute of the same. All options are those of the harness: `cargo xtask soak -- --help`.
     Soak(Direct),
 }

@@ -43,7 +43,7 @@ fn complaints(snapshot: &str) -> Result<Vec<String>> {
     let of_folder = |file| read(&format!("{FOLDER}/{file}"));
     let (rules, dashboard) = (of_folder("alerts.yaml")?, of_folder("dashboard.json")?);
     let cases = CASES.map(of_folder).into_iter().collect::<Result<String>>()?;
-    let (guide, runbook) = (read("docs/watching.md")?, read("docs/alerts.md")?);
+    let (guide, runbook) = (read("docs/operate.md")?, read("docs/alerts.md")?);
     let (asked, shown, played) = (words(&rules), words(&dashboard), words(&cases));
     let series: BTreeSet<_> = snapshot.lines().filter_map(|line| line.split(is_end).next()).collect();
     let mut all = Vec::new();
@@ -58,7 +58,7 @@ fn complaints(snapshot: &str) -> Result<Vec<String>> {
             all.push(format!("no panel of the dashboard shows {family}"));
         }
         if !guide.contains(&format!("`{family}`")) {
-            all.push(format!("docs/watching.md does not say what {family} is"));
+            all.push(format!("docs/operate.md does not say what {family} is"));
         }
     }
     for alert in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
@@ -67,9 +67,25 @@ fn complaints(snapshot: &str) -> Result<Vec<String>> {
         }
         if !runbook.contains(&format!("\n## {alert}\n")) {
             all.push(format!("docs/alerts.md has no entry {alert}"));
+        } else if !runbook.contains(&format!("\n## {alert}\n\n{}. ", urgency(&rules, alert))) {
+            let urgency = urgency(&rules, alert);
+            all.push(format!(
+                "docs/alerts.md does not begin the entry {alert} with {urgency}"
+            ));
         }
     }
     Ok(all)
+}
+
+/// How bad an alert is, and how long it must be so before it fires.
+fn urgency(rules: &str, alert: &str) -> String {
+    let rule = rules.split("- alert: ").find(|rule| rule.lines().next() == Some(alert));
+    let lines = rule.unwrap_or_default().lines().map(str::trim);
+    let severity = lines.clone().find_map(|line| line.split_once("severity: "));
+    let severity = severity.map_or("", |(_, severity)| severity.trim_end_matches('}'));
+    let mut after = lines.filter_map(|line| line.strip_prefix("for: "));
+    let after = after.next().filter(|after| *after != "0m");
+    after.map_or_else(|| severity.to_owned(), |after| format!("{severity}, {after}"))
 }
 
 fn is_end(c: char) -> bool {
@@ -101,7 +117,7 @@ mod tests {
         let expected = [
             "there is no metric devgate_devices_held",
             "no panel of the dashboard shows devgate_devices_given",
-            "docs/watching.md does not say what devgate_devices_given is",
+            "docs/operate.md does not say what devgate_devices_given is",
         ];
         assert_eq!(complaints(&renamed).unwrap(), expected);
     }

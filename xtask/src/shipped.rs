@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 
 /// Files, and folders with all that is in them. Source code is not among them, nor are recorded nodes of hundreds of kilobytes.
 const PARTS: &[&str] = &[
+    "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "README.md",
+    "SECURITY.md",
     "deploy/allowed.yaml",
     "deploy/helm",
     "deploy/monitoring/alerts.yaml",
@@ -20,6 +23,7 @@ const PARTS: &[&str] = &[
     "deploy/profiles",
     "deploy/systemd",
     "docs",
+    "guests/PORTING.md",
     "guests/README.md",
     "guests/accel/README.md",
     "guests/accel/policy.yaml",

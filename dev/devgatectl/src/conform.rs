@@ -66,7 +66,7 @@ struct PluginReport {
 /// Does a group's checks. Returns why those that it did not do could not be done, where that is not for lack of units.
 type Run = fn(&Harness, &mut Scorecard) -> anyhow::Result<Option<String>>;
 
-/// The groups of checks that need a component that answers, in the order of docs/conform.md.
+/// The groups of checks that need a component that answers, in the order of `checks.txt`.
 const GROUPS: [(&str, Run); 12] = [
     ("answers", answers::run),
     ("empty", empty::run),
@@ -142,7 +142,7 @@ fn known(only: &str) -> anyhow::Result<()> {
     }
     let groups: Vec<_> = scorecard::groups().iter().map(|group| group.name).collect();
     let message = format!(
-        "there is no check or group {} (--only); the groups are {}, and docs/conform.md has their checks",
+        "there is no check or group {} (--only); the groups are {}, and docs/components.md says what each tries",
         escape(only, 80),
         groups.join(", ")
     );

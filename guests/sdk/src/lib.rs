@@ -72,7 +72,8 @@ pub use native::{
     Verdict, config, control, files, hardware, host_paths, kernel_log, state,
 };
 
-/// The examples of the vendors' guide, compiled.
+/// The examples of the pages for vendors, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/vendors.md")]
-struct Guide;
+#[doc = include_str!("../../../docs/components.md")]
+#[doc = include_str!("../../PORTING.md")]
+struct Pages;

@@ -27,7 +27,9 @@ pub enum FileError {
     #[error("file {0} could not be noted in the state directory: {1}")]
     Note(String, io::Error),
     /// It could not be written or removed.
-    #[error("file {0} could not be {1}: {2}; look at its directory (--cdi-dir)")]
+    #[error(
+        "file {0} could not be {1}: {2}; look at its directory (--cdi-dir), and start devgate again if that was made anew"
+    )]
     Disk(String, &'static str, io::Error),
 }
 

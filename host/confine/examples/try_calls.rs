@@ -1,7 +1,9 @@
 //! Confines itself as a child of the host does, and then tries what the tests tell it to.
 //!
 //! `try_calls PARENT UNTIL call NUMBER ARGUMENT...` makes one raw system call; `try_calls PARENT UNTIL WORK` does a piece of ordinary
-//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before) or `pulling`.
+//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before) or `pulling`; or
+//! `host:DIRECTORY`, as a host that may write and execute there, and make sockets in `DIRECTORY.sockets`.
+//! `try_calls PARENT answered-ERRNO become PROGRAM ARGUMENT...` becomes another program, with a filter that answers so for Landlock.
 
 #![allow(
     clippy::expect_used,
@@ -10,9 +12,13 @@
     reason = "a program of the tests"
 )]
 
-use devgate_confine::{Filter, Limits, Network, begin, drop_files, forbid};
+use devgate_confine::{
+    Filter, HostFiles, Limits, Network, begin, drop_capabilities, drop_files, fence_host, forbid, hide,
+};
 use std::env::args;
 use std::ffi::c_long;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -35,10 +41,29 @@ fn main() {
     let [_, parent, until, what, rest @ ..] = &args[..] else {
         panic!("PARENT UNTIL WHAT")
     };
-    begin(parent.parse().expect("a number"), c"try-calls", &LIMITS).unwrap_or_else(|error| panic!("{error}"));
+    if what == "become" {
+        contain::answer(until);
+        let [program, args @ ..] = rest else {
+            panic!("a program")
+        };
+        panic!("{}", std::process::Command::new(program).args(args).exec());
+    }
+    let limits = Limits {
+        // A host has no such limit.
+        file_size: if until.starts_with("host:") {
+            1 << 20
+        } else {
+            LIMITS.file_size
+        },
+        ..LIMITS
+    };
+    begin(parent.parse().expect("a number"), c"try-calls", &limits).unwrap_or_else(|error| panic!("{error}"));
     let work = work::prepare(what, rest);
     if until == "begin" {
         return work();
+    }
+    if let Some(directory) = until.strip_prefix("host:") {
+        return as_host(directory.into(), work);
     }
     contain::answer(until);
     if until != "filters" {
@@ -69,6 +94,22 @@ fn main() {
             lane.join().expect("the thread ends");
         }
     }
+}
+
+/// What the host does, where it is given this directory alone.
+fn as_host(directory: PathBuf, work: Work) {
+    let fenced = |error| panic!("{error}");
+    hide().unwrap_or_else(fenced);
+    drop_capabilities().unwrap_or_else(fenced);
+    let files = HostFiles {
+        directories: vec![directory.clone()],
+        sockets: vec![directory.with_extension("sockets")],
+        files: vec!["/dev/null".into()],
+        programs: vec![directory, "/lib".into(), "/lib64".into(), "/usr/lib".into()],
+    };
+    println!("{:?}", fence_host(&files).unwrap_or_else(|error| panic!("{error}")));
+    forbid(Filter::Host).unwrap_or_else(fenced);
+    work();
 }
 
 type Work = Box<dyn FnOnce() + Send>;

@@ -1,4 +1,4 @@
-//! Takes from the calling process what it does not need: for the children of the host that run or compile what vendors wrote, or fetch it.
+//! Takes from the calling process what it does not need: for the host, and more for its children that run or compile what vendors wrote, or fetch it.
 //!
 //! A child calls, in this order and before it starts a thread:
 //!
@@ -8,6 +8,8 @@
 //! 4. [`forbid`] with [`Filter::Running`], once all its threads are there: it computes, and talks over descriptors that it has.
 //!
 //! One that fetches keeps the network, and calls [`forbid`] once, with [`Filter::Pulling`].
+//!
+//! The host calls, before it starts a thread: [`hide`], [`drop_capabilities`], [`fence_host`], and [`forbid`] with [`Filter::Host`].
 //!
 //! Nothing of this is undone while the process lives. The crate knows neither components nor the host.
 
@@ -20,15 +22,19 @@ mod begin;
 mod drop_files;
 mod error;
 mod forbid;
+mod host;
+mod landlock;
 mod limits;
 mod program;
 mod right;
 mod table;
 
 pub use begin::begin;
-pub use drop_files::{Landlock, Network, drop_files};
+pub use drop_files::{Network, drop_files};
 pub use error::Error;
 pub use forbid::{Filter, forbid};
+pub use host::{HostFiles, drop_capabilities, fence_host, hide};
+pub use landlock::Landlock;
 pub use limits::Limits;
 pub use right::Right;
 pub use table::{Answer, Argument, Line, UNFILTERED, lines};

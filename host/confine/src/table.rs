@@ -1,5 +1,6 @@
 //! The table of system calls, from which both the filters and their description are made.
 
+mod host;
 mod libc_differences;
 mod loading;
 mod pulling;
@@ -57,15 +58,18 @@ pub const UNFILTERED: &[(&str, i64)] = &[];
 
 /// The calls that do not end a process with this filter. A number may have several lines, of which one must fit.
 pub fn lines(filter: Filter) -> impl Iterator<Item = &'static Line> {
-    let more = match filter {
-        Filter::Loading => [loading::LINES, libc_differences::LOADING],
-        Filter::Running => [&[][..], &[]],
-        Filter::Pulling => [pulling::LINES, &[]],
+    let all = match filter {
+        Filter::Loading => [
+            running::LINES,
+            libc_differences::RUNNING,
+            loading::LINES,
+            libc_differences::LOADING,
+        ],
+        Filter::Running => [running::LINES, libc_differences::RUNNING, &[], &[]],
+        Filter::Pulling => [running::LINES, libc_differences::RUNNING, pulling::LINES, &[]],
+        Filter::Host => [running::LINES, host::LINES, host::OLD, &[]],
     };
-    [running::LINES, libc_differences::RUNNING]
-        .into_iter()
-        .chain(more)
-        .flatten()
+    all.into_iter().flatten()
 }
 
 const fn line(name: &'static str, number: i64, arguments: &'static [Argument], reason: &'static str) -> Line {
@@ -84,6 +88,19 @@ const fn refused(name: &'static str, number: i64, arguments: &'static [Argument]
         ..line(name, number, arguments, reason)
     }
 }
+
+/// Namespaces of its own, and what comes of tracing, which neither a thread nor a child is started with.
+const NAMESPACES: u32 = bits(
+    libc::CLONE_NEWNS
+        | libc::CLONE_NEWCGROUP
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNET
+        | libc::CLONE_PTRACE
+        | libc::CLONE_UNTRACED,
+);
 
 /// A constant of the C library as the kernel sees it.
 const fn bits(of: c_int) -> u32 {

@@ -22,7 +22,8 @@ fn the_page_names_each_call_that_is_listed_and_no_other() {
     let (_, tables) = page.split_once("## While it runs").unwrap();
     let (running, loading) = tables.split_once("## While it loads").unwrap();
     let (loading, pulling) = loading.split_once("\n## While it pulls").unwrap();
-    let (pulling, _) = pulling.split_once("\n## ").unwrap();
+    let (pulling, host) = pulling.split_once("\n## While the host serves").unwrap();
+    let (host, _) = host.split_once("\n## ").unwrap();
     let listed = |filter| lines(filter).map(|line| line.name.to_owned()).collect::<BTreeSet<_>>();
     // What another processor or C library has besides.
     let elsewhere = [
@@ -40,7 +41,9 @@ fn the_page_names_each_call_that_is_listed_and_no_other() {
         names.retain(|name| !elsewhere.contains(&name.as_str()));
         names
     };
-    let (run, load, pull) = (named(running), named(loading), named(pulling));
+    let (run, load, pull, host) = (named(running), named(loading), named(pulling), named(host));
+    let both: BTreeSet<_> = run.union(&host).cloned().collect();
+    assert_eq!(both, listed(Filter::Host).union(&run).cloned().collect());
     assert_eq!(but(run.clone()), but(listed(Filter::Running)));
     let both = run.union(&load).cloned().collect();
     assert_eq!(but(both), but(listed(Filter::Loading)));

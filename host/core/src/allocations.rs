@@ -338,7 +338,7 @@ impl Allocations {
         let clash = known.past.clash(&key, &now)?;
         let (resource, id) = clash.of;
         Some(format!(
-            "its {} was handed out as {} of {}, which a pod may still have; see docs/state.md",
+            "its {} was handed out as {} of {}, which a pod may still have; see docs/operate.md",
             clash.what,
             escape(id, 80),
             escape(resource, 80)

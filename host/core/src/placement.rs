@@ -1,6 +1,6 @@
 //! Which devices to take where the kubelet has a choice: the host's own answer, from what it knows of every unit.
 //!
-//! One rule after the other, each among what the ones before leave equal; `docs/choosing.md` says the same for people:
+//! One rule after the other, each among what the ones before leave equal; `docs/policy.md` says the same for people:
 //!
 //! 1. as few replicas of one unit as can be;
 //! 2. on as few NUMA nodes as can be;

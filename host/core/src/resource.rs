@@ -105,10 +105,10 @@ impl Core {
         Arc::clone(&self.calls.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A call that was to give these to a pod failed. What the component answers is its own word about them; that it breaks, or
-    /// does not return, counts against them.
+    /// A call that was to give these to a pod failed. What the component answers is its own word about them, and a fault of the host,
+    /// such as a queue of calls before this one, says nothing of them; that the component breaks, or does not return, counts against them.
     fn broke(&self, units: &[Arc<UnitRecord>], call: &str, error: &CallError) {
-        if matches!(error, CallError::Failed(_)) {
+        if matches!(error, CallError::Failed(_) | CallError::Host(_)) {
             return;
         }
         self.counts_against(units, &format!("plugin {}: {call} {error}", self.name));

@@ -38,12 +38,16 @@ pub(crate) struct Audit {
 
 struct Shared {
     queue: SyncSender<Message>,
-    /// As many as the policy has plugins, times the kinds of events that the host knows.
-    paces: Mutex<HashMap<Kind, Pace>>,
+    paces: Arc<Paces>,
 }
 
+/// As many as the policy has plugins, times the kinds of events that the host knows.
+#[derive(Default)]
+struct Paces(Mutex<HashMap<Kind, Pace>>);
+
 enum Message {
-    Line(String),
+    /// A line, what it is about, and how many it says were left out before it.
+    Line(String, Kind, u64),
     Reopen,
     Flush(SyncSender<()>),
 }
@@ -56,13 +60,14 @@ impl Audit {
             exit::with_code(exit::NODE, text)
         })?;
         let (queue, messages) = sync_channel(QUEUE);
-        std::thread::Builder::new()
-            .name("devgate-audit".into())
-            .spawn(move || write(file, &messages))?;
+        let paces = Arc::<Paces>::default();
         let shared = Shared {
             queue,
-            paces: Mutex::default(),
+            paces: Arc::clone(&paces),
         };
+        std::thread::Builder::new()
+            .name("devgate-audit".into())
+            .spawn(move || write(file, &messages, &paces))?;
         Ok(Self {
             shared: Arc::new(shared),
         })
@@ -102,11 +107,11 @@ impl Audit {
     }
 }
 
-fn write(mut file: AppendOnly, messages: &Receiver<Message>) {
+fn write(mut file: AppendOnly, messages: &Receiver<Message>, paces: &Paces) {
     let mut failing = false;
     for message in messages {
         let written = match message {
-            Message::Line(line) => file.line(&line),
+            Message::Line(line, kind, left_out) => file.line(&line).inspect_err(|_| paces.leave_out(&kind, left_out)),
             Message::Reopen => file.reopen(),
             Message::Flush(done) => {
                 let _ = done.try_send(());
@@ -143,19 +148,27 @@ impl Shared {
     /// Queues a line. Whether it is on its way; where it is not, the next one of its kind counts it.
     fn write(&self, line: Line) -> bool {
         let kind = line.kind();
-        let Some(left_out) = self.pace(&kind, |pace| pace.line(Instant::now())) else {
+        let Some(left_out) = self.paces.with(&kind, |pace| pace.line(Instant::now())) else {
             return false;
         };
-        let queued = self.queue.try_send(Message::Line(line.text(left_out))).is_ok();
+        let line = Message::Line(line.text(left_out), kind.clone(), left_out);
+        let queued = self.queue.try_send(line).is_ok();
         if !queued {
-            self.pace(&kind, |pace| pace.leave_out(left_out + 1));
+            self.paces.leave_out(&kind, left_out);
         }
         queued
     }
+}
 
-    fn pace<T>(&self, kind: &Kind, with: impl FnOnce(&mut Pace) -> T) -> T {
-        let mut paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
+impl Paces {
+    fn with<T>(&self, kind: &Kind, with: impl FnOnce(&mut Pace) -> T) -> T {
+        let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         with(paces.entry(kind.clone()).or_insert_with(|| Pace::of(kind)))
+    }
+
+    /// Counts a line that was not written, and those that it would have told of.
+    fn leave_out(&self, kind: &Kind, told: u64) {
+        self.with(kind, |pace| pace.leave_out(told.saturating_add(1)));
     }
 }
 
@@ -267,5 +280,26 @@ mod tests {
             last,
             [(&"good".into(), &none), (&"bad".into(), &none), (&"good".into(), &none)]
         );
+    }
+
+    #[test]
+    fn a_line_that_could_not_be_written_is_counted_in_the_next_of_its_kind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.log");
+        std::fs::File::create(&path).unwrap().set_len(256 << 20).unwrap();
+        let audit = Audit::open(&path).unwrap();
+        let line = || tracing::info!(target: "audit", event = "allocate", plugin = "edge", count = 1, "allocated");
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(audit.layer()), || {
+            line();
+            line();
+            audit.flush(Duration::from_secs(10));
+            std::fs::remove_file(&path).unwrap();
+            audit.shared.queue.send(Message::Reopen).unwrap();
+            line();
+        });
+        audit.flush(Duration::from_secs(10));
+        let lines = lines(&path);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert_eq!(lines[0]["left_out"], 2, "{lines:?}");
     }
 }

@@ -14,6 +14,7 @@ mod text;
 
 use crate::cli::{CheckArgs, Output};
 use crate::components::Components;
+use crate::confinement::Fence;
 use crate::node::Sources;
 use crate::{exit, output, policy};
 use component::ComponentFacts;
@@ -29,6 +30,9 @@ use std::sync::Arc;
 /// What is shown; its names are those of the JSON form.
 #[derive(Debug, Serialize)]
 struct Report {
+    /// How far Landlock would fence a host that is started as this command was; nothing on a recorded node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    landlock: Option<Fence>,
     /// The node's root, or the recorded node's file.
     node: String,
     recorded: bool,
@@ -152,6 +156,7 @@ impl Report {
             findings.filter(|finding| finding.severity == severity).count()
         };
         Self {
+            landlock: (!node.is_recorded()).then(Fence::probe),
             node: devgate_types::escape(&args.place.node_root.to_string_lossy(), 1024),
             recorded: node.is_recorded(),
             errors: count(Severity::Error),

@@ -114,7 +114,7 @@ Examples:
   devgate run --policy /etc/devgate/policy.d --components /opt/devgate --log debug
 
 Reads the policy and components again when their files change, and at once on SIGHUP; what is wrong is
-refused, and what was in force goes on (docs/reload.md). The kubelet's directory is mode 0750 and owned by
+refused, and what was in force goes on (docs/operate.md). The kubelet's directory is mode 0750 and owned by
 root, so run needs uid 0. It needs no capability.";
 
 /// Options of `devgate run`.
@@ -177,6 +177,20 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub(crate) log: LogArgs,
+
+    /// Whether to run where the kernel has no Landlock, or a filter of the container or the service forbids it. Filters of system calls
+    /// are required in any case (docs/confinement.md)
+    #[arg(long, value_name = "NEED", value_enum, default_value_t = Need::Available)]
+    pub(crate) landlock: Need,
+}
+
+/// What is needed of a fence that not every kernel has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Need {
+    /// Without it nothing is served
+    Required,
+    /// It is used where it is there
+    Available,
 }
 
 /// What the kubelet is told of a device that a pod gets.

@@ -146,7 +146,7 @@ impl Components {
         }
         let signature = read(self.dir(policy), &format!("{path}.sig"), MOST_SIGNATURE + 1).map_err(|why| match why {
             NotRead::NoFile | NotRead::NoDirectory(_) => LoadFailure::Refused(format!(
-                "plugin {}: component {name} has no signature beside it, {name}.sig; make it with `cosign sign-blob` (docs/registry.md)",
+                "plugin {}: component {name} has no signature beside it, {name}.sig; make it with `cosign sign-blob` (docs/components.md)",
                 policy.name
             )),
             NotRead::Other(why) => LoadFailure::Host(format!("plugin {}: {name}.sig: {why}", policy.name)),

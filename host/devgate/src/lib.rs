@@ -9,6 +9,7 @@ mod check;
 mod cleanup;
 pub mod cli;
 pub mod components;
+mod confinement;
 pub mod exit;
 pub mod explain;
 mod in_use;

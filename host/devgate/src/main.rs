@@ -14,6 +14,10 @@ const MOVED: [&str; 8] = [
 ];
 
 fn main() -> ExitCode {
+    // Before all else: until then a process of the same user without any right can look into this one.
+    if let Err(error) = devgate_confine::hide() {
+        return exit::report(&exit::with_code(exit::NODE, format!("devgate: {error}")));
+    }
     if let Some(code) = cdi::called() {
         return code;
     }

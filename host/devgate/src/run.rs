@@ -3,6 +3,7 @@
 use crate::audit::{Audit, Pods};
 use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
+use crate::confinement::{self, Fence};
 use crate::loader::ComponentLoader;
 use crate::node::Sources;
 use crate::reload::{Files, Reloader, Stamps};
@@ -45,7 +46,12 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
-    // First of all: process 1 ignores a signal that it has not asked for.
+    // All that can be wrong with the command line and the policy is said before anything is opened or started.
+    let seen = Files::of_policy(args).look();
+    let policy = policy::read(&args.policy)?;
+    // Before there is another thread.
+    let fence = confinement::begin(args, &policy)?;
+    // Then at once: process 1 ignores a signal that it has not asked for.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
         .worker_threads(workers())
@@ -61,15 +67,13 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
             signal(SignalKind::hangup()).context("listen for SIGHUP")?,
         )
     };
-    // All that can be wrong with the command line and the policy is said before anything is opened or started.
-    let seen = Files::of_policy(args).look();
-    let policy = policy::read(&args.policy)?;
     let audit = logging::start(&args.log)?;
     if let Some(audit) = &audit {
         audit.reopen_at_hangup(&runtime)?;
     }
+    say_fence(&fence);
     let node = (sources.node)(&args.node_root)?;
-    let _hold = hold(args, &runtime, &stop)?;
+    let _hold = hold(args, &fence, &runtime, &stop)?;
     if stop.is_cancelled() {
         return Ok(());
     }
@@ -124,7 +128,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         seen,
         (&node, runners, store),
         &memory,
-        pods,
+        (pods, fence),
         (stop, hangup),
     ));
     runtime.shutdown_timeout(LAST_PATIENCE);
@@ -134,9 +138,28 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     result
 }
 
+/// Says what fences the host and its children.
+fn say_fence(fence: &Fence) {
+    match &fence.why {
+        None => tracing::debug!(
+            "devgate and its processes are fenced by seccomp and by Landlock {}",
+            fence.version
+        ),
+        Some(why) => tracing::warn!(
+            family = "host",
+            "Landlock is not in force: {why}; what devgate and its processes may do is fenced by seccomp alone (docs/confinement.md)"
+        ),
+    }
+}
+
 /// Has the state directory for this host alone. Waits while another one or a cleanup has it, and says so: in the log once, and to
 /// probes all the while. Of two hosts, neither would know what the other hands out.
-fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> anyhow::Result<Option<StateDirLock>> {
+fn hold(
+    args: &RunArgs,
+    fence: &Fence,
+    runtime: &Runtime,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<StateDirLock>> {
     let shown = args.state_dir.display();
     let mut waiting = None;
     let hold = StateDirLock::of_host(&args.state_dir, || {
@@ -148,7 +171,9 @@ fn hold(args: &RunArgs, runtime: &Runtime, stop: &CancellationToken) -> anyhow::
             tracing::warn!(family = "host", "{why}");
             let telling = service::wait(why.clone());
             let since = When::now();
-            let waiting = watching::wait(args.watch.clone(), Watching::Waits { since, why: why.into() });
+            let why = why.into();
+            let fence = fence.clone();
+            let waiting = watching::wait(args.watch.clone(), Watching::Waits { since, why, fence });
             runtime.spawn(async { tokio::join!(telling, waiting) })
         });
         !stop.is_cancelled()
@@ -215,7 +240,7 @@ async fn serve(
     seen: Stamps,
     (node, runners, store): (&Node, Runners, Arc<Store>),
     memory: &Allocations,
-    pods: Option<Pods>,
+    (pods, fence): (Option<Pods>, Fence),
     (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
     let ports = Ports::open(&args.watch).await?;
@@ -268,6 +293,7 @@ async fn serve(
         allocations: memory.clone(),
         reloads: reloader.reloads(),
         started: When::now(),
+        fence,
         asks_since: Instant::now(),
         store,
         keeper: Arc::clone(&keeper),

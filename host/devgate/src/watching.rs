@@ -10,6 +10,7 @@ mod process;
 pub(crate) use conditions::{About, Condition, Found};
 pub(crate) use ports::{Ports, serve, wait};
 
+use crate::confinement::Fence;
 use crate::reload::{InForce, NotReloaded, Reloads};
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, Leases};
@@ -26,7 +27,7 @@ use std::time::Instant;
 #[derive(Clone)]
 pub(crate) enum Watching {
     /// One that waits for another to end, since then, and serves nothing.
-    Waits { since: When, why: Arc<str> },
+    Waits { since: When, why: Arc<str>, fence: Fence },
     /// One that serves.
     Serves(Arc<Serving>),
 }
@@ -39,6 +40,7 @@ pub(crate) struct Serving {
     pub(crate) allocations: Allocations,
     pub(crate) reloads: Reloads,
     pub(crate) started: When,
+    pub(crate) fence: Fence,
     /// When the kubelet was first asked what pods have.
     pub(crate) asks_since: Instant,
     pub(crate) store: Arc<Store>,
@@ -58,6 +60,9 @@ pub struct Report {
     pub(crate) started: When,
     /// When this was looked at.
     pub(crate) now: When,
+    /// How far Landlock fences it. Not of an earlier version.
+    #[serde(default)]
+    pub(crate) landlock: Fence,
     /// The policy that is in force.
     pub(crate) policy: InForce,
     /// Why no device is given that no pod has, if so: it is not known what pods have, or cannot be recorded what they get.
@@ -102,7 +107,10 @@ impl Watching {
     /// What there is to say now, with who has what.
     pub(crate) fn report(&self) -> Report {
         match self {
-            Self::Waits { since, why } => Report::of_waiting(*since, why),
+            Self::Waits { since, why, fence } => Report {
+                landlock: fence.clone(),
+                ..Report::of_waiting(*since, why)
+            },
             Self::Serves(serving) => serving.report(),
         }
         .judged()
@@ -148,6 +156,7 @@ impl Serving {
             plugins,
             kubelet: self.front_end.status(),
             registry: self.store.counts(),
+            landlock: self.fence.clone(),
             ..Report::new(self.started)
         }
     }

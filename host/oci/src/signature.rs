@@ -77,7 +77,7 @@ pub enum InvalidKey {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotSigned {
     /// None is there.
-    #[error("has no signature in its registry; sign it with `cosign sign --key` (docs/registry.md)")]
+    #[error("has no signature in its registry; sign it with `cosign sign --key` (docs/components.md)")]
     NoSignature,
     /// With the digest, escaped and cut.
     #[error(
@@ -230,7 +230,7 @@ pub fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result
 pub fn check_file(bytes: &[u8], signature: &str, keys: &[PublicKey], name: &str) -> Result<(), Error> {
     if signature.len() as u64 > MOST_SIGNATURE {
         return Err(Error::Refused(format!(
-            "{name}.sig has more than {} KiB, as no signature has; make it with `cosign sign-blob` (docs/registry.md)",
+            "{name}.sig has more than {} KiB, as no signature has; make it with `cosign sign-blob` (docs/components.md)",
             MOST_SIGNATURE >> 10
         )));
     }
@@ -290,7 +290,7 @@ Y7StaVsRXzbcIL0jECiKzKarPxQQ69uVmZ6c0JEVQhBeN9w3pr75D4o2/A==
         check(&several, &[key(OTHER), key(KEY)], &artifact).unwrap();
         let refused =
             |signed: &[Signed], pem: &str, artifact: Digest| check(signed, &[key(pem)], &artifact).unwrap_err();
-        insta::assert_snapshot!(refused(&[], KEY, artifact), @"has no signature in its registry; sign it with `cosign sign --key` (docs/registry.md)");
+        insta::assert_snapshot!(refused(&[], KEY, artifact), @"has no signature in its registry; sign it with `cosign sign --key` (docs/components.md)");
         insta::assert_snapshot!(refused(std::slice::from_ref(&good), OTHER, artifact), @"is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it");
         insta::assert_snapshot!(refused(std::slice::from_ref(&good), KEY, Digest([7; 32])), @"has a signature that is good for sha256:f3cfc9d0dbf931d3db4685ec659b7ac68e2a578219da4aae65427886e649b06b and not for it: it was moved here from another artifact, or the wrong one was pushed");
         let changed = signed(&PAYLOAD.replace("f3cf", "f3ce"), SIGNATURE);

@@ -38,15 +38,14 @@ pub fn numbers(args: impl IntoIterator<Item = OsString>) -> Result<Vec<u64>, Chi
     numbers.ok_or(ChildError::NotCalled)
 }
 
-/// Gives up files by Landlock, and networks where that is said. Its version; 0 where the kernel lacks it or a filter around this process
-/// forbids it: seccomp holds without.
+/// Gives up files by Landlock, and networks where that is said. Where the kernel lacks it, or a filter around the host forbids it, seccomp
+/// holds without, and the host has said so.
 ///
 /// # Errors
 /// Where it is there and cannot be had.
-pub fn fence(network: Network) -> Result<u32, ChildError> {
+pub fn fence(network: Network) -> Result<(), ChildError> {
     match drop_files(network) {
-        Ok(Landlock::Enforced { abi, .. }) => Ok(abi),
-        Ok(Landlock::Missing) | Err(Error::Forbidden { .. }) => Ok(0),
+        Ok(Landlock::Enforced { .. } | Landlock::Missing) | Err(Error::Forbidden { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const MOST: u64 = 256 << 20;
 /// What a file's name ends with.
 const ENDING: &str = ".code";
-/// What is not finished is called as in all of the state directory (docs/state.md): a number between these.
+/// What is not finished is called as in all of the state directory (docs/operate.md): a number between these.
 const UNFINISHED: (&str, &str) = (".devgate-", ".new");
 
 /// Why nothing is kept.

@@ -115,7 +115,7 @@ impl Runner {
         call: wire::Call,
         mut host: Box<dyn Capabilities>,
     ) -> Result<(Collected, Box<dyn Capabilities>, Cost), CallError> {
-        let wanted = Wanted::new(call, self.interfaces, host.as_mut());
+        let mut wanted = Wanted::new(call, self.interfaces, host.as_mut());
         let until = Instant::now() + wanted.limits.deadline;
         let mut may_repeat = !matches!(wanted.export, Export::Prepare | Export::Release);
         loop {
@@ -142,6 +142,8 @@ impl Runner {
                 return Err(why);
             }
             may_repeat = false;
+            // A pod waits for both together.
+            wanted.most = until.saturating_duration_since(Instant::now());
             tracing::warn!(
                 plugin = self.plugin,
                 family = "host",

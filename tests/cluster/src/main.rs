@@ -1,5 +1,5 @@
 //! A whole Kubernetes of one node, real in every part, with devgate installed in it as an admin does, and the scenarios that are played
-//! there. `cargo xtask cluster` builds what it needs and starts it; docs/cluster.md says how to get the binaries.
+//! there. `cargo xtask cluster` builds what it needs and starts it; CONTRIBUTING.md says how to get the binaries.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,

@@ -45,13 +45,13 @@ pub(crate) fn all(kubernetes: &Path) -> Result<()> {
     }
     if kubernetes.as_os_str().is_empty() {
         missing.push(format!(
-            "KUBERNETES: the folder with {} (docs/cluster.md says where they come from)",
+            "KUBERNETES: the folder with {} (CONTRIBUTING.md says where they come from)",
             BINARIES.join(", ")
         ));
     } else {
         for name in BINARIES.iter().filter(|name| !kubernetes.join(name).is_file()) {
             missing.push(format!(
-                "{}: docs/cluster.md says where it comes from",
+                "{}: CONTRIBUTING.md says where it comes from",
                 kubernetes.join(name).display()
             ));
         }

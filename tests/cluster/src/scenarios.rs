@@ -135,7 +135,7 @@ pub(crate) const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "admins",
-        about: "the steps of docs/admins.md, as written",
+        about: "the steps of docs/install.md, as written",
         bare: true,
         play: admins::play,
     },

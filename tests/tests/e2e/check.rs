@@ -225,11 +225,11 @@ fn the_json_form_has_a_code_for_each_finding() -> anyhow::Result<()> {
     assert_eq!(codes(0), ["component-not-pinned"]);
     assert_eq!(json["plugins"][0]["units"]["healthy"], 2);
     insta::assert_snapshot!((1..6).map(|n| codes(n).join(" ")).collect::<Vec<_>>().join("\n"));
-    let documents = include_str!("../../../docs/commands.md");
+    let documents = include_str!("../../../docs/devgatectl.md");
     for code in (1..6).flat_map(codes) {
         assert!(
             documents.contains(&format!("`{code}`")),
-            "{code} is not in docs/commands.md"
+            "{code} is not in docs/devgatectl.md"
         );
     }
     let errors = json["errors"].as_u64().expect("a count");

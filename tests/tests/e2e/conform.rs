@@ -181,7 +181,7 @@ fn every_check_passes_and_fails_and_is_documented() -> anyhow::Result<()> {
     let ids: BTreeSet<_> = all.iter().map(|(id, ..)| id.as_str()).collect();
     let seen_failing: BTreeSet<_> = FAULTS.iter().map(|(id, _)| *id).chain(ELSEWHERE).collect();
     assert_eq!(ids, seen_failing);
-    let page = std::fs::read_to_string(root().join("docs/conform.md"))?;
+    let page = std::fs::read_to_string(root().join("dev/devgatectl/src/conform/checks.txt"))?;
     let documented: BTreeSet<_> = page
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split('`').next())

@@ -1,4 +1,4 @@
-//! Lines of `docs/conformance.md` that need more than the front end: the real program, with components in text.
+//! Lines of `host/device-plugin/tests/conformance/README.md` that need more than the front end: the real program, with components in text.
 
 use crate::wat_component::{Edits, HEALTHY, Memory, SPIN, Unit};
 use devgate_fake_kubelet::Pod;

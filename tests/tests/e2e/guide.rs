@@ -1,4 +1,4 @@
-//! The vendors' guide: the port that it shows, file by file and command by command.
+//! The port that the page for vendors shows, file by file and command by command.
 
 use crate::new_project::{RustPlace, follow_text, repository};
 use std::path::Path;
@@ -18,18 +18,18 @@ fn write_files(page: &str, folder: &Path) -> anyhow::Result<usize> {
 }
 
 #[test]
-fn the_port_in_the_guide_does_what_the_guide_says() -> anyhow::Result<()> {
+fn the_port_on_the_page_does_what_the_page_says() -> anyhow::Result<()> {
     let Some(place) = RustPlace::try_new()? else {
         return Ok(());
     };
-    let page = std::fs::read_to_string(repository().join("docs/vendors.md"))?;
+    let page = std::fs::read_to_string(repository().join("guests/PORTING.md"))?;
     let section = |from: &str, to: &str| {
         let (_, text) = page.split_once(from).expect("its start");
         text.split_once(to).expect("its end").0
     };
-    follow_text(&place.folder, section("\n## Porting a device plugin", "\n### 1. "), &[])?;
+    follow_text(&place.folder, section("# Porting a device plugin", "\n## 1. "), &[])?;
     assert_eq!(write_files(&page, &place.folder.join("npu"))?, 5);
-    let said = place.follow(section("### 8. Try it", "\n### "))?;
+    let said = place.follow(section("## 8. Try it", "\n## "))?;
     for wanted in [
         "test result: ok. 2 passed",
         "\n  units      1, 1 healthy\n",

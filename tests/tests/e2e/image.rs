@@ -124,7 +124,7 @@ impl Node {
         format!("--volume={}:{place}", self.dir.path().join(name).display())
     }
 
-    /// Runs `cleanup` in a container of its own, as docs/upgrading.md has it.
+    /// Runs `cleanup` in a container of its own, as docs/install.md has it.
     fn cleanup(&self, more: &[&str]) -> anyhow::Result<String> {
         let plugins = self.folder("plugins", "/var/lib/kubelet/device-plugins");
         let pods = self.folder("pods", "/var/lib/kubelet/pod-resources");

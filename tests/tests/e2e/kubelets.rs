@@ -35,6 +35,23 @@ async fn it_waits_for_a_kubelet_and_follows_its_restarts() -> anyhow::Result<()>
     all_there(&host).await
 }
 
+/// As `kubeadm reset` and `kubeadm join` do it beside a host that goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubelet_whose_directory_is_made_anew_is_served() -> anyhow::Result<()> {
+    let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
+    let plugins = dir.path().join("plugins");
+    let kubelet = StandIn::new(StandInConfig::new(plugins.clone())).await?;
+    let host = setup().start_in(dir, kubelet)?;
+    all_there(&host).await?;
+    let first = host.pid()?;
+    host.kubelet.stop().await;
+    std::fs::remove_dir_all(&plugins)?;
+    host.kubelet.start().await?;
+    all_there(&host).await?;
+    assert_eq!(host.pid()?, first);
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kubelet_that_refuses_is_asked_again() -> anyhow::Result<()> {
     let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;

@@ -10,6 +10,7 @@
 )]
 
 mod admins;
+mod attackers;
 mod bad_components;
 mod bad_policies;
 mod by_name;
@@ -19,6 +20,7 @@ mod cleanup;
 mod cncf_library;
 mod compiling;
 mod conditions;
+mod confinement;
 mod conform;
 mod conformance;
 mod demo;

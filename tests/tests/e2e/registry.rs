@@ -456,9 +456,9 @@ async fn only_what_the_key_of_the_policy_signed_is_run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a block of docs/registry.md as a reader would.
+/// Runs a block of docs/components.md as a reader would.
 fn shown(dir: &Path, name: &str, variables: &[(&str, &str)]) -> anyhow::Result<()> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/registry.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/components.md");
     let text = std::fs::read_to_string(page)?;
     let begin = format!("<!-- sign: {name} -->\n```sh\n");
     let (_, rest) = text.split_once(&begin).context(begin.clone())?;

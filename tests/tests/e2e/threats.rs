@@ -1,8 +1,7 @@
-//! What `docs/threats.md` says: that its tests exist, and those that need the real program and a hostile component.
+//! What `docs/threats.md` says: that the tests of its lines, which `tests/threats.txt` names, exist; and those that need the real program and a hostile component.
 
 use crate::conformance::{allocate, client, entry};
 use crate::wat_component::{Edits, HEALTHY, Memory, NOTHING, Unit};
-use anyhow::Context;
 use devgate_fake_kubelet::Event;
 use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
 use std::collections::BTreeSet;
@@ -47,45 +46,77 @@ fn assert_readable(host: &Host) {
     }
 }
 
+/// What the tables of the page ask, and the answer: tables whose head begins with `can`.
+fn asked(page: &str) -> Vec<(&str, &str)> {
+    let mut rows = Vec::new();
+    let mut is_asked = false;
+    for line in page.lines() {
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
+        match cells.as_slice() {
+            _ if !line.starts_with('|') => is_asked = false,
+            [head, "", "mechanism"] => is_asked = head.starts_with("can"),
+            [first, ..] if first.starts_with("---") => {}
+            [what, answer, _] if is_asked => rows.push((*what, *answer)),
+            _ => assert!(!is_asked, "{line}"),
+        }
+    }
+    rows
+}
+
+/// The tests of each, by the list beside the page.
+fn shown(list: &str) -> Vec<(&str, Vec<&str>)> {
+    let entries = list.split("\n\n").filter(|entry| !entry.starts_with('#'));
+    entries
+        .map(|entry| {
+            let mut lines = entry.lines();
+            (lines.next().unwrap_or_default(), lines.map(str::trim).collect())
+        })
+        .collect()
+}
+
 #[test]
-fn every_test_that_the_page_names_exists() -> anyhow::Result<()> {
+fn every_line_of_the_page_has_tests_that_exist() -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut tests = BTreeSet::new();
-    for dir in ["dev", "host", "tests", "guests"] {
-        collect(&root.join(dir), &mut tests)?;
-    }
-    assert!(tests.len() > 200, "{}", tests.len());
+    let tests = all_tests()?;
     let page = std::fs::read_to_string(root.join("docs/threats.md"))?;
-    let rows: Vec<Vec<&str>> = page
-        .lines()
-        .filter(|line| line.starts_with("| ") && line.matches(" | ").count() == 3)
-        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
-        .filter(|row: &Vec<&str>| row[3] != "shown by" && !row[0].starts_with("---"))
-        .collect();
-    assert!(rows.len() > 35, "{}", rows.len());
-    let mut wrong = Vec::new();
-    for row in &rows {
-        assert!(
-            row[1].starts_with("no") || row[1].starts_with("yes") || row[1].starts_with("only"),
-            "{row:?}"
-        );
-        let named: Vec<_> = row[3].split('`').skip(1).step_by(2).collect();
-        assert!(!named.is_empty(), "{row:?} names no test");
-        wrong.extend(named.into_iter().filter(|name| !tests.contains(*name)));
+    let list = std::fs::read_to_string(root.join("tests/threats.txt"))?;
+    let (asked, shown) = (asked(&page), shown(&list));
+    assert!(asked.len() > 80, "{}", asked.len());
+    for (what, answer) in &asked {
+        let is_answer = ["no", "yes", "only"].iter().any(|word| answer.starts_with(word));
+        assert!(is_answer, "{what}: {answer}");
     }
-    assert!(wrong.is_empty(), "no such tests: {wrong:?}");
+    let of_the_page: Vec<_> = asked.iter().map(|(what, _)| *what).collect();
+    let of_the_list: Vec<_> = shown.iter().map(|(what, _)| *what).collect();
+    assert_eq!(
+        of_the_page, of_the_list,
+        "docs/threats.md and tests/threats.txt have the same lines"
+    );
+    for (what, named) in &shown {
+        assert!(!named.is_empty(), "{what}: no test");
+        let wrong: Vec<_> = named.iter().filter(|name| !tests.contains(**name)).collect();
+        assert!(wrong.is_empty(), "{what}: no such tests: {wrong:?}");
+    }
+    let page = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    let (_, invariants) = page.split_once("\n## Invariants\n").expect("the section");
+    let (invariants, _) = invariants.split_once("\n## ").expect("its end");
+    let named: Vec<_> = invariants.split('`').skip(1).step_by(2).collect();
+    let wrong: Vec<_> = named.iter().filter(|name| !tests.contains(**name)).collect();
+    assert!(
+        wrong.is_empty() && named.len() > 5,
+        "ARCHITECTURE.md: no such tests: {wrong:?}"
+    );
     Ok(())
 }
 
 #[test]
-fn every_test_that_the_page_of_cdi_names_exists() -> anyhow::Result<()> {
+fn every_test_that_the_rules_of_cdi_name_exists() -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut tests = BTreeSet::new();
     for dir in ["host/cdi", "tests/tests"] {
         collect(&root.join(dir), &mut tests)?;
     }
-    let page = std::fs::read_to_string(root.join("docs/cdi.md"))?;
-    let (_, table) = page.split_once("\n## Conformance\n").context("the table")?;
+    let table = std::fs::read_to_string(root.join("host/cdi/CONFORMANCE.md"))?;
     let named: BTreeSet<_> = table.split('`').skip(1).step_by(2).collect();
     let of_the_table = |name: &str| name.starts_with("cdi") && name.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
     let missing: Vec<_> = tests
@@ -99,6 +130,17 @@ fn every_test_that_the_page_of_cdi_names_exists() -> anyhow::Result<()> {
         .collect();
     assert!(wrong.is_empty() && named.len() > 20, "no such tests: {wrong:?}");
     Ok(())
+}
+
+/// The names of all tests of devgate.
+pub(crate) fn all_tests() -> anyhow::Result<BTreeSet<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut tests = BTreeSet::new();
+    for dir in ["dev", "host", "tests", "guests"] {
+        collect(&root.join(dir), &mut tests)?;
+    }
+    assert!(tests.len() > 200, "{}", tests.len());
+    Ok(tests)
 }
 
 /// The names of all functions that follow a test attribute.

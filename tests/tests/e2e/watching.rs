@@ -32,7 +32,7 @@ fn socket(host: &Host) -> PathBuf {
     host.dir().join("status.sock")
 }
 
-fn status(host: &Host, more: &[&str]) -> anyhow::Result<Said> {
+pub(crate) fn status(host: &Host, more: &[&str]) -> anyhow::Result<Said> {
     let socket = socket(host);
     let socket = socket.to_str().context("a path")?;
     look(["status", "--status-socket", socket].iter().chain(more))
@@ -73,7 +73,7 @@ async fn ask(host: &Host, request: &str) -> anyhow::Result<String> {
     ask_port(port(host).await?, request).await
 }
 
-async fn get(host: &Host, path: &str) -> anyhow::Result<String> {
+pub(crate) async fn get(host: &Host, path: &str) -> anyhow::Result<String> {
     ask(host, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")).await
 }
 

@@ -53,6 +53,7 @@ const CHILD: &[&str] = &["devgate-runner", "devgate-sandbox", "devgate-types"];
 
 const HOST: &[&str] = &[
     "devgate-cdi",
+    "devgate-confine",
     "devgate-core",
     "devgate-device-plugin",
     "devgate-node",

@@ -33,7 +33,7 @@ const fn profile(name: &'static str, lists: &'static [&'static str]) -> Profile 
     }
 }
 
-/// All of them, which docs/manifests.md lists.
+/// All of them, which docs/install.md lists.
 pub(super) const PROFILES: &[Profile] = &[
     Profile {
         has_values: false,

@@ -12,7 +12,7 @@ Examples:
   devgatectl conform --policy policy.yaml --node-root node.umockdev --only unplug.enumerate    one check
   devgatectl conform --policy policy.yaml --node-root node.umockdev --junit conform.xml        in a pipeline
 
-docs/conform.md lists every check, why it is made, and what to do about a failure.
+docs/components.md says what each group tries; a failure says what to do about it.
 
 Exit codes:
   0  every check passed, or was skipped for a reason that is shown

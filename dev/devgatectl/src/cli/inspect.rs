@@ -37,7 +37,7 @@ pub(crate) struct InspectArgs {
 pub(crate) enum InspectOutput {
     /// For people
     Text,
-    /// One JSON object; docs/commands.md has its fields
+    /// One JSON object; docs/devgatectl.md has its fields
     Json,
     /// The least policy that could run it, as YAML to start from
     Policy,

@@ -12,7 +12,7 @@ Examples:
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --annotation org.opencontainers.image.source=https://example.com/gpu
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --output json | jq -r .oci
 
-The same component makes the same artifact, with the same digest. docs/registry.md says how to sign it.
+The same component makes the same artifact, with the same digest. docs/components.md says how to sign it.
 
 Exit codes:
   0  it is in the registry under this tag

@@ -13,7 +13,7 @@ Examples:
   devgatectl check --policy policy.yaml --node-root node.umockdev
 
 What was copied, replaced and left out is said on standard error. Look through the text before you give it away:
-docs/record.md says what to look for.
+docs/components.md says what to look for.
 
 Exit codes:
   0  it was recorded

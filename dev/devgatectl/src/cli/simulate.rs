@@ -12,7 +12,7 @@ Examples:
   devgatectl simulate scenarios --components target/components --junit results.xml
   devgatectl simulate scenarios/unplug.yaml --trace --keep /tmp/looked-at
 
-A scenario names its policy and its recorded node; docs/simulate.md has its form.
+A scenario names its policy and its recorded node; docs/scenarios.md has its form.
 
 Exit codes:
   0  everything was as expected

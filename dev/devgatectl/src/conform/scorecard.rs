@@ -1,9 +1,9 @@
-//! The checks, as docs/conform.md lists them, and what came of each.
+//! The checks, as `checks.txt` lists them, and what came of each.
 
 use serde::Serialize;
 
-/// The page that lists every check is the table that the battery works through: what is documented is what is checked.
-const PAGE: &str = include_str!("../../../../docs/conform.md");
+/// The list is the table that the battery works through: what it says is what is checked.
+const LIST: &str = include_str!("checks.txt");
 /// Examples of a failure that are shown.
 const SHOWN: usize = 3;
 
@@ -133,11 +133,11 @@ impl Scorecard {
     }
 }
 
-/// The page's groups and checks, in its order: a heading `## group: title`, and a row of the table beneath it for each check.
+/// The list's groups and checks, in its order: a heading `## group: title`, and a row of the table beneath it for each check.
 pub(super) fn groups() -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut remedy = "";
-    for line in PAGE.lines() {
+    for line in LIST.lines() {
         let heading = line.strip_prefix("## ").and_then(|line| line.split_once(": "));
         if let Some((name, title)) = heading {
             let checks = Vec::new();

@@ -31,6 +31,16 @@ macro_rules! template {
     };
 }
 
+/// What a language needs and is to be known of it, then what is the same in all.
+macro_rules! readme {
+    ($lang:literal) => {
+        concat!(
+            include_str!(concat!("../../templates/", $lang, "/README.md")),
+            include_str!("../../templates/README.md")
+        )
+    };
+}
+
 macro_rules! contract {
     ($path:literal) => {
         include_str!(concat!("../../../../wit/", $path))
@@ -63,7 +73,7 @@ const RUST: [File; 10] = [
     (".github/workflows/test.yaml", template!("rust/test.yaml"), Form::Words),
     (".gitignore", template!("rust/gitignore"), Form::Words),
     ("Cargo.toml", template!("rust/Cargo.toml"), Form::Words),
-    ("README.md", template!("rust/README.md"), Form::Words),
+    ("README.md", readme!("rust"), Form::Words),
     ("devgate/README.md", template!("rust/devgate.md"), Form::Same),
     ("policy.yaml", example!("policy.yaml"), Form::Code),
     ("src/config.rs", example!("rust/src/config.rs"), Form::Code),
@@ -75,7 +85,7 @@ const C: [File; 11] = [
     (".github/workflows/test.yaml", template!("c/test.yaml"), Form::Words),
     (".gitignore", template!("c/gitignore"), Form::Words),
     ("Makefile", template!("c/Makefile"), Form::Words),
-    ("README.md", template!("c/README.md"), Form::Words),
+    ("README.md", readme!("c"), Form::Words),
     ("devgate/devgate.c", c!("devgate.c"), Form::Same),
     ("devgate/devgate.h", c!("devgate.h"), Form::Same),
     ("devgate/devgate_bindings.c", c!("devgate_bindings.c"), Form::Same),
@@ -94,7 +104,7 @@ const PYTHON: [File; 5] = [
         Form::Words,
     ),
     (".gitignore", template!("python/gitignore"), Form::Words),
-    ("README.md", template!("python/README.md"), Form::Words),
+    ("README.md", readme!("python"), Form::Words),
     ("app.py", example!("python/app.py"), Form::Code),
     ("policy.yaml", example!("python/policy.yaml"), Form::Code),
 ];
@@ -102,7 +112,7 @@ const PYTHON: [File; 5] = [
 const JS: [File; 6] = [
     (".github/workflows/test.yaml", template!("js/test.yaml"), Form::Words),
     (".gitignore", template!("js/gitignore"), Form::Words),
-    ("README.md", template!("js/README.md"), Form::Words),
+    ("README.md", readme!("js"), Form::Words),
     ("package.json", template!("js/package.json"), Form::Words),
     ("plugin.js", example!("js/widget.js"), Form::Code),
     ("policy.yaml", example!("js/policy.yaml"), Form::Code),
@@ -112,7 +122,7 @@ const GO: [File; 7] = [
     (".github/workflows/test.yaml", template!("go/test.yaml"), Form::Words),
     (".gitignore", template!("go/gitignore"), Form::Words),
     ("Makefile", template!("go/Makefile"), Form::Words),
-    ("README.md", template!("go/README.md"), Form::Words),
+    ("README.md", readme!("go"), Form::Words),
     ("go.mod", template!("go/go.mod"), Form::Words),
     ("policy.yaml", example!("go/policy.yaml"), Form::Code),
     ("widget.go", example!("go/widget.go"), Form::Code),

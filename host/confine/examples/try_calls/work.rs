@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_long};
 use std::fs::File;
 use std::io::{Read, Write, stdin};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 use std::{env, fs, net, process, thread};
@@ -32,6 +32,12 @@ pub(super) fn prepare(what: &str, rest: &[String]) -> Work {
             Box::new(move || println!("{:?}", ours.read(&mut [0])))
         }
         "open" => Box::new(|| println!("{:?}", fs::read("/etc/passwd").map(drop))),
+        "write" => prepare_write(rest),
+        "bind" => {
+            let path = rest.first().expect("a path").clone();
+            Box::new(move || println!("{:?}", UnixListener::bind(&path).map(drop)))
+        }
+        "execute" => prepare_execute(rest),
         "connect" => prepare_connect(),
         "status" => Box::new(|| {
             for file in ["status", "limits", "oom_score_adj"] {
@@ -48,6 +54,16 @@ pub(super) fn prepare(what: &str, rest: &[String]) -> Work {
         "call-32" => Box::new(super::call_32),
         other => panic!("{other} is unknown"),
     }
+}
+
+fn prepare_write(rest: &[String]) -> Work {
+    let file = rest.first().expect("a file").clone();
+    Box::new(move || println!("{:?}", fs::write(&file, "a").and_then(|()| fs::remove_file(&file))))
+}
+
+fn prepare_execute(rest: &[String]) -> Work {
+    let mut program = process::Command::new(rest.first().expect("a program"));
+    Box::new(move || println!("{:?}", program.status().map(|status| status.code())))
 }
 
 fn prepare_call(rest: &[String]) -> Work {

@@ -1,20 +1,9 @@
 //! What is asked for besides while code is loaded, with any C library.
 
 use super::Argument::{OneOf, With, Without};
-use super::{Line, bits, line};
+use super::{Line, NAMESPACES, bits, line};
 
 const THREAD: u32 = bits(libc::CLONE_VM | libc::CLONE_SIGHAND | libc::CLONE_THREAD);
-const NAMESPACES: u32 = bits(
-    libc::CLONE_NEWNS
-        | libc::CLONE_NEWCGROUP
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUSER
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWNET
-        | libc::CLONE_PTRACE
-        | libc::CLONE_UNTRACED,
-);
 
 #[rustfmt::skip] // A call is a line.
 pub(super) const LINES: &[Line] = &[

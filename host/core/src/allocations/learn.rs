@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) fn untold(why: &str) -> Arc<str> {
     format!(
         "{why}, and it is not known yet what pods have: the kubelet has not told (its checkpoint in --kubelet-dir, pod-resources in \
-         --pod-resources-dir); see docs/state.md"
+         --pod-resources-dir); see docs/operate.md"
     )
     .into()
 }
@@ -28,7 +28,7 @@ pub(super) fn untold(why: &str) -> Arc<str> {
 /// Why nothing is given while nothing but its id is known of this one. For people.
 pub(super) fn unlisted((resource, id): &Key) -> Arc<str> {
     let (id, resource) = (escape(id, 80), escape(resource, 80));
-    format!("a pod has {id} of {resource}, and it is not known what that is made of until its plugin lists it; see docs/state.md")
+    format!("a pod has {id} of {resource}, and it is not known what that is made of until its plugin lists it; see docs/operate.md")
         .into()
 }
 

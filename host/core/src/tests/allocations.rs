@@ -199,7 +199,7 @@ async fn hardware_without_a_node_is_remembered_as_well() {
     let gpus = world.offer("fake.com/gpu").await;
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_none())).await;
     insta::assert_snapshot!(list, @r"
-    gpu-0000:00:01.0 {1} its hardware was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md
+    gpu-0000:00:01.0 {1} its hardware was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/operate.md
     gpu-0000:00:02.0 {}
     ");
     drop(world);
@@ -208,7 +208,7 @@ async fn hardware_without_a_node_is_remembered_as_well() {
     let list = wait(&gpus, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
     insta::assert_snapshot!(list, @r"
     0000:00:01.0 {} it was handed out as device 0000:00:01.0 and is 0000:00:02.0 now
-    0000:00:02.0 {1} its hardware was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md
+    0000:00:02.0 {1} its hardware was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/operate.md
     ");
 }
 
@@ -224,7 +224,7 @@ async fn hardware_that_was_handed_out_is_not_given_under_another_id() {
     let gpus = world.offer("fake.com/gpu").await;
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_none())).await;
     insta::assert_snapshot!(list, @r"
-    gpu-0000:00:01.0 {1} its hardware was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md
+    gpu-0000:00:01.0 {1} its hardware was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/operate.md
     gpu-0000:00:02.0 {}
     ");
     drop(world);
@@ -366,7 +366,7 @@ async fn a_path_that_a_pod_may_still_have_is_not_given_with_other_hardware() {
         let list = wait(&gpus, |list| !list.devices.is_empty()).await;
         assert!(
             list.lines().any(|line| line.starts_with(id)
-                && line.ends_with("its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md")),
+                && line.ends_with("its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/operate.md")),
             "{list}"
         );
         gpus.allocate(&strings(&[id])).await.unwrap_err();
@@ -460,20 +460,20 @@ async fn what_was_handed_out_in_parts_is_not_given_under_another_id() {
     b {1}
     ");
     insta::assert_snapshot!(after_a_restart(&policy, cut("x-", false)).await, @r"
-    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md
+    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/operate.md
     x-b {1}
     ");
-    insta::assert_snapshot!(after_a_restart(&policy, cut("", true)).await, @"whole {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md");
+    insta::assert_snapshot!(after_a_restart(&policy, cut("", true)).await, @"whole {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/operate.md");
     // Nor to another plugin, whatever it says of parts.
     let other = policy.replace("  gpus:", "  others:");
     insta::assert_snapshot!(after_a_restart(&other, cut("x-", false)).await, @r"
-    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md
-    x-b {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md
+    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/operate.md
+    x-b {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/operate.md
     ");
     // Nor where the policy says nothing of parts any more.
     let whole = POLICY.replace(", name: \"card*\"}", "}");
     insta::assert_snapshot!(after_a_restart(&whole, cut("x-", false)).await, @r"
-    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/state.md
+    x-a {1} its hardware was handed out as a of fake.com/gpu, which a pod may still have; see docs/operate.md
     x-b {1} device 0000:00:01.0 already backs x-a of plugin gpus, or a part of it does
     ");
 }

@@ -102,7 +102,7 @@ async fn a_device_whose_node_has_moved_is_what_it_was_to_who_looks_it_up() {
     // Until it is known where the one is, the other is not given: they have changed places.
     insta::assert_snapshot!(wait(&gpus, |list| list.devices.len() == 2).await, @"
     0000:00:01.0 {1}
-    0000:00:02.0 {} its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md
+    0000:00:02.0 {} its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/operate.md
     ");
     assert_eq!(
         devices.held(&Consumer::Pods),
@@ -130,7 +130,7 @@ async fn a_device_that_has_moved_is_unhealthy_where_anybody_keeps_its_paths() {
     let (_world, gpus, devices) = host(dir.path(), POLICY, &renumbered(), Fake::gpus()).await;
     insta::assert_snapshot!(wait(&gpus, |list| list.devices.len() == 2).await, @"
     0000:00:01.0 {1} node /dev/dri/card0, which was handed out with it, is not its own any more
-    0000:00:02.0 {} its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/state.md
+    0000:00:02.0 {} its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/operate.md
     ");
     let held = devices.held(&Consumer::Pods).remove(0);
     let gone = devices.restore(&Consumer::Pods, held.id).await.unwrap().unwrap_err();

@@ -1,4 +1,4 @@
-//! What is kept by a unit's id is listed in ARCHITECTURE.md, with the reason: one fact has one place.
+//! What is kept by a unit's id is listed in README.md of this crate, with the reason: one fact has one place.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn maps(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn what_is_kept_by_a_unit_s_id_is_listed_with_its_reason() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = std::fs::read_to_string(root.join("../../ARCHITECTURE.md")).unwrap();
+    let page = std::fs::read_to_string(root.join("README.md")).unwrap();
     let table = page.split("## What is kept by a unit's id").nth(1).unwrap();
     let listed: BTreeSet<(String, String)> = table
         .lines()

@@ -54,8 +54,7 @@ impl AppendOnly {
         let length = u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(2);
         let size = self.size.saturating_add(length);
         if size > MOST {
-            let why =
-                "it is full at 256MiB; move it away and send devgate SIGHUP, as logrotate does (docs/watching.md)";
+            let why = "it is full at 256MiB; move it away and send devgate SIGHUP, as logrotate does (docs/operate.md)";
             return Err(io::Error::new(ErrorKind::FileTooLarge, why));
         }
         let end_of_last = if self.torn { "\n" } else { "" };

@@ -199,7 +199,6 @@ mod tests {
     use super::*;
     use crate::watching::tests::one;
     use devgate_core::Holder;
-    use std::sync::Mutex;
     use std::sync::mpsc::sync_channel;
     use std::time::Instant;
 
@@ -332,13 +331,15 @@ mod tests {
         let (queue, lines) = sync_channel(1);
         let mut pods = Pods::new(Arc::new(Shared {
             queue,
-            paces: Mutex::default(),
+            paces: Arc::default(),
         }));
         let mut look_at = |look: &Holders| {
             pods.tell(plugins(), look);
             let lines: Vec<_> = lines.try_iter().collect();
             let line = |line: &Message| {
-                let Message::Line(line) = line else { panic!("a line") };
+                let Message::Line(line, ..) = line else {
+                    panic!("a line")
+                };
                 let json: serde_json::Value = serde_json::from_str(line).unwrap();
                 format!("{} {} {}", json["event"], json["pod"], json["left_out"]).replace('"', "")
             };
@@ -382,7 +383,7 @@ mod tests {
         let (queue, lines) = sync_channel(1_024);
         let pods = Pods::new(Arc::new(Shared {
             queue,
-            paces: Mutex::default(),
+            paces: Arc::default(),
         }));
         let mut known = Known::default();
         let changes = known.news(plugins(), &look(1, &[("fuse", "train-0")], None));

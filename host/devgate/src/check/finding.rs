@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub(super) severity: Severity,
-    /// What kind of thing, for scripts: `import-not-granted`. docs/commands.md lists them.
+    /// What kind of thing, for scripts: `import-not-granted`. docs/devgatectl.md lists them.
     pub(super) code: &'static str,
     /// Where in the policy: `policy.yaml:12`.
     pub(super) at: Option<String>,

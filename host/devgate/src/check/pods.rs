@@ -17,7 +17,7 @@ pub(super) fn look(node: &Node, dir: &Path, plugins: &mut [PluginReport]) {
         let consequence = if plugin.component.lifecycle {
             "devices are released only when they are allocated again"
         } else if has_kubelet {
-            "what was handed out once stays as it was until devgate forgets it (docs/state.md)"
+            "what was handed out once stays as it was until devgate forgets it (docs/operate.md)"
         } else {
             continue;
         };

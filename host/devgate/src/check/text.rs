@@ -19,6 +19,12 @@ pub(super) fn of(report: &Report) -> String {
     for plugin in &report.plugins {
         plugin_block(&mut text, plugin);
     }
+    if let Some(why) = report.landlock.as_ref().and_then(|fence| fence.why.as_ref()) {
+        let _ = writeln!(
+            text,
+            "\nlandlock: would not be in force, and seccomp alone would fence devgate: {why}"
+        );
+    }
     if report.plugins.iter().all(|plugin| plugin.outcome.is_none()) {
         text += "\nno component was asked what it finds and offers: --run starts each once\n";
     }

@@ -96,7 +96,7 @@ pub enum Output {
     /// For people
     #[value(alias = "table")]
     Text,
-    /// One JSON object; docs/commands.md has its fields
+    /// One JSON object; docs/devgatectl.md has its fields
     Json,
 }
 

@@ -29,6 +29,9 @@ pub(crate) fn of(report: &Report) -> String {
     for found in report.conditions.iter().filter(|found| !is_told_below(found.condition)) {
         let _ = writeln!(text, "{}: {}", found.of, found.why);
     }
+    if let Some(why) = &report.landlock.why {
+        let _ = writeln!(text, "landlock: NOT in force, seccomp alone fences devgate: {why}");
+    }
     if !report.policy.fewer.is_empty() {
         text += &format!("policy: there were more devices before it was put in force {since} ago:\n");
     }

@@ -1,5 +1,5 @@
 //! How a host is: everything that an admin should look at, in one list. Status, its exit code, the page, probes, metrics and what the
-//! service manager is told are all made of it, so that they cannot disagree. docs/watching.md has what each means, on each of them,
+//! service manager is told are all made of it, so that they cannot disagree. docs/operate.md has what each means, on each of them,
 //! and what to do; a test holds that table against [`Condition::ALL`].
 
 pub(super) mod summary;

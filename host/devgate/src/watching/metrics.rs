@@ -18,6 +18,7 @@ gauge devgate_policy_applied_timestamp_seconds Since when the policy that is in 
 gauge devgate_policy_refused 1 while another policy is refused and the one before it is in force, else 0.
 gauge devgate_state_closed 1 while no device is given that no pod has, because it is not known what pods have or cannot be recorded what they get, else 0.
 gauge devgate_condition How many plugins, devices or resources are in a condition that an admin should look at; of the host itself 1 or 0.
+gauge devgate_landlock_version The version of Landlock that fences the host and its children; 0 where the kernel lacks it or it is forbidden.
 gauge process_start_time_seconds When the host started, in seconds since 1970.
 gauge process_resident_memory_bytes Resident memory of the host.
 gauge devgate_memory_limit_bytes The memory that the container or service of the host may use.
@@ -131,6 +132,7 @@ fn host(report: &Report, out: &mut Series) {
         ("devgate_policy_refused", flag(report.policy.refused.is_some())),
         ("devgate_state_closed", flag(report.closed.is_some())),
         ("devgate_cache_bytes", float(counts.kept)),
+        ("devgate_landlock_version", f64::from(report.landlock.version)),
     ];
     out.all(&[], values);
     for condition in Condition::ALL {

@@ -1,4 +1,4 @@
-//! The front end against the stand-in, line by line of the conformance list in `docs/conformance.md`: a test's name starts
+//! The front end against the stand-in, line by line of the conformance list in `host/device-plugin/tests/conformance/README.md`: a test's name starts
 //! with the number of the line that it shows.
 #![allow(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `docs/conformance.md` and the tests name each other completely.
+//! `host/device-plugin/tests/conformance/README.md` and the tests name each other completely.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn names(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_table_names_every_test_and_every_test_is_in_the_table() {
-    let table = std::fs::read_to_string(root().join("docs/conformance.md")).unwrap();
+    let table = std::fs::read_to_string(root().join("host/device-plugin/tests/conformance/README.md")).unwrap();
     let mut tests = BTreeSet::new();
     let dirs = ["host/device-plugin/tests/conformance", "tests/tests/e2e"];
     let entries = dirs
@@ -53,7 +53,7 @@ fn the_table_names_every_test_and_every_test_is_in_the_table() {
 
 #[test]
 fn the_table_has_every_line_once() {
-    let table = std::fs::read_to_string(root().join("docs/conformance.md")).unwrap();
+    let table = std::fs::read_to_string(root().join("host/device-plugin/tests/conformance/README.md")).unwrap();
     let cells = |line: &str| {
         line.trim_matches('|')
             .split('|')

@@ -105,7 +105,7 @@ mod tests {
         insta::assert_snapshot!(refused(b"massage", FILE), @"a.wasm is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it");
         insta::assert_snapshot!(refused(b"message", ARTIFACT), @"a.wasm.sig is a Sigstore bundle without a signature of a file; `cosign sign-blob --bundle` makes one");
         let large = format!("{FILE}{}", " ".repeat(64 << 10));
-        insta::assert_snapshot!(refused(b"message", &large), @"a.wasm.sig has more than 64 KiB, as no signature has; make it with `cosign sign-blob` (docs/registry.md)");
+        insta::assert_snapshot!(refused(b"message", &large), @"a.wasm.sig has more than 64 KiB, as no signature has; make it with `cosign sign-blob` (docs/components.md)");
         insta::assert_snapshot!(refused(b"message", "{}"), @"a.wasm.sig is no Sigstore bundle, as `cosign sign-blob --bundle` writes it");
         insta::assert_snapshot!(refused(b"message", &FILE.replace("MEQC", "!EQC")), @"a.wasm.sig is a Sigstore bundle whose signature is not in base64");
     }

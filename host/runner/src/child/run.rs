@@ -67,14 +67,11 @@ fn work(load: Load) -> Result<(), ChildError> {
     let mut first = Socket::blocking(owned(input.as_fd())?);
     let second = Socket::blocking(owned(output.as_fd())?);
     let mut code = File::from(owned(error.as_fd())?);
-    let landlock = match confine(parent, address_space, data) {
-        Ok(landlock) => landlock,
-        Err(why) => {
-            let why = Refusal::Host(format!("{NAME}: {why}"));
-            let _ = first.send(&said(from_runner::Kind::Refused(why.into())));
-            return Ok(());
-        }
-    };
+    if let Err(why) = confine(parent, address_space, data) {
+        let why = Refusal::Host(format!("{NAME}: {why}"));
+        let _ = first.send(&said(from_runner::Kind::Refused(why.into())));
+        return Ok(());
+    }
     let loaded = match loading(&mut first, &mut code) {
         Err(why @ ChildError::OtherBuild) => Err(Refusal::Host(format!("{NAME}: {why}"))),
         loading => loading.map(load)?,
@@ -99,7 +96,7 @@ fn work(load: Load) -> Result<(), ChildError> {
     // Code of the component runs from here on.
     let confined = forbid(Filter::Running).map_err(|why| Refusal::Host(format!("{NAME}: {why}")));
     let ready = match confined.and_then(|()| check()) {
-        Ok(()) => from_runner::Kind::Ready(wire::Ready { landlock }),
+        Ok(()) => from_runner::Kind::Ready(wire::Ready {}),
         Err(why) => from_runner::Kind::Refused(why.into()),
     };
     let may_run = matches!(ready, from_runner::Kind::Ready(_));
@@ -115,8 +112,7 @@ fn owned(fd: BorrowedFd<'_>) -> io::Result<std::os::fd::OwnedFd> {
     fd.try_clone_to_owned()
 }
 
-/// The version of Landlock that fences it from now on; 0 without.
-fn confine(parent: u64, address_space: u64, data: u64) -> Result<u32, ChildError> {
+fn confine(parent: u64, address_space: u64, data: u64) -> Result<(), ChildError> {
     let limits = Confinement {
         address_space,
         data,
@@ -128,9 +124,8 @@ fn confine(parent: u64, address_space: u64, data: u64) -> Result<u32, ChildError
     };
     let parent = u32::try_from(parent).map_err(|_| ChildError::NotCalled)?;
     begin(parent, c"devgate-runner", &limits)?;
-    let landlock = fence(Network::Refused)?;
-    forbid(Filter::Loading)?;
-    Ok(landlock)
+    fence(Network::Refused)?;
+    Ok(forbid(Filter::Loading)?)
 }
 
 fn loading(host: &mut Socket, code: &mut File) -> Result<Loading, ChildError> {

@@ -26,6 +26,8 @@ pub(crate) struct Wanted {
     pub(super) export: Export,
     pub(super) interfaces: Interfaces,
     pub(super) limits: Limits,
+    /// How long it may take: the deadline, or what is left of it.
+    pub(super) most: Duration,
 }
 
 impl Wanted {
@@ -44,6 +46,7 @@ impl Wanted {
             },
             export,
             interfaces,
+            most: limits.deadline,
             limits,
         }
     }
@@ -117,7 +120,8 @@ impl Lane {
             return Err(Ended::Broke("it answers before it is asked".to_owned()));
         }
         let late = || Ended::Late(Limit::Deadline(limits.deadline));
-        let mut left = limits.deadline + GRACE;
+        let patience = wanted.most + GRACE;
+        let mut left = patience;
         let (mut collected, mut habits) = (Collected::new(wanted.export, limits), Habits::default());
         let mut log = limits.log.0.saturating_add(LAST_LINE);
         // A list of attributes is one call to the host, and a question for each.
@@ -129,7 +133,7 @@ impl Lane {
             match message.kind {
                 Some(from_runner::Kind::Ask(ask)) => {
                     // A component's own clock ends it, which began later and runs while the host answers.
-                    if begun.elapsed() > limits.deadline + GRACE {
+                    if begun.elapsed() > patience {
                         return Err(late());
                     }
                     if questions == 0 || !may_ask {

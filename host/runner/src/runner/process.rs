@@ -13,7 +13,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::Once;
 use std::time::{Duration, Instant};
 
 /// How long a process that was killed is waited for: one that the kernel does not let go ends later.
@@ -83,10 +82,7 @@ impl Process {
             .send(&load)
             .and_then(|()| socket.receive::<wire::FromRunner>(MOST_UP));
         let fault = match answer.map(|message| message.kind) {
-            Ok(Some(from_runner::Kind::Ready(ready))) => {
-                say_landlock(ready.landlock);
-                return Ok(());
-            }
+            Ok(Some(from_runner::Kind::Ready(_))) => return Ok(()),
             Ok(Some(from_runner::Kind::Refused(refusal))) => return Err(NotStarted::Refused(refusal.into())),
             Ok(_) => "it says something that is not in the protocol".to_owned(),
             Err(SocketError::Closed) => self.lost().to_string(),
@@ -168,17 +164,4 @@ fn how(status: ExitStatus) -> CallError {
         .into(),
         _ => guest("it ended by itself"),
     }
-}
-
-/// Once: what the kernel, or a filter around this process, lacks of the fence.
-fn say_landlock(abi: u32) {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| match abi {
-        0 => tracing::warn!(
-            family = "host",
-            "Landlock is not there for components' processes: the kernel lacks it, or a filter of this container or service forbids it; \
-             what a component's process may call is fenced by seccomp alone (docs/confinement.md)"
-        ),
-        abi => tracing::debug!("components' processes are fenced by seccomp and by Landlock {abi}"),
-    });
 }

@@ -100,7 +100,7 @@ fn what_is_not_in_the_protocol_ends_the_call_and_the_runner() {
         ),
         (
             Export::Enumerate,
-            frame(from_runner::Kind::Ready(wire::Ready { landlock: 7 })),
+            frame(from_runner::Kind::Ready(wire::Ready {})),
             "broke: it says something that is not in the protocol",
         ),
         (Export::Enumerate, part(unit()), other),

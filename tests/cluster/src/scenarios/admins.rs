@@ -1,4 +1,4 @@
-//! Each step of docs/admins.md, as written, in its order. What needs a reader's own in place of the page's is replaced: names of pods and
+//! Each step of docs/install.md, as written, in its order. What needs a reader's own in place of the page's is replaced: names of pods and
 //! nodes, the policy. A step that this scenario does not know fails it, so that the page cannot grow past it.
 
 use crate::cluster::Cluster;
@@ -31,6 +31,27 @@ const STEPS: &[(&str, Step)] = &[
         "skopeo ",
         Step::Elsewhere("needs a registry; the archive is given to the node instead, as the page says"),
     ),
+    (
+        "kubectl -n devgate rollout status daemonset/devgate-cleanup",
+        Step::Elsewhere("the scenario `uninstall` cleans up"),
+    ),
+    (
+        "helm install devgate-cleanup",
+        Step::Elsewhere("the scenario `uninstall` cleans up"),
+    ),
+    ("helm uninstall", Step::Elsewhere("the scenario `uninstall` cleans up")),
+    (
+        "kubectl patch node",
+        Step::Elsewhere("the scenario `uninstall` cleans up"),
+    ),
+    (
+        "kubectl -n devgate set image",
+        Step::Elsewhere("the scenario `rollout` goes to another image and back"),
+    ),
+    (
+        "kubectl -n devgate rollout undo",
+        Step::Elsewhere("the scenario `rollout` goes to another image and back"),
+    ),
     ("kubectl apply -k .", Step::Run),
     ("kubectl -n devgate rollout status", Step::Run),
     ("kubectl create namespace devgate", Step::Instead),
@@ -41,6 +62,10 @@ const STEPS: &[(&str, Step)] = &[
         Step::Elsewhere("the stage `package` installs the package"),
     ),
     ("systemctl ", Step::Elsewhere("the stage `package` runs the service")),
+    (
+        "cp /usr/share/devgate",
+        Step::Elsewhere("the stage `package` runs the service"),
+    ),
     (
         "mkdir -p /var/lib/devgate",
         Step::Elsewhere("the stage `image` runs the container by hand"),
@@ -65,7 +90,7 @@ const STEPS: &[(&str, Step)] = &[
 ];
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
-    let page = fs::read_to_string(cluster.given.root.join("docs/admins.md")).context("read docs/admins.md")?;
+    let page = fs::read_to_string(cluster.given.root.join("docs/install.md")).context("read docs/install.md")?;
     let desk = desk(cluster, &page)?;
     cluster.bring_image(&cluster.version()?)?;
     cluster.bring_component()?;
@@ -74,7 +99,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let (mut run, mut elsewhere) = (0, 0);
     for line in steps(&page) {
         let Some((_, step)) = STEPS.iter().find(|(start, _)| line.starts_with(start)) else {
-            bail!("docs/admins.md has a step that the scenario does not know: {line}");
+            bail!("docs/install.md has a step that the scenario does not know: {line}");
         };
         match step {
             Step::Elsewhere(why) => {
@@ -164,7 +189,7 @@ fn kustomization(page: &str) -> Result<String> {
         .split("\n```yaml\n# kustomization.yaml")
         .nth(1)
         .and_then(|rest| rest.split("\n```").next());
-    let block = block.context("docs/admins.md has no kustomization.yaml")?;
+    let block = block.context("docs/install.md has no kustomization.yaml")?;
     let (before, rest) = block
         .split_once("\nimages:\n")
         .context("its kustomization.yaml names no image")?;
@@ -193,7 +218,7 @@ mod tests {
 
     #[test]
     fn every_step_of_the_page_is_known() {
-        let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/admins.md")).unwrap();
+        let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/install.md")).unwrap();
         let all: Vec<_> = steps(&page).collect();
         assert!(all.len() > 20, "{all:?}");
         for line in all {

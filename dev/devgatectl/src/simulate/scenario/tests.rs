@@ -141,7 +141,7 @@ fn every_mistake_in_a_step_is_told_with_its_place() {
 /// Who adds a word says what it means.
 #[test]
 fn every_word_is_in_the_documentation() {
-    let docs = include_str!("../../../../../docs/simulate.md");
+    let docs = include_str!("../../../../../docs/scenarios.md");
     for verb in step::VERBS.split(' ') {
         assert!(docs.contains(&format!("`{verb}: ")) || verb == "expect", "{verb}");
     }

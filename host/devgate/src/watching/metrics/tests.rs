@@ -101,6 +101,10 @@ pub(crate) fn one() -> Report {
     };
     Report {
         version: "0.1.0".into(),
+        landlock: crate::confinement::Fence {
+            version: 7,
+            ..Default::default()
+        },
         now: at(60),
         policy: crate::reload::InForce::new(at(2)),
         holders_known: true,

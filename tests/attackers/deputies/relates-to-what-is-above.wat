@@ -1,0 +1,11 @@
+;; tries: to get a handle of what is above its device, by a path instead of a link
+;; stopped by: paths of a device
+;; policy: hardware: [{subsystem: bench1, name: @device, use: offer}]
+;; reads: invalid: path has a . or .. component
+;; wins: says @name has won
+;; off: unchecked
+(enumerate
+    (call $related (call $own) @s("../..") (global.get $ret))
+    (call $told (global.get $ret))
+    (if (i32.eqz (i32.load8_u (global.get $ret))) (then (call $win)))
+    (call $one))

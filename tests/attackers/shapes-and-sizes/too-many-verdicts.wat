@@ -1,0 +1,6 @@
+;; tries: to say of 300 units that they are healthy where there is one
+;; stopped by: answer
+;; reads: health broke the contract: 300 verdicts for 1 units
+;; wins: says @name has won
+;; off: none, because the lengths are the contract's, and are held where an answer enters: no answer gets past that
+(health (call $healthy (i32.const 300)))

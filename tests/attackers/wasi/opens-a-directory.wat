@@ -1,0 +1,10 @@
+;; tries: to find a directory that is open
+;; stopped by: wasi without anything behind it
+;; reads: reached 1
+;; wins: says @name has won
+;; off: none, because the host has no directory to give
+(enumerate
+    (call $directories (global.get $ret))
+    (if (i32.load offset=4 (global.get $ret)) (then (call $win)))
+    (call $reached (i32.const 1))
+    (call $one))
