@@ -116,7 +116,7 @@ impl Bench {
     /// # Errors
     /// When the call fails.
     pub fn enumerate(&self) -> Result<Listed, CallError> {
-        let host = self.host(CallPurpose::Enumerate(self.services.component_state.token()));
+        let host = self.host(CallPurpose::Enumerate);
         let (inventory, mut rejected) = Inventory::ask(self.component.as_ref(), host)?;
         rejected.sort();
         let contested = self.contested(&inventory);
@@ -146,7 +146,7 @@ impl Bench {
     /// # Errors
     /// When the call fails, or gives another number of verdicts.
     pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
-        let host = self.host(CallPurpose::Health(self.services.component_state.token()));
+        let host = self.host(CallPurpose::Health);
         verdicts(self.component.as_ref(), host, resource, units)
     }
 
@@ -212,8 +212,7 @@ impl Bench {
     /// # Errors
     /// See [`Bench::prepare`].
     pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let purpose = CallPurpose::Release(self.services.component_state.token());
-        let answer = self.call(purpose, units, |component, host, units| {
+        let answer = self.call(CallPurpose::Release, units, |component, host, units| {
             component.release(host, resource.as_str(), units)
         });
         answer.map(|_| ())

@@ -1,16 +1,17 @@
 //! How a plugin's component is called: on which thread, for how long, and what a call that never returns costs.
 
 use crate::call::CallHost;
-use crate::failures::Failures;
 use crate::grants::Grants;
-use crate::lane::{Lane, Unanswered};
-use crate::overdue::{self, Bounds, Doing, Overdue, Whose};
 use crate::plugin_services::PluginServices;
+use crate::status::StatusRecorder;
 use devgate_types::component::Component;
 use devgate_types::{CallError, HostFault, Limits, Mutex};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Calls of one plugin that may block at the same time. A read that the kernel never answers keeps one of them for good;
@@ -20,22 +21,8 @@ const BLOCKING_CALLS: usize = 4;
 /// interrupted.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Where calls of all plugins run, and what is known of those that do not return. No call runs on a thread that serves a socket: one
-/// that is stuck there would keep all others from being answered. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct Threads {
-    lane: Lane,
-    overdue: Overdue,
-}
-
-impl Threads {
-    pub(crate) fn new(failures: Failures) -> Self {
-        Self {
-            lane: Lane::default(),
-            overdue: Overdue::new(Bounds::default(), failures),
-        }
-    }
-}
+/// How late the host may notice that a call has taken too long, as long as it runs itself.
+const OVERSLEPT: Duration = Duration::from_millis(50);
 
 /// A plugin's component, the policy that it is called under, and the means to call it.
 pub(crate) struct Calls {
@@ -45,11 +32,10 @@ pub(crate) struct Calls {
     component: OnceLock<Arc<dyn Component>>,
     limits: Mutex<Arc<Limits>>,
     blocking: Arc<Semaphore>,
-    threads: Threads,
 }
 
 impl Calls {
-    pub(crate) fn new(grants: Arc<Grants>, services: Arc<PluginServices>, threads: Threads) -> Self {
+    pub(crate) fn new(grants: Arc<Grants>, services: Arc<PluginServices>) -> Self {
         let limits = Mutex::new(Arc::new(grants.policy.limits.clone()));
         Self {
             grants,
@@ -57,7 +43,6 @@ impl Calls {
             component: OnceLock::new(),
             limits,
             blocking: Arc::new(Semaphore::new(BLOCKING_CALLS)),
-            threads,
         }
     }
 
@@ -66,7 +51,7 @@ impl Calls {
     pub(crate) fn under(&self, grants: Arc<Grants>) -> Self {
         Self {
             blocking: Arc::clone(&self.blocking),
-            ..Self::new(grants, Arc::clone(&self.services), self.threads.clone())
+            ..Self::new(grants, Arc::clone(&self.services))
         }
     }
 
@@ -90,19 +75,13 @@ impl Calls {
         Arc::clone(&self.limits.lock())
     }
 
-    /// Runs the host's own `work`, which may block, on a thread where it may. No component is called in it, so that it ends by
-    /// itself however late it is, unless the kernel does not answer.
+    /// Runs `work`, which may block, on a thread that serves no socket: one that is stuck there would keep all others from being
+    /// answered.
+    ///
+    /// # Errors
+    /// When it does not return within `patience`; it goes on then, as nothing ends a thread from outside.
     pub(crate) async fn block<T: Send + 'static>(
         &self,
-        patience: Duration,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, CallError> {
-        self.run(Whose::Host, patience, work).await
-    }
-
-    async fn run<T: Send + 'static>(
-        &self,
-        whose: Whose,
         patience: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, CallError> {
@@ -113,31 +92,18 @@ impl Calls {
                 "{BLOCKING_CALLS} earlier calls have not returned from the kernel"
             )));
         };
-        let call = Arc::new(overdue::Call::of(whose));
-        let (recorder, plugin) = (&self.grants.recorder, self.grants.policy.name.as_str());
-        let end = Instant::now() + patience;
-        let _waits = self.threads.overdue.wait_for(&call, plugin, recorder, end);
-        let (begun, span) = (Arc::clone(&call), tracing::Span::current());
-        let task = self.threads.lane.run(patience, move || {
-            let here = begun.begin();
-            let result = span.in_scope(work);
-            drop(permit);
-            drop(here);
-            result
-        });
-        task.await.map_err(|unanswered| {
-            host(match (unanswered, call.doing()) {
-                (Unanswered::Panicked, _) => "a call panicked".to_owned(),
-                (Unanswered::Hangs, Doing::HasNotBegun) => {
-                    format!("a call did not begin within {patience:?}: this node is too busy")
-                }
-                (Unanswered::Hangs, Doing::Computes) => {
-                    format!("a call did not return within {patience:?}, and goes on computing")
-                }
-                (Unanswered::Hangs, Doing::Waits) => {
-                    format!("a call did not return within {patience:?}; a read of the node hangs")
-                }
-            })
+        let span = tracing::Span::current();
+        let mut call = UnderWay {
+            task: Some(tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                span.in_scope(work)
+            })),
+            end: Instant::now() + patience,
+            recorder: Arc::clone(&self.grants.recorder),
+        };
+        call.result(patience).await.unwrap_or_else(|| {
+            let why = "a read of the node hangs, or the node is too busy";
+            Err(host(format!("a call did not return within {patience:?}: {why}")))
         })
     }
 
@@ -169,6 +135,52 @@ impl Calls {
             let (grants, services) = (Arc::clone(&grants), Arc::clone(&services));
             Box::new(CallHost::new(grants, services, Arc::clone(&limits)).until(given_up.clone()))
         };
-        self.run(Whose::Component, patience, move || work(&host)).await
+        self.block(patience, move || work(&host)).await
     }
 }
+
+/// A call that has begun. Where it has not returned by its end it counts as one that hangs, until it does; its caller may have gone
+/// away before.
+struct UnderWay<T: Send + 'static> {
+    task: Option<JoinHandle<T>>,
+    end: Instant,
+    recorder: Arc<StatusRecorder>,
+}
+
+impl<T: Send + 'static> UnderWay<T> {
+    /// What it returns, if it does in time.
+    async fn result(&mut self, patience: Duration) -> Option<Result<T, CallError>> {
+        let task = self.task.as_mut()?;
+        let mut ended = tokio::time::timeout_at(self.end, &mut *task).await;
+        // A host that was stopped (a frozen virtual machine) wakes long after the end, and the work was stopped as well: it gets a
+        // part of that time back.
+        let late = self.end.elapsed().checked_sub(OVERSLEPT);
+        if let (Err(_), Some(late)) = (&ended, late) {
+            ended = tokio::time::timeout(late.min(patience), task).await;
+        }
+        let panicked = |_| CallError::Host(HostFault("a call panicked".to_owned()));
+        Some(ended.ok()?.map_err(panicked))
+    }
+}
+
+impl<T: Send + 'static> Drop for UnderWay<T> {
+    fn drop(&mut self) {
+        let task = self.task.take().filter(|task| !task.is_finished());
+        // Without a runtime the process is about to end.
+        let (Some(task), Ok(runtime)) = (task, Handle::try_current()) else {
+            return;
+        };
+        let (end, recorder) = (self.end, Arc::clone(&self.recorder));
+        runtime.spawn(async move {
+            tokio::time::sleep_until(end).await;
+            if !task.is_finished() {
+                recorder.record_given_up();
+                let _ = task.await;
+                recorder.record_returned();
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

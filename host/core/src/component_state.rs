@@ -3,16 +3,15 @@
 use crate::state::Dir;
 use devgate_types::{CallError, HostFault, Mutex, PluginName};
 use std::io;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
+use tokio_util::sync::CancellationToken;
 
 /// The most that is kept, in bytes, as the contract says.
 pub(crate) const MOST_BYTES: usize = 64 << 10;
 /// How long a turn is waited for. Calls end by themselves long before, as their deadlines do.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked whether a write has ended.
-const LOOK: Duration = Duration::from_millis(10);
 /// Beneath the state directory.
 const DIRECTORY: &str = "state";
 
@@ -25,13 +24,10 @@ struct Inner {
     /// The state directory and the file's name in [`DIRECTORY`] beneath it, which is made with the first of them; `None` if it ends
     /// with the process.
     file: Option<(Dir, String)>,
-    /// What is stored, once it has been read.
+    /// What is stored, once it has been read. Held while something is written, however long the disk takes.
     kept: Mutex<Option<Arc<[u8]>>>,
-    /// The calls that may store: one at a time. The caller holds it, not the call: one that never returns must not
-    /// keep the plugin from all others.
+    /// The calls that may store: one at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// The newest token; older ones are worth nothing any more. Held while something is written, however long the disk takes.
-    newest: Mutex<u64>,
 }
 
 /// Removes what a host that was killed had not finished, before any plugin stores something: they share the directory.
@@ -42,28 +38,17 @@ pub(crate) fn tidy(state: &Dir) {
     }
 }
 
-/// The turn of a call that may store. Ends when dropped.
+/// The turn of a call that may store. Its caller has it: a call that never returns must not keep the plugin from all others.
 pub(crate) struct WriteTurn {
-    token: WriteToken,
     _held: OwnedMutexGuard<()>,
 }
-
-impl WriteTurn {
-    pub(crate) fn token(&self) -> WriteToken {
-        self.token
-    }
-}
-
-/// Leave to store, until the next turn begins: a call that hung and was given up stores nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct WriteToken(u64);
 
 /// Why it was not stored.
 #[derive(Debug)]
 pub(crate) enum NotStored {
     /// It is too large.
     TooLarge,
-    /// The call took too long, and another one has begun.
+    /// Its caller has given up on the call, and another one may have begun.
     Late,
     /// The disk says no.
     Disk(io::Error),
@@ -88,37 +73,20 @@ impl ComponentState {
         }))
     }
 
-    /// Waits until no other call that may store is under way, and nothing is being written, but not forever: a disk may hang.
+    /// Waits until no other call that may store is waited for, but not forever.
     pub(crate) async fn write_turn(&self) -> Result<WriteTurn, CallError> {
         self.write_turn_within(PATIENCE).await
     }
 
     async fn write_turn_within(&self, patience: Duration) -> Result<WriteTurn, CallError> {
-        let turn = async {
-            let held = Arc::clone(&self.0.turn).lock_owned().await;
-            loop {
-                // Not waited for on this thread, which serves others.
-                if let Some(token) = self.try_token() {
-                    return WriteTurn { token, _held: held };
-                }
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        let turn = tokio::time::timeout(patience, turn).await;
-        turn.map_err(|_| {
-            let message =
-                format!("its state has not been written within {patience:?}: the state directory's disk hangs");
+        let turn = tokio::time::timeout(patience, Arc::clone(&self.0.turn).lock_owned()).await;
+        let late = |_| {
+            let message = format!("a call that may store has been waited for {patience:?}; a read of the node hangs");
             CallError::Host(HostFault(message))
+        };
+        Ok(WriteTurn {
+            _held: turn.map_err(late)?,
         })
-    }
-
-    /// A turn where no other call asks for one.
-    pub(crate) fn token(&self) -> WriteToken {
-        next(self.0.newest.lock())
-    }
-
-    fn try_token(&self) -> Option<WriteToken> {
-        self.0.newest.try_lock().map(next)
     }
 
     /// What was last stored, or nothing at all. Blocks while the file is read for the first time.
@@ -138,35 +106,30 @@ impl ComponentState {
         Ok(bytes)
     }
 
-    /// Replaces what is stored, on the disk as well: whole, or not at all.
-    pub(crate) fn store(&self, token: WriteToken, bytes: &[u8]) -> Result<(), NotStored> {
+    /// Replaces what is stored, on the disk as well: whole, or not at all, and not for a call that was given up on. No other call loads or
+    /// stores meanwhile, so that none builds on what is about to be replaced.
+    pub(crate) fn store(&self, given_up: &CancellationToken, bytes: &[u8]) -> Result<(), NotStored> {
         if bytes.len() > MOST_BYTES {
             return Err(NotStored::TooLarge);
         }
-        let newest = self.0.newest.lock();
-        if *newest != token.0 {
+        let mut kept = self.0.kept.lock();
+        if given_up.is_cancelled() {
             return Err(NotStored::Late);
         }
         // A component stores the same at every look, and that costs nothing.
-        if self.0.kept.lock().as_deref() == Some(bytes) {
+        if kept.as_deref() == Some(bytes) {
             return Ok(());
         }
         if let Some((state, plugin)) = &self.0.file {
             write(state, plugin, bytes).map_err(|error| {
                 // It may be in place all the same: only the disk knows.
-                *self.0.kept.lock() = None;
+                *kept = None;
                 NotStored::Disk(error)
             })?;
         }
-        *self.0.kept.lock() = Some(bytes.into());
+        *kept = Some(bytes.into());
         Ok(())
     }
-}
-
-/// While nothing is written: what an older call began to write is there, or never will be.
-fn next(mut newest: MutexGuard<'_, u64>) -> WriteToken {
-    *newest += 1;
-    WriteToken(*newest)
 }
 
 fn write(state: &Dir, plugin: &str, bytes: &[u8]) -> io::Result<()> {
@@ -183,6 +146,11 @@ mod tests {
     use super::*;
     use std::fs;
 
+    /// A call that is waited for.
+    fn still() -> CancellationToken {
+        CancellationToken::new()
+    }
+
     fn name(name: &str) -> PluginName {
         PluginName::try_new(name).unwrap()
     }
@@ -193,19 +161,19 @@ mod tests {
         let open = |plugin| ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name(plugin));
         let state = open("gpus");
         assert_eq!(*state.load().unwrap(), *b"");
-        state.store(state.token(), b"one").unwrap();
-        state.store(state.token(), b"two").unwrap();
+        state.store(&still(), b"one").unwrap();
+        state.store(&still(), b"two").unwrap();
         assert_eq!(*state.load().unwrap(), *b"two");
         assert_eq!(*open("gpus").load().unwrap(), *b"two");
         assert_eq!(*open("nics").load().unwrap(), *b"");
         let copy = state.copy();
-        copy.store(copy.token(), b"on trial").unwrap();
+        copy.store(&still(), b"on trial").unwrap();
         assert_eq!(
             (&*copy.load().unwrap(), &*state.load().unwrap()),
             (&b"on trial"[..], &b"two"[..])
         );
         let forgetful = ComponentState::new(None, &name("gpus"));
-        forgetful.store(forgetful.token(), b"x").unwrap();
+        forgetful.store(&still(), b"x").unwrap();
         assert_eq!(*forgetful.clone().load().unwrap(), *b"x");
     }
 
@@ -214,10 +182,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let state = Dir::open(dir.path()).unwrap();
         let gpus = ComponentState::new(Some(&state), &name("gpus"));
-        gpus.store(gpus.token(), b"one").unwrap();
+        gpus.store(&still(), b"one").unwrap();
         let others = dir.path().join("state/.devgate-ffffffff.new");
         fs::write(&others, b"ha").unwrap();
-        gpus.store(gpus.token(), b"two").unwrap();
+        gpus.store(&still(), b"two").unwrap();
         ComponentState::new(Some(&state), &name("nics")).load().unwrap();
         assert!(others.exists());
         // What is there when a host starts was left by one that is gone.
@@ -231,12 +199,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let open = || ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
         let state = open();
-        state.store(state.token(), b"whole").unwrap();
+        state.store(&still(), b"whole").unwrap();
         fs::write(dir.path().join("state/.devgate-0.new"), b"ha").unwrap();
         assert_eq!(*open().load().unwrap(), *b"whole");
         // And it is in no way.
         let state = open();
-        state.store(state.token(), b"next").unwrap();
+        state.store(&still(), b"next").unwrap();
         assert_eq!(*open().load().unwrap(), *b"next");
     }
 
@@ -244,8 +212,8 @@ mod tests {
     fn a_blob_has_at_most_64_kib() {
         let dir = tempfile::tempdir().unwrap();
         let state = ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
-        state.store(state.token(), &vec![1; MOST_BYTES]).unwrap();
-        let more = state.store(state.token(), &vec![2; MOST_BYTES + 1]);
+        state.store(&still(), &vec![1; MOST_BYTES]).unwrap();
+        let more = state.store(&still(), &vec![2; MOST_BYTES + 1]);
         assert!(matches!(more, Err(NotStored::TooLarge)));
         assert_eq!(*state.load().unwrap(), *vec![1; MOST_BYTES]);
         fs::write(dir.path().join("state/gpus"), vec![3; MOST_BYTES + 1]).unwrap();
@@ -256,66 +224,47 @@ mod tests {
         );
     }
 
-    #[tokio::test]
-    async fn a_call_that_took_too_long_stores_nothing() {
+    #[test]
+    fn a_call_that_was_given_up_on_stores_nothing() {
         let state = ComponentState::new(None, &name("gpus"));
-        let late = state.write_turn().await.unwrap();
-        let token = late.token();
-        state.store(token, b"in time").unwrap();
-        // The caller has given it up.
-        drop(late);
-        let next = state.write_turn().await.unwrap();
-        assert!(matches!(state.store(token, b"late"), Err(NotStored::Late)));
-        state.store(next.token(), b"next").unwrap();
-        assert_eq!(*state.load().unwrap(), *b"next");
+        let given_up = CancellationToken::new();
+        state.store(&given_up, b"in time").unwrap();
+        given_up.cancel();
+        assert!(matches!(state.store(&given_up, b"late"), Err(NotStored::Late)));
+        assert_eq!(*state.load().unwrap(), *b"in time");
     }
 
     #[tokio::test]
     async fn turns_come_one_after_another() {
         let state = ComponentState::new(None, &name("gpus"));
         let first = state.write_turn().await.unwrap();
-        assert!(state.0.turn.try_lock().is_err());
         let waiting = state.clone();
-        let second = tokio::spawn(async move { waiting.write_turn().await.unwrap().token() });
-        let token = first.token();
+        let second = tokio::spawn(async move { waiting.write_turn().await.map(drop) });
+        tokio::task::yield_now().await;
+        assert!(!second.is_finished());
         drop(first);
-        assert_ne!(second.await.unwrap(), token);
-    }
-
-    #[tokio::test]
-    async fn no_turn_begins_while_something_is_written() {
-        let state = ComponentState::new(None, &name("gpus"));
-        let token = state.token();
-        {
-            let writing = state.0.newest.lock();
-            assert_eq!(state.try_token(), None);
-            assert_eq!(*writing, token.0);
-        }
-        assert_ne!(state.write_turn().await.unwrap().token(), token);
+        second.await.unwrap().unwrap();
     }
 
     #[tokio::test]
     async fn a_turn_that_never_ends_is_not_waited_for_forever() {
         let state = ComponentState::new(None, &name("gpus"));
         let _hangs = state.write_turn().await.unwrap();
-        let Err(error) = state.write_turn_within(LOOK).await else {
+        let Err(error) = state.write_turn_within(Duration::from_millis(10)).await else {
             panic!("two turns")
         };
-        assert!(
-            error.to_string().contains("the state directory's disk hangs"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("a read of the node hangs"), "{error}");
     }
 
     #[test]
     fn what_may_or_may_not_have_been_stored_is_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let state = ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
-        state.store(state.token(), b"one").unwrap();
+        state.store(&still(), b"one").unwrap();
         // A directory in the file's place: not even root can put a file there.
         fs::remove_file(dir.path().join("state/gpus")).unwrap();
         fs::create_dir_all(dir.path().join("state/gpus/in the way")).unwrap();
-        assert!(matches!(state.store(state.token(), b"two"), Err(NotStored::Disk(_))));
+        assert!(matches!(state.store(&still(), b"two"), Err(NotStored::Disk(_))));
         fs::remove_dir_all(dir.path().join("state/gpus")).unwrap();
         fs::write(dir.path().join("state/gpus"), b"three").unwrap();
         assert_eq!(*state.load().unwrap(), *b"three");

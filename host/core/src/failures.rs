@@ -3,25 +3,19 @@
 use devgate_types::PluginName;
 use tokio::sync::watch;
 
-/// Why a host must end; for people. A restart is the cure.
+/// The task of a plugin ended that is in the policy, which only a bug of the host makes happen: nothing looks after its devices any
+/// more, and a restart is the cure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MustEnd {
-    /// The task of a plugin ended that is in the policy, which only a bug of the host makes happen: nothing looks after its devices
-    /// any more.
-    #[error("{0}")]
-    Task(String),
-    /// A call that the host gave up on goes on computing, or too many do not return: nothing ends a thread from outside.
-    #[error("{0}")]
-    Stuck(String),
-}
+#[error("plugin {0}: its task failed")]
+pub struct TaskFailed(pub PluginName);
 
 /// Tells when the host must end: the first reason counts. Cheap to clone; outlives no plugin.
 #[derive(Clone, Default)]
-pub struct Failures(watch::Sender<Option<MustEnd>>);
+pub struct Failures(watch::Sender<Option<TaskFailed>>);
 
 impl Failures {
     /// Waits until the host must end. Loses nothing where it is dropped.
-    pub async fn next(&self) -> MustEnd {
+    pub async fn next(&self) -> TaskFailed {
         let mut told = self.0.subscribe();
         loop {
             if let Some(why) = told.borrow_and_update().clone() {
@@ -30,15 +24,6 @@ impl Failures {
             // The sender lives as long as this.
             let _ = told.changed().await;
         }
-    }
-
-    /// The host must end.
-    pub(crate) fn note(&self, why: impl FnOnce() -> MustEnd) {
-        self.0.send_if_modified(|told| {
-            let first = told.is_none();
-            *told = told.take().or_else(|| Some(why()));
-            first
-        });
     }
 
     /// Watches the task of a plugin from inside.
@@ -60,7 +45,11 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         if let Some((plugin, failures)) = self.0.take() {
-            failures.note(|| MustEnd::Task(format!("plugin {plugin}: its task failed")));
+            failures.0.send_if_modified(|told| {
+                let first = told.is_none();
+                told.get_or_insert(TaskFailed(plugin));
+                first
+            });
         }
     }
 }

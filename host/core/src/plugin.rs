@@ -260,14 +260,12 @@ impl Plugin {
         load::matched_now(&self.calls).await?;
         let component = Arc::clone(component);
         let before = self.units.inventory().clone();
-        let turn = self.calls.services.component_state.write_turn().await?;
-        let purpose = CallPurpose::Enumerate(turn.token());
+        let _turn = self.calls.services.component_state.write_turn().await?;
         let call = self.calls.call(component, move |component, mut host| {
-            host.during(purpose);
+            host.during(CallPurpose::Enumerate);
             Inventory::ask_again(component, host, &before)
         });
         let (inventory, rejected) = call.await?;
-        drop(turn);
         self.take_answer(inventory, rejected);
         Ok(())
     }

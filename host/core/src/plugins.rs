@@ -3,7 +3,7 @@
 mod reload;
 
 use crate::allocations;
-use crate::calls::{Calls, Threads};
+use crate::calls::Calls;
 use crate::devices::{self, AllDevices, Devices};
 use crate::failures::Failures;
 use crate::grants::Grants;
@@ -68,7 +68,6 @@ impl Plugins {
         let health_store = HealthStore::open(around.allocations.dir(), around.node.boot_id());
         let keep = health_store.clone().keep_saved();
         let failures = Failures::default();
-        let threads = Threads::new(failures.clone());
         let save = around.allocations.clone().keep_saved();
         let learn = {
             let (allocations, feed, node) = (around.allocations.clone(), around.holders.clone(), around.node.clone());
@@ -90,7 +89,6 @@ impl Plugins {
                 around,
                 watcher,
                 labels: NodeLabels::default(),
-                threads,
                 ledger: Ledger::new(policy.plugins.keys().map(ToString::to_string)),
                 registry,
                 born: Instant::now(),
@@ -119,12 +117,7 @@ impl Plugins {
 
     /// The means to call a component that is not loaded yet.
     fn calls(&self, policy: &PluginPolicy, before: Option<&Arc<Calls>>) -> Arc<Calls> {
-        let Shared {
-            around,
-            ledger,
-            threads,
-            ..
-        } = &self.shared;
+        let Shared { around, ledger, .. } = &self.shared;
         let recorder = before
             .map(|calls| Arc::clone(&calls.grants.recorder))
             .unwrap_or_default();
@@ -133,7 +126,7 @@ impl Plugins {
             Some(before) => before.under(grants),
             None => {
                 let services = PluginServices::new(policy, &around.node, &around.allocations, ledger.clone());
-                Calls::new(grants, Arc::new(services), threads.clone())
+                Calls::new(grants, Arc::new(services))
             }
         })
     }

@@ -195,8 +195,7 @@ impl Look {
         }
         let component = loader.load(&policy).map_err(Outcome::NotLoaded)?;
         let mut host = self.host();
-        let token = host.token();
-        host.during(CallPurpose::Enumerate(token));
+        host.during(CallPurpose::Enumerate);
         let answer = Inventory::ask(component.as_ref(), host);
         self.component = Some(component);
         let (inventory, rejected) = answer.map_err(|error| self.failed("enumerate", &error))?;
@@ -254,8 +253,7 @@ impl Look {
         let unkept = HealthStore::open(None, None);
         for (resource, pool) in pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
             let mut host = self.host();
-            let token = host.token();
-            host.during(CallPurpose::Health(token));
+            host.during(CallPurpose::Health);
             let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
             let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
             self.units

@@ -17,9 +17,6 @@ pub const NODE: u8 = 4;
 /// What was looked at has errors; what the command shows says which.
 pub const FOUND: u8 = 5;
 
-/// A call of a component does not end, and cannot be ended; a restart is the cure.
-pub const STUCK: u8 = 6;
-
 /// What `--help` says about them.
 pub const HELP: &str = "\
 Exit codes:
@@ -28,8 +25,7 @@ Exit codes:
   2  the command line is wrong
   3  the policy is wrong; nothing was started
   4  a directory or file of this node is missing or may not be used
-  5  what was looked at has errors, is not well or is refused, which is shown
-  6  a call of a component went on computing after it was given up on, or too many hang; start it again (run)";
+  5  what was looked at has errors, is not well or is refused, which is shown";
 
 /// An error with the exit code that belongs to it.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,7 @@ use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
 use devgate_core::{
-    Allocations, HoldersFeed, Loader, MustEnd, NotLocked, Plugins, Recorded, StateDirLock, Surroundings,
+    Allocations, HoldersFeed, Loader, NotLocked, Plugins, Recorded, StateDirLock, Surroundings, TaskFailed,
 };
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
@@ -55,7 +55,6 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
         .worker_threads(workers())
-        .max_blocking_threads(devgate_core::MOST_THREADS)
         .enable_all()
         .build()
         .context("start the runtime")?;
@@ -378,14 +377,8 @@ fn served_until(served: Result<Result<(), FrontEndError>, tokio::task::JoinError
     served.context("serve the kubelet")?.map_err(ended)
 }
 
-fn must_end(why: &MustEnd) -> anyhow::Error {
-    match why {
-        MustEnd::Task(why) => anyhow::anyhow!("host fault: {why}; ending, so that a restart looks after its devices"),
-        MustEnd::Stuck(why) => exit::with_code(
-            exit::STUCK,
-            format!("host fault: {why}; ending, as nothing else ends it: a restart gives the node its processor back"),
-        ),
-    }
+fn must_end(why: &TaskFailed) -> anyhow::Error {
+    anyhow::anyhow!("host fault: {why}; ending, so that a restart looks after its devices")
 }
 
 fn ended(error: FrontEndError) -> anyhow::Error {

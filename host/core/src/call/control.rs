@@ -116,7 +116,7 @@ impl CallHost {
 
     /// Whether anything is written in calls of this kind.
     fn may_write(&self) -> bool {
-        matches!(self.purpose, CallPurpose::Prepare | CallPurpose::Release(_))
+        matches!(self.purpose, CallPurpose::Prepare | CallPurpose::Release)
     }
 
     fn check_write(&self, asked: Asked<'_>) -> Result<(), Refused> {

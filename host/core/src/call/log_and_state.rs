@@ -1,7 +1,7 @@
 //! The part of a call's capabilities that outlasts it: the kernel's log, and the state that survives restarts.
 
 use super::{CallHost, CallPurpose};
-use crate::component_state::{MOST_BYTES, NotStored, WriteToken};
+use crate::component_state::{MOST_BYTES, NotStored};
 use devgate_types::component::Answered;
 use devgate_types::{Again, Failure, FailureKind};
 use std::sync::Arc;
@@ -9,32 +9,27 @@ use std::time::Instant;
 
 impl CallHost {
     /// The same as [`CallHost::during`] for a call that may come to nothing: what it stores is a copy's.
-    pub(crate) fn on_trial(&mut self, purpose: impl FnOnce(WriteToken) -> CallPurpose) {
+    pub(crate) fn on_trial(&mut self, purpose: CallPurpose) {
         self.services = Arc::new(self.services.on_trial(&self.grants.policy));
-        self.during(purpose(self.token()));
-    }
-
-    /// A turn to store, where no other call has one.
-    pub(crate) fn token(&self) -> WriteToken {
-        self.services.component_state.token()
+        self.during(purpose);
     }
 
     pub(super) fn store_state(&mut self, bytes: &[u8]) -> Answered<()> {
-        let Some(token) = self.purpose.token() else {
+        if !self.purpose.may_store() {
             let message = format!(
                 "state: stored in enumerate, health and release only, not in {}",
                 self.purpose
             );
             return Err(Failure::new(FailureKind::Unsupported, message).into());
-        };
-        let stored = self.services.component_state.store(token, bytes);
+        }
+        let stored = self.services.component_state.store(&self.given_up, bytes);
         stored.map_err(|why| match why {
             NotStored::TooLarge => {
                 let message = format!("state: {} bytes; at most {MOST_BYTES} are stored", bytes.len());
                 Failure::new(FailureKind::Limit, message).into()
             }
             NotStored::Late => {
-                let message = "state: this call has taken too long, and another one has begun";
+                let message = "state: this call has taken too long, and is not waited for any more";
                 Failure::new(FailureKind::Busy, message).into()
             }
             NotStored::Disk(error) => self.disk_failed("stored", &error).into(),

@@ -1,18 +1,16 @@
 //! Which of a component's functions a call is about, and so what it may do.
 
 use super::CallHost;
-use crate::component_state::WriteToken;
 use crate::status::CallKind;
 use devgate_policy::Control;
 use std::fmt;
 
-/// Which of a component's functions a call is about. Those that carry a token are never under way at the same time for one
-/// plugin, and may store its state.
+/// Which of a component's functions a call is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallPurpose {
-    Enumerate(WriteToken),
-    Health(WriteToken),
-    Release(WriteToken),
+    Enumerate,
+    Health,
+    Release,
     Allocate,
     Choose,
     /// Before units are given to a container, while no pod has them.
@@ -25,9 +23,9 @@ impl CallPurpose {
     /// What the call is counted as.
     pub(super) fn kind(self) -> CallKind {
         match self {
-            Self::Enumerate(_) => CallKind::Enumerate,
-            Self::Health(_) => CallKind::Health,
-            Self::Release(_) => CallKind::Release,
+            Self::Enumerate => CallKind::Enumerate,
+            Self::Health => CallKind::Health,
+            Self::Release => CallKind::Release,
             Self::Allocate => CallKind::Allocate,
             Self::Choose => CallKind::Choose,
             Self::Prepare | Self::Start => CallKind::Prepare,
@@ -36,22 +34,20 @@ impl CallPurpose {
 
     /// Whether a component says the same in each call: in an allocation each line is news, in a look it is not.
     pub(super) fn is_look(self) -> bool {
-        matches!(self, Self::Enumerate(_) | Self::Health(_) | Self::Choose)
+        matches!(self, Self::Enumerate | Self::Health | Self::Choose)
     }
 
-    /// Leave to store the state, if the purpose gives it.
-    pub(super) fn token(self) -> Option<WriteToken> {
-        match self {
-            Self::Enumerate(token) | Self::Health(token) | Self::Release(token) => Some(token),
-            Self::Allocate | Self::Choose | Self::Prepare | Self::Start => None,
-        }
+    /// Whether the component may store its state. Of these calls one is under way at a time: see
+    /// [`ComponentState::write_turn`](crate::component_state::ComponentState::write_turn).
+    pub(super) fn may_store(self) -> bool {
+        matches!(self, Self::Enumerate | Self::Health | Self::Release)
     }
 
     /// Whether a policy's entry lets its attribute be written now.
     pub(super) fn allows(self, control: &Control) -> bool {
         match self {
             Self::Prepare => control.prepare,
-            Self::Release(_) => control.release,
+            Self::Release => control.release,
             _ => false,
         }
     }

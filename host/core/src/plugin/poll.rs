@@ -21,20 +21,18 @@ impl Plugin {
             .map(|(name, pool)| (name.clone(), pool.clone()));
         let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
         let (asked, component, grants) = (pools.clone(), Arc::clone(component), Arc::clone(&self.calls.grants));
-        let turn = self.calls.services.component_state.write_turn().await?;
-        let purpose = CallPurpose::Health(turn.token());
+        let _turn = self.calls.services.component_state.write_turn().await?;
         let work = move |host: &dyn Fn() -> Box<CallHost>| {
             let problems: HashMap<_, _> = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
             let verdicts = |(resource, pool): &(ResourceName, PoolRecord)| {
                 let mut host = host();
-                host.during(purpose);
+                host.during(CallPurpose::Health);
                 verdicts(component.as_ref(), host, pool.asked(resource), &pool.units)
             };
             let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
             (problems, verdicts)
         };
         let (problems, verdicts) = self.calls.calls(self.calls.limits(), pools.len(), work).await?;
-        drop(turn);
         self.core.wake.away.seen(problems.keys());
         let news = self.units.set(Cause::HardwareGone, &problems);
         if let Some(verdicts) = verdicts {

@@ -1,7 +1,6 @@
 //! What plugins run on, and what all of a host share.
 
 use crate::allocations::Allocations;
-use crate::calls::Threads;
 use crate::health_store::HealthStore;
 use crate::holders::HoldersFeed;
 use crate::labels::NodeLabels;
@@ -35,7 +34,6 @@ pub(crate) struct Shared {
     pub(crate) health_store: HealthStore,
     pub(crate) watcher: Watcher,
     pub(crate) labels: NodeLabels,
-    pub(crate) threads: Threads,
     /// When the host began: ticks are counted from it.
     pub(crate) born: Instant,
 }

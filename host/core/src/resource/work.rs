@@ -39,18 +39,17 @@ impl Calls {
         if !component.profile().lifecycle || units.is_empty() {
             return Ok(());
         }
-        // What is released may note what it found; no other call that may is under way meanwhile.
-        let turn = match work {
-            Work::Release => Some(self.services.component_state.write_turn().await?),
-            Work::Prepare | Work::Start => None,
-        };
-        let purpose = match (work, &turn) {
-            (Work::Release, Some(turn)) => CallPurpose::Release(turn.token()),
-            (Work::Start, _) => CallPurpose::Start,
-            (Work::Prepare | Work::Release, _) => CallPurpose::Prepare,
+        let (purpose, _turn) = match work {
+            Work::Prepare => (CallPurpose::Prepare, None),
+            Work::Start => (CallPurpose::Start, None),
+            // What is released may note what it found.
+            Work::Release => (
+                CallPurpose::Release,
+                Some(self.services.component_state.write_turn().await?),
+            ),
         };
         let (lent, resource) = (units.to_vec(), resource.clone());
-        let called = self.call(component, move |component, mut host| {
+        self.call(component, move |component, mut host| {
             host.during(purpose);
             let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
             let called = host.call(|host| match work {
@@ -58,10 +57,8 @@ impl Calls {
                 Work::Release => component.release(host, resource.as_str(), &units),
             });
             called.map(|_| ())
-        });
-        let done = called.await;
-        drop(turn);
-        done
+        })
+        .await
     }
 }
 

@@ -106,8 +106,7 @@ impl World {
     /// What `release` of a unit that is made of `of` gets when it writes to `name`.
     fn write_in(&self, purpose: Option<CallPurpose>, of: &str, name: &str, path: &str, value: &str) -> Answered<()> {
         let mut host = self.host();
-        let purpose = purpose.unwrap_or_else(|| CallPurpose::Release(host.token()));
-        host.during(purpose);
+        host.during(purpose.unwrap_or(CallPurpose::Release));
         host.lends(&id(of), &[self.device(of)]);
         let target = host.hold_device(self.device(name));
         host.control_write(target, path, value)
@@ -180,7 +179,6 @@ fn what_the_policy_names_is_written_at_its_moment() {
 fn nothing_else_is_written_and_it_is_said_why() {
     let world = World::new();
     let gpu = "0000:01:00.0";
-    let token = world.host().token();
     let with_purpose = |purpose| kind(world.write_in(Some(purpose), gpu, gpu, "reset", "1"));
     let said: Vec<_> = [
         kind(world.release(gpu, "vendor", "1")),
@@ -188,8 +186,8 @@ fn nothing_else_is_written_and_it_is_said_why() {
         kind(world.release(gpu, "reset", "1\n")),
         kind(world.write_in(Some(CallPurpose::Prepare), gpu, gpu, "mode", "1")),
         with_purpose(CallPurpose::Allocate),
-        with_purpose(CallPurpose::Health(token)),
-        with_purpose(CallPurpose::Enumerate(token)),
+        with_purpose(CallPurpose::Health),
+        with_purpose(CallPurpose::Enumerate),
         with_purpose(CallPurpose::Choose),
         with_purpose(CallPurpose::Start),
         kind(world.write_in(None, "0000:01:00.1", gpu, "reset", "1")),
@@ -369,7 +367,7 @@ fn what_is_not_written_is_counted_as_such() {
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(world.node.clone().into(), policy));
     let mut host = host_with(Arc::clone(&grants), Arc::new(PluginServices::none(&grants.policy)));
-    host.during(CallPurpose::Release(host.token()));
+    host.during(CallPurpose::Release);
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);
@@ -430,7 +428,7 @@ impl tracing::Subscriber for Audited {
 fn the_audit_log_has_each_write_and_each_refusal_once() {
     let world = World::new();
     let mut host = world.host();
-    host.during(CallPurpose::Release(host.token()));
+    host.during(CallPurpose::Release);
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);

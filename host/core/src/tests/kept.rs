@@ -33,41 +33,45 @@ fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let allocations = Allocations::of_new_node(dir.path()).unwrap();
     let (grants, services) = world(&allocations);
-    let with_purpose = |moment: fn(&CallHost) -> CallPurpose| {
+    let with_purpose = |purpose| {
         let mut host = host_with(Arc::clone(&grants), Arc::clone(&services));
-        host.during(moment(&host));
+        host.during(purpose);
         host
     };
-    for moment in [
-        (|host| CallPurpose::Enumerate(host.token())) as fn(&CallHost) -> CallPurpose,
-        |host| CallPurpose::Health(host.token()),
-        |host| CallPurpose::Release(host.token()),
-    ] {
-        let mut host = with_purpose(moment);
+    for purpose in [CallPurpose::Enumerate, CallPurpose::Health, CallPurpose::Release] {
+        let mut host = with_purpose(purpose);
         let mut blob = host.state_load().unwrap();
         blob.push(b'x');
         assert_eq!(host.state_store(&blob), Ok(()));
     }
-    for moment in [
-        (|_| CallPurpose::Allocate) as fn(&CallHost) -> CallPurpose,
-        |_| CallPurpose::Choose,
-        |_| CallPurpose::Prepare,
-        |_| CallPurpose::Start,
+    for purpose in [
+        CallPurpose::Allocate,
+        CallPurpose::Choose,
+        CallPurpose::Prepare,
+        CallPurpose::Start,
     ] {
-        let mut host = with_purpose(moment);
+        let mut host = with_purpose(purpose);
         let refused = failure(host.state_store(b"no"));
         assert_eq!(refused.kind, FailureKind::Unsupported, "{}", refused.message);
         assert_eq!(host.state_load().unwrap(), b"xxx");
     }
-    // One that is too late: another one has begun.
-    let mut late = with_purpose(|host| CallPurpose::Health(host.token()));
-    let _next = with_purpose(|host| CallPurpose::Health(host.token()));
-    assert_eq!(failure(late.state_store(b"late")).kind, FailureKind::Busy);
-    let mut large = with_purpose(|host| CallPurpose::Health(host.token()));
+    let mut large = with_purpose(CallPurpose::Health);
     assert_eq!(failure(large.state_store(&[0; 65_537])).kind, FailureKind::Limit);
     // After a restart of the host it is there, and what was not stored is not.
     let (grants, services) = world(&Allocations::of_new_node(dir.path()).unwrap());
     assert_eq!(host_with(grants, services).state_load().unwrap(), b"xxx");
+}
+
+#[test]
+fn a_call_that_took_too_long_stores_nothing() {
+    let (grants, services) = world(&Allocations::forgetful());
+    let given_up = CancellationToken::new();
+    let mut late = host_with(grants, services).until(given_up.clone());
+    late.during(CallPurpose::Health);
+    assert_eq!(late.state_store(b"in time"), Ok(()));
+    given_up.cancel();
+    assert_eq!(failure(late.state_store(b"late")).kind, FailureKind::Busy);
+    assert_eq!(late.state_load().unwrap(), b"in time");
 }
 
 #[test]
@@ -78,8 +82,7 @@ fn a_disk_that_fails_is_the_admins_business() {
     // A directory where the file would be.
     std::fs::create_dir_all(dir.path().join("state/p/x")).unwrap();
     let mut host = host_with(grants, services);
-    let token = host.token();
-    host.during(CallPurpose::Health(token));
+    host.during(CallPurpose::Health);
     let (loaded, stored) = (failure(host.state_load()), failure(host.state_store(b"x")));
     assert_eq!((loaded.kind, stored.kind), (FailureKind::Io, FailureKind::Io));
     assert_eq!(

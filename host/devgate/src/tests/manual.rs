@@ -45,8 +45,7 @@ fn the_manual_page_has_every_exit_code() {
             exit::USAGE,
             exit::POLICY,
             exit::NODE,
-            exit::FOUND,
-            exit::STUCK
+            exit::FOUND
         ]
     );
 }
