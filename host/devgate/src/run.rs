@@ -41,6 +41,10 @@ const FILES_PATIENCE: Duration = Duration::from_secs(30);
 /// Where machine code of components is kept, in the state directory.
 const COMPILED: &str = "compiled";
 
+/// How long a thread that may block is kept without work. The runtime gives work to them in turn: with looks at health every few seconds
+/// all that were ever needed at once would stay for ever.
+const IDLE_THREAD: Duration = Duration::from_secs(1);
+
 /// How long after the first signal another one means: at once.
 const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 
@@ -55,6 +59,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
         .worker_threads(workers())
+        .thread_keep_alive(IDLE_THREAD)
         .enable_all()
         .build()
         .context("start the runtime")?;

@@ -13,7 +13,7 @@ pub struct Health {
     pub healthy_after: Duration,
     /// How long the last good list stands while the component fails. Default 60 s.
     pub stale_after: Duration,
-    /// How often `health` is called. Default 1 s.
+    /// How often `health` is called. Default 2 s.
     pub check_every: Duration,
     /// How often `enumerate` is called where no event asks for it earlier. Default 5 s.
     pub enumerate_every: Duration,
@@ -27,7 +27,7 @@ impl Default for Health {
             unhealthy_after: Duration::ZERO,
             healthy_after: Duration::ZERO,
             stale_after: Duration::from_secs(60),
-            check_every: Duration::from_secs(1),
+            check_every: Duration::from_secs(2),
             enumerate_every: Duration::from_secs(5),
             new_boot_forgives: false,
         }

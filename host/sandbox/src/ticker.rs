@@ -9,11 +9,12 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 use wasmtime::EngineWeak;
 
-/// Between two looks at a running component. A limit is exceeded by at most this much, besides the host's own time.
+/// Between two looks at a running component.
 const TICK: Duration = Duration::from_millis(5);
-/// How many ticks the thread goes on without a call before it sleeps. Waking it costs a call some microseconds; going on costs
-/// an idle node more than anything else, because health is asked for every second by each plugin.
-const LINGER: u32 = 4;
+/// How long the thread waits for another call before it parks: waking it costs a call some microseconds. It is one sleep and not several,
+/// which an idle node would pay for with each look at each plugin's health. A limit is exceeded by at most this much, besides the host's
+/// own time.
+const LINGER: Duration = Duration::from_millis(25);
 
 /// Ticks while calls are in flight; sleeps otherwise.
 pub(crate) struct Ticker {
@@ -72,21 +73,21 @@ impl Drop for Flight<'_> {
 }
 
 fn tick(shared: &Shared, engine: &EngineWeak) {
-    let mut idle = 0;
+    let is_idle = || shared.in_flight.load(SeqCst) == 0;
+    let mut lingered = false;
     while let Some(engine) = engine.upgrade() {
         engine.increment_epoch();
         drop(engine);
-        idle = if shared.in_flight.load(SeqCst) > 0 { 0 } else { idle + 1 };
-        if idle > LINGER {
+        if is_idle() && lingered {
             shared.parked.store(true, SeqCst);
             // A call that began in between either sees `parked` or is seen here.
-            if shared.in_flight.load(SeqCst) == 0 {
+            if is_idle() {
                 thread::park();
             }
             shared.parked.store(false, SeqCst);
-            idle = 0;
         }
-        thread::sleep(TICK);
+        lingered = is_idle();
+        thread::sleep(if lingered { LINGER } else { TICK });
     }
 }
 

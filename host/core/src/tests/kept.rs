@@ -1,7 +1,7 @@
 //! The kernel's log and the state, as a call is served them.
 
 use crate::allocations::Allocations;
-use crate::call::{CallHost, CallPurpose};
+use crate::call::CallPurpose;
 use crate::grants::Grants;
 use crate::plugin_services::PluginServices;
 use crate::testing::*;
@@ -9,6 +9,7 @@ use devgate_node::KernelLine;
 use devgate_types::component::{Answered, Capabilities, Denied};
 use devgate_types::{CallError, Failure, FailureKind, GuestFault, Limit};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 const POLICY: &str =
     "    state: true\n    kernel-log: ['^ACME: Fault \\((.*)\\): ([0-9]+)']\n    limits: {read: 4KiB}\n";
