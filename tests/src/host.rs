@@ -1,6 +1,7 @@
 //! The real `devgate run` as a process, against a kubelet stand-in.
 
 use crate::memory_group::MemoryGroup;
+use crate::{Kind, files, recording};
 use anyhow::{Context, bail};
 use devgate_fake_kubelet::{StandIn, StandInConfig};
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,6 +22,7 @@ pub struct Setup {
     policy: String,
     node_root: PathBuf,
     recording: Option<String>,
+    files: Vec<Kind>,
     components: Vec<(String, Vec<u8>)>,
     log: String,
     heard: bool,
@@ -38,6 +40,7 @@ impl Setup {
             policy,
             node_root: "/".into(),
             recording: None,
+            files: Vec::new(),
             components: Vec::new(),
             log: "info".into(),
             heard: true,
@@ -52,6 +55,18 @@ impl Setup {
     pub fn on(mut self, recording: &str) -> Self {
         self.recording = Some(recording.to_owned());
         self
+    }
+
+    /// On a node with these devices and no other. The program that nodes run reads it as files; only root can make these, so another user
+    /// has a recording, which `devgatectl` plays.
+    #[must_use]
+    pub fn of(mut self, kinds: &[Kind]) -> Self {
+        if files::can_be_made() {
+            self.files = kinds.to_vec();
+            self
+        } else {
+            self.on(&recording(kinds))
+        }
     }
 
     /// On a node whose files are in this directory.
@@ -132,7 +147,11 @@ impl Setup {
             std::fs::write(root.join(file), bytes)?;
         }
         let node_root = match &self.recording {
-            None => self.node_root.clone(),
+            None if self.files.is_empty() => self.node_root.clone(),
+            None => {
+                files::make(&root.join("node"), &self.files)?;
+                root.join("node")
+            }
             Some(text) => {
                 std::fs::write(root.join("node.umockdev"), text)?;
                 root.join("node.umockdev")

@@ -5,6 +5,7 @@
 pub mod attackers;
 pub mod chaos;
 mod devices;
+mod files;
 mod host;
 pub mod machine;
 mod memory_group;

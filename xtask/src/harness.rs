@@ -1,9 +1,15 @@
 //! The programs of `tests` that run devgate for minutes or hours: the benchmark, and the kubelet from hell.
 
+use crate::dist::Out;
+use crate::static_binary::{self, Machine, Product, Profile};
 use crate::workspace::{WHOLE, cargo, target};
 use crate::{components, demo, process};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+
+/// Names the program that is measured.
+const PROGRAM: &str = "DEVGATE_PROGRAM";
 
 /// What they start.
 const STARTED: [&str; 5] = [
@@ -20,7 +26,35 @@ pub(crate) fn run(name: &str, arguments: &[String]) -> Result<ExitCode> {
     println!("Building {name} (minutes the first time) …");
     let programs = STARTED.iter().chain([&name]).flat_map(|name| ["--bin", name]);
     process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
+    demo::become_it(&mut built(name, arguments)?)
+}
+
+/// Builds the components, the programs as a release has them and the benchmark, and becomes that. It measures what nodes get, or else
+/// what `DEVGATE_PROGRAM` names.
+pub(crate) fn bench(arguments: &[String]) -> Result<ExitCode> {
+    components::build()?;
+    println!("Building the benchmark (minutes the first time) …");
+    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "bench"]))?;
+    let mut bench = built("bench", arguments)?;
+    if std::env::var_os(PROGRAM).is_none() {
+        bench.env(PROGRAM, released()?);
+    }
+    demo::become_it(&mut bench)
+}
+
+fn built(name: &str, arguments: &[String]) -> Result<Command> {
     let mut harness = Command::new(target()?.join("debug").join(name));
     harness.args(arguments);
-    demo::become_it(&mut harness)
+    Ok(harness)
+}
+
+/// Builds the programs of a release into one folder, and gives the first.
+fn released() -> Result<PathBuf> {
+    let (folder, machine) = (target()?.join("bench"), Machine::here()?);
+    std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    for product in [Product::Devgate, Product::Devgatectl] {
+        let main = static_binary::build(product, machine, Profile::Release, &Out::default().folder()?)?;
+        product.copy(&main, &folder)?;
+    }
+    Ok(folder.join(Product::Devgate.name()))
 }

@@ -129,7 +129,7 @@ fn main() -> ExitCode {
         Command::Chart(options) => chart::run(&options),
         Command::Cluster(options) => cluster::run(&options),
         Command::Demo(passed) => demo::run(&passed.arguments),
-        Command::Bench(passed) => harness::run("bench", &passed.arguments),
+        Command::Bench(passed) => harness::bench(&passed.arguments),
         Command::Soak(direct) => harness::run("soak", &direct.arguments),
     };
     match result {

@@ -5,7 +5,7 @@ use crate::socket::{connect, sockets, time};
 use crate::table::{Table, median_and_p99};
 use anyhow::{Context, ensure};
 use devgate_kubelet::api::device_plugin_client::DevicePluginClient;
-use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
+use devgate_tests::{Host, Kind, Setup, generic_policy};
 use rustix::process::{Pid, Signal};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -36,10 +36,7 @@ type Client = DevicePluginClient<Channel>;
 /// Measures.
 pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
     let kinds: Vec<_> = (0..PLUGINS).map(|class| Kind { class, count: EACH }).collect();
-    let host = Setup::new(&generic_policy(&kinds))
-        .on(&recording(&kinds))
-        .start()
-        .await?;
+    let host = Setup::new(&generic_policy(&kinds)).of(&kinds).start().await?;
     let mut plugins = Vec::new();
     for kind in &kinds {
         host.allocatable(&kind.resource(), usize::try_from(EACH)?).await?;

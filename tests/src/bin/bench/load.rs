@@ -5,7 +5,7 @@
 
 use crate::table::{Table, median_and_p99};
 use devgate_tests::process::{children, processor_time, proportional, resident};
-use devgate_tests::{Host, Kind, Setup, generic_policy, recording};
+use devgate_tests::{Host, Kind, Setup, generic_policy};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -102,7 +102,7 @@ async fn started(plugins: u32) -> anyhow::Result<(Host, Duration)> {
     for kind in &kinds {
         policy = policy.replacen("{file: generic.wasm}", &format!("{{file: {}}}", own_file(kind)), 1);
     }
-    let mut setup = Setup::new(&policy).on(&recording(&kinds));
+    let mut setup = Setup::new(&policy).of(&kinds);
     for kind in &kinds {
         setup = setup.with(&own_file(kind), own_component(&generic, kind));
     }

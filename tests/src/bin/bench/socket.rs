@@ -5,7 +5,7 @@ use anyhow::Context;
 use devgate_kubelet::api::AllocateRequest;
 use devgate_kubelet::api::ContainerAllocateRequest;
 use devgate_kubelet::api::device_plugin_client::DevicePluginClient;
-use devgate_tests::{Kind, Setup, generic_policy, recording};
+use devgate_tests::{Kind, Setup, generic_policy};
 use hyper_util::rt::TokioIo;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -22,10 +22,7 @@ const WARM_UP: usize = 500;
 
 /// Measures with 1 and with 8 callers.
 pub(crate) async fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
-    let host = Setup::new(&generic_policy(&[KIND]))
-        .on(&recording(&[KIND]))
-        .start()
-        .await?;
+    let host = Setup::new(&generic_policy(&[KIND])).of(&[KIND]).start().await?;
     host.allocatable(&KIND.resource(), 8).await?;
     let plugin = sockets(host.dir())?.pop().context("the host has no socket")?;
     let ids: Vec<_> = host.kubelet.devices(&KIND.resource()).into_keys().collect();
