@@ -4,7 +4,7 @@ use crate::native::NativeLoader;
 use crate::seen::{Call, Said, Seen, Write};
 use crate::survey::Survey;
 use devgate_core::offer::{AllocateError, Offer, Reply};
-use devgate_core::{HoldersFeed, Loader, Allocations, Plugins, Surroundings};
+use devgate_core::{Allocations, HoldersFeed, Loader, Plugins, Surroundings};
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::Node;
 use devgate_policy::{Policy, PolicyFile};
