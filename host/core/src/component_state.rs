@@ -24,10 +24,12 @@ struct Inner {
     /// The state directory and the file's name in [`DIRECTORY`] beneath it, which is made with the first of them; `None` if it ends
     /// with the process.
     file: Option<(Dir, String)>,
-    /// What is stored, once it has been read. Held while something is written, however long the disk takes.
+    /// What is stored, once it has been read.
     kept: Mutex<Option<Arc<[u8]>>>,
     /// The calls that may store: one at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
+    /// Held while something is written, however long the disk takes: no turn begins meanwhile.
+    writing: tokio::sync::Mutex<()>,
 }
 
 /// Removes what a host that was killed had not finished, before any plugin stores something: they share the directory.
@@ -48,7 +50,7 @@ pub(crate) struct WriteTurn {
 pub(crate) enum NotStored {
     /// It is too large.
     TooLarge,
-    /// Its caller has given up on the call, and another one may have begun.
+    /// Its caller has given up on the call, or another one writes.
     Late,
     /// The disk says no.
     Disk(io::Error),
@@ -73,19 +75,21 @@ impl ComponentState {
         }))
     }
 
-    /// Waits until no other call that may store is waited for, but not forever.
+    /// Waits until no other call that may store is waited for and nothing is being written, but not forever: a disk may hang.
     pub(crate) async fn write_turn(&self) -> Result<WriteTurn, CallError> {
         self.write_turn_within(PATIENCE).await
     }
 
     async fn write_turn_within(&self, patience: Duration) -> Result<WriteTurn, CallError> {
-        let turn = tokio::time::timeout(patience, Arc::clone(&self.0.turn).lock_owned()).await;
-        let late = |_| {
-            let message = format!("a call that may store has been waited for {patience:?}; a read of the node hangs");
-            CallError::Host(HostFault(message))
+        let turn = async {
+            let held = Arc::clone(&self.0.turn).lock_owned().await;
+            drop(self.0.writing.lock().await);
+            WriteTurn { _held: held }
         };
-        Ok(WriteTurn {
-            _held: turn.map_err(late)?,
+        tokio::time::timeout(patience, turn).await.map_err(|_| {
+            let message =
+                format!("its state has not been written within {patience:?}: the state directory's disk hangs");
+            CallError::Host(HostFault(message))
         })
     }
 
@@ -106,28 +110,30 @@ impl ComponentState {
         Ok(bytes)
     }
 
-    /// Replaces what is stored, on the disk as well: whole, or not at all, and not for a call that was given up on. No other call loads or
-    /// stores meanwhile, so that none builds on what is about to be replaced.
+    /// Replaces what is stored, on the disk as well: whole, or not at all, and not for a call that was given up on.
     pub(crate) fn store(&self, given_up: &CancellationToken, bytes: &[u8]) -> Result<(), NotStored> {
         if bytes.len() > MOST_BYTES {
             return Err(NotStored::TooLarge);
         }
-        let mut kept = self.0.kept.lock();
+        // Another one writes only where this call is late: turns wait for it.
+        let Ok(_writing) = self.0.writing.try_lock() else {
+            return Err(NotStored::Late);
+        };
         if given_up.is_cancelled() {
             return Err(NotStored::Late);
         }
         // A component stores the same at every look, and that costs nothing.
-        if kept.as_deref() == Some(bytes) {
+        if self.0.kept.lock().as_deref() == Some(bytes) {
             return Ok(());
         }
         if let Some((state, plugin)) = &self.0.file {
             write(state, plugin, bytes).map_err(|error| {
                 // It may be in place all the same: only the disk knows.
-                *kept = None;
+                *self.0.kept.lock() = None;
                 NotStored::Disk(error)
             })?;
         }
-        *kept = Some(bytes.into());
+        *self.0.kept.lock() = Some(bytes.into());
         Ok(())
     }
 }
@@ -247,13 +253,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn no_turn_begins_while_something_is_written() {
+        let state = ComponentState::new(None, &name("gpus"));
+        let writing = state.0.writing.lock().await;
+        let late = state.write_turn_within(Duration::from_millis(10)).await;
+        assert!(late.is_err());
+        // A call that is over, and what it had stored before is what is loaded.
+        assert!(matches!(state.store(&still(), b"late"), Err(NotStored::Late)));
+        assert_eq!(*state.load().unwrap(), *b"");
+        drop(writing);
+        assert!(state.write_turn().await.is_ok());
+    }
+
+    #[tokio::test]
     async fn a_turn_that_never_ends_is_not_waited_for_forever() {
         let state = ComponentState::new(None, &name("gpus"));
         let _hangs = state.write_turn().await.unwrap();
         let Err(error) = state.write_turn_within(Duration::from_millis(10)).await else {
             panic!("two turns")
         };
-        assert!(error.to_string().contains("a read of the node hangs"), "{error}");
+        assert!(
+            error.to_string().contains("the state directory's disk hangs"),
+            "{error}"
+        );
     }
 
     #[test]
